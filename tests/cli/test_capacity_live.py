@@ -130,6 +130,38 @@ def test_the_pods_of_a_cluster_move_between_its_own_nodes(run: type_of_run, kube
     assert {request.method for request in server.requests} == {"GET"}
 
 
+def test_a_recommendation_starts_with_the_nodes_of_the_cluster(run: type_of_run, kubeconfig: Path) -> None:
+    stack = kubeconfig.parent / "config" / "stacks" / "Pulumi.shop-dev.yaml"
+
+    def without_budgets(request: Request) -> Answer:
+        if request.path.endswith("/poddisruptionbudgets"):
+            return 200, {"kind": "PodDisruptionBudgetList", "metadata": {}, "items": []}, {}
+        return answer(request)
+
+    with serving(without_budgets) as server:
+        write(kubeconfig, server.url)
+        asked = (
+            "capacity",
+            "shop-dev",
+            "--live",
+            "--kubeconfig",
+            str(kubeconfig),
+            "--recommend",
+            "--failure",
+            "zone=b",
+        )
+        ran = run(*asked)
+        assert ran.code == 2
+        assert ran.err.startswith("error: --recommend with --live needs an autoscaler")
+        stack.write_text(f"{STACK}  multiarch-eks:autoscaling: {{use: cluster-autoscaler}}\n", encoding="utf-8")
+        found = run(*asked, "--headroom", "headroom.yaml", "-o", "json")
+    # One pod waits already, and two are on nodes that are lost: each gets a node of its own in zone a.
+    recommendation = found.json["recommendation"]
+    assert recommendation["changes"] == [{"key": "nodeGroups.general.maxSize", "old": 2, "new": 4}]
+    assert recommendation["unsolved"] == []
+    assert "headroom.yaml: amd64: " in found.err
+
+
 def test_a_cluster_that_refuses_is_named(run: type_of_run, kubeconfig: Path) -> None:
     with serving(lambda _: refused(403, "Forbidden", "pods is forbidden")) as server:
         write(kubeconfig, server.url)

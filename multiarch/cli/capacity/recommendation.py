@@ -149,6 +149,7 @@ def recommended(
     Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
     sizes, as when its subnets are too small.
     """
+    from multiarch.autoscaling.model import Autoscaler
     from multiarch.capacity.recommendation.patch import patched
     from multiarch.capacity.recommendation.recommend import Surroundings, recommend
     from multiarch.files import write_atomically
@@ -157,6 +158,11 @@ def recommended(
     from multiarch.stack.plan import make_plan
     from multiarch.today import today
 
+    if given.nodes is not None and plan.autoscaling.use is Autoscaler.NONE:
+        raise MultiarchError(
+            "--recommend with --live needs an autoscaler: without one the cluster keeps the nodes that it has.",
+            hint="Use --workloads instead of --live: each node group then starts with its desiredSize.",
+        )
     prices = None
     if options.prices is not None:
         from multiarch.prices.file import read
@@ -199,7 +205,8 @@ def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: Input)
     from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
     from multiarch.yaml_text.dump import dump
 
-    found = headroom_of(plan, report, given.workloads.pods)
+    placed = [pod for node in given.nodes or () for pod in node.pods]
+    found = headroom_of(plan, report, [*given.workloads.pods, *placed])
     if not found:
         say(f"{file} was not written: no pods move when a zone or the largest nodes fail.")
         return
