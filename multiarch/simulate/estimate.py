@@ -149,10 +149,14 @@ class _Estimator:
         """Add a node, and say whether a pod fits it."""
         if len(self.planned) >= self._most or (self.planned and not self.planned[-1].pods):
             return False
-        node = self._shape.node(f"{self._shape.name} {len(self.planned) + 1}", self._zone)
+        if self.planned and not self._nodes.host_rules:
+            # The new nodes differ in nothing but their host names, which no rule is about.
+            node = self.planned[0].node
+        else:
+            node = self._shape.node(f"{self._shape.name} {len(self.planned) + 1}", self._zone)
+            if self._by_rules:
+                self._nodes.placements.add(node)
         self.planned.append(PlannedNode(node, self._empty))
-        if self._by_rules:
-            self._nodes.placements.add(node)
         return self._fits(batch, self.planned[-1])
 
     def _fits(self, batch: Batch, planned: PlannedNode) -> bool:
