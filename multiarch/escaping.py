@@ -36,6 +36,8 @@ def json_text(value: object) -> str:
 
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     # Outside of strings all is printable but line breaks; those in strings are escaped already.
+    if text.replace("\n", "").isprintable():
+        return f"{text}\n"
     return "\n".join(line if line.isprintable() else _escaped_json(line) for line in text.split("\n")) + "\n"
 
 

@@ -65,12 +65,14 @@ class _Option:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A new node of a group in one zone. ``why`` has each batch that some node of the group takes.
+    """A new node of a group in one zone, and its ``domain``, see :meth:`Nodes.domain`.
 
-    Its value says why an empty node in this zone does not take it, other pods aside, or is None.
+    ``why`` has each batch that some node of the group takes. Its value says why an empty node in this zone does not
+    take it, other pods aside, or is None.
     """
 
     node: Node
+    domain: tuple[str | None, ...]
     why: Mapping[Batch, str | None]
 
 
@@ -179,7 +181,7 @@ class _ClusterAutoscaler:
                 for batch in waiting:
                     if batch not in template.why:
                         continue
-                    why = out or template.why[batch] or self._why_not(batch, template.node)
+                    why = out or template.why[batch] or self._why_not(batch, template)
                     if why is None:
                         able.append(batch)
                     elif newest:
@@ -200,7 +202,8 @@ class _ClusterAutoscaler:
             node = group.shape.node(f"{group.name} new", zone)
             fit = [each for each in self._batches if self._nodes.fit.why_never(each.sample, group.shape) is None]
             where = f"{EXPECTED_ZONE} {zone}, {'where it has a node' if there else 'its first zone'}"
-            self._templates[key] = _Template(node, {each: self._why(each, group, node, where) for each in fit})
+            why = {each: self._why(each, group, node, where) for each in fit}
+            self._templates[key] = _Template(node, self._nodes.domain(node), why)
         return self._templates[key]
 
     def _why(self, batch: Batch, group: ScalableGroup, node: Node, where: str) -> str | None:
@@ -214,13 +217,13 @@ class _ClusterAutoscaler:
             return f"{where}: {unmet}"
         return None
 
-    def _why_not(self, batch: Batch, template: Node) -> str | None:
+    def _why_not(self, batch: Batch, template: _Template) -> str | None:
         """Why other pods keep a pod off a new node, or None. Nodes of one domain have the same answer."""
         if not self._nodes.has_rules(batch):
             return None
-        key = batch.number, self._nodes.domain(batch, template)
+        key = batch.number, template.domain
         if key not in self._by_domain:
-            reason = self._nodes.why_not(batch, template)
+            reason = self._nodes.why_not(batch, template.node)
             self._by_domain[key] = None if reason is None else reason.text
         return self._by_domain[key]
 

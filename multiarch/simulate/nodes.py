@@ -216,13 +216,11 @@ class Nodes:
         """Whether other pods can keep a batch's pods off a node."""
         return batch.number in self._with_rules
 
-    def domain(self, batch: Batch, node: Node) -> _Domain:
-        """What other pods' places depend on, the host name aside: nodes that agree in it are alike to a batch's rules.
+    def domain(self, node: Node) -> _Domain:
+        """What other pods' places depend on, the host name aside: nodes that agree in it are alike to a pod's rules.
 
-        They must be nodes that its node affinity and tolerations allow.
+        They must be nodes that the pod's node affinity and tolerations allow.
         """
-        if batch.number not in self._with_rules:
-            return ()
         return tuple([node.labels.get(key) for key in self._domain_keys])
 
     def why_not(self, batch: Batch, node: Node) -> Reason | None:
@@ -278,14 +276,14 @@ class Nodes:
 
     def _consider_new(self, batch: Batch, queue: _Queue) -> None:
         """Add the nodes with room that were made since the last call to the queue. No node gets more room later."""
-        sample = batch.sample
+        sample, has_rules = batch.sample, self.has_rules(batch)
         for node in islice(self.all, queue.seen, None):
             if (
                 node.free.covers(sample.requests)
                 and self.fit.why_never(sample, node.shape) is None
                 and sample.spec.affinity.allows(node.node.labels)
             ):
-                heap = queue.heaps.setdefault(self.domain(batch, node.node), [])
+                heap = queue.heaps.setdefault(self.domain(node.node) if has_rules else (), [])
                 heapq.heappush(heap, (_key(sample.spec, node), node.number))
         queue.seen = len(self.all)
 
