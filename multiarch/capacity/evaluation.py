@@ -42,6 +42,7 @@ def evaluate(
     images: Mapping[WorkloadName, ImageSupport] | None = None,
     waits: Waits = USUAL_WAITS,
     without_budget: PodCount = ALL,
+    zonal_volumes: bool = True,
     explain: bool = True,
 ) -> CapacityReport:
     """Say of every workload what it keeps in each of ``failures``.
@@ -50,11 +51,12 @@ def evaluate(
     desired size, and all ``pods`` get a node first; ``nodes`` are those of a live cluster, with their pods, and
     ``pods`` those that are pending. ``images`` say by workload (namespace, ``Kind/name``) which architectures its
     images support; pods are kept off the others. ``without_budget`` is the minimum of workloads without a
-    PodDisruptionBudget. Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
+    PodDisruptionBudget. ``zonal_volumes``: volumes of PersistentVolumeClaims can't be attached in other zones.
+    Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
 
     Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
-    before = settled_before(plan, pods, context, nodes=nodes, images=images)
+    before = settled_before(plan, pods, context, nodes=nodes, images=images, zonal_volumes=zonal_volumes)
     workloads = replicas_of(before.pods)
     minimums = Minimums(workloads, budgets, without_budget=without_budget)
     samples = [*(each.pods[0] for each in workloads), *before.written.values()]

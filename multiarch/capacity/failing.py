@@ -14,12 +14,15 @@ from multiarch.capacity.failures import lost_nodes, unavailable
 from multiarch.capacity.model import Failure
 from multiarch.capacity.workloads import (
     ImageSupport,
+    Narrowed,
     Restriction,
     WorkloadName,
     can_move,
+    claims_volumes,
     unreachable_seconds,
     waiting_again,
 )
+from multiarch.facts.labels import ZONE
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState, Settled
 from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
@@ -30,6 +33,7 @@ from multiarch.stack.model import Plan
 class Before:
     """A cluster before anything fails: its nodes with their pods, and pods that fit nowhere.
 
+    ``zonal_volumes``: volumes of PersistentVolumeClaims stay in their zone, as EBS volumes do.
     ``written`` are pods whose images exclude an architecture, one of each workload, as they were without that.
     """
 
@@ -39,6 +43,7 @@ class Before:
     settled: Settled
     images: Mapping[WorkloadName, ImageSupport]
     written: Mapping[WorkloadName, Pod]
+    zonal_volumes: bool = True
 
     @property
     def pods(self) -> list[Pod]:
@@ -54,7 +59,7 @@ class After:
     ``lost`` are the nodes that failed, with the pods that were on them, ``kept`` the others, which are the first nodes
     of ``settled``. ``displaced`` are the pods that controllers create in place of lost ones; ``bare`` and ``staying``
     are pods of lost nodes that get no other node, because no controller replaces them, or because they tolerate
-    unreachable nodes without a limit.
+    unreachable nodes without a limit; ``held`` are pods whose volumes are in a lost zone.
     """
 
     failure: Failure
@@ -64,6 +69,7 @@ class After:
     displaced: tuple[Pod, ...] = ()
     bare: tuple[Pod, ...] = ()
     staying: tuple[Pod, ...] = ()
+    held: tuple[Pod, ...] = ()
 
     @property
     def added(self) -> tuple[NodeState, ...]:
@@ -73,7 +79,7 @@ class After:
     @property
     def pending(self) -> tuple[Pod, ...]:
         """The pods without a node."""
-        return (*self.settled.unplaced, *self.bare, *self.staying)
+        return (*self.settled.unplaced, *self.bare, *self.staying, *self.held)
 
 
 def settled_before(
@@ -83,6 +89,7 @@ def settled_before(
     *,
     nodes: Sequence[NodeState] | None = None,
     images: Mapping[WorkloadName, ImageSupport] | None = None,
+    zonal_volumes: bool = True,
 ) -> Before:
     """Place all pods while nothing fails; parameters as in :func:`multiarch.capacity.evaluation.evaluate`."""
     restriction = Restriction(images or {})
@@ -95,7 +102,7 @@ def settled_before(
         given = [replace(node, pods=tuple(restriction.applied(node.pods))) for node in nodes]
     daemons = tuple(pod for pod in everything if pod.per_node)
     settled = settle(plan.autoscaling, plan.node_groups, context, given, everything)
-    return Before(plan, context, daemons, settled, images or {}, restriction.written)
+    return Before(plan, context, daemons, settled, images or {}, restriction.written, zonal_volumes)
 
 
 def fail(before: Before, failure: Failure) -> After:
@@ -104,16 +111,27 @@ def fail(before: Before, failure: Failure) -> After:
     names = lost_nodes(failure, nodes)
     lost = tuple(node for node in nodes if node.name in names)
     kept = tuple(node for node in nodes if node.name not in names)
-    bare, staying, displaced = [], [], []
-    for pod in (pod for node in lost for pod in node.pods if can_move(pod)):
-        if pod.owner is None:
-            bare.append(pod)
-        elif unreachable_seconds(pod.spec, 0) is None:
-            staying.append(pod)
-        else:
-            displaced.append(waiting_again(pod))
-    after = After(failure, before.settled, kept, lost, tuple(displaced), tuple(bare), tuple(staying))
+    after = _sorted_out(After(failure, before.settled, kept, lost), zonal_volumes=before.zonal_volumes)
     return replace(after, settled=placed_again(before, after))
+
+
+def _sorted_out(after: After, *, zonal_volumes: bool) -> After:
+    """Tell apart the pods of lost nodes: those that get other nodes, and those that do not."""
+    bare, staying, held, displaced = [], [], [], []
+    narrowed = Narrowed()
+    for node in after.lost:
+        for pod in filter(can_move, node.pods):
+            in_zone = zonal_volumes and node.zone is not None and claims_volumes(pod.spec)
+            if pod.owner is None:
+                bare.append(pod)
+            elif unreachable_seconds(pod.spec, 0) is None:
+                staying.append(pod)
+            elif in_zone and node.zone in after.failure.zones:
+                held.append(pod)
+            else:
+                again = waiting_again(pod)
+                displaced.append(narrowed.to(again, ZONE, (node.zone,)) if in_zone and node.zone else again)
+    return replace(after, displaced=tuple(displaced), bare=tuple(bare), staying=tuple(staying), held=tuple(held))
 
 
 def placed_again(before: Before, after: After) -> Settled:

@@ -81,15 +81,23 @@ class Explainer:
         )
         needed = sizes_needed(self._before, after) if limited else {}
         pending = Counter(map(alike, after.pending))
-        bare, staying = Counter(map(alike, after.bare)), Counter(map(alike, after.staying))
+        bare, staying, held = (Counter(map(alike, each)) for each in (after.bare, after.staying, after.held))
         found = {}
         for key, count in pending.items():
             workload, parts = workloads[key], []
             if bare[key]:
                 parts.append(Explanation("no controller replaces its pods", "let a Deployment or Job create them"))
             if staying[key]:
-                limit = f"{staying[key]} pods stay on unreachable nodes: their toleration has no tolerationSeconds"
+                limit = (
+                    f"its toleration without tolerationSeconds keeps {staying[key]} of its pods on unreachable nodes"
+                )
                 parts.append(Explanation(limit, "set tolerationSeconds"))
+            if held[key]:
+                zones = " and ".join(after.failure.zones)
+                change = "keep its data in volumes that every zone can attach, such as EFS, or replicate it"
+                parts.append(
+                    Explanation(f"{held[key]} pod{'s' * (held[key] > 1)} with volumes in zone {zones}", change)
+                )
             if key in outcomes:
                 case = _Case(workload, after, outcomes[key], needed, self._allowed.of(workload.pods[0]))
                 parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))

@@ -8,13 +8,14 @@ from multiarch.capacity.architectures import AllowedArchitectures
 from multiarch.capacity.failing import Before
 from multiarch.capacity.model import FailureResult
 from multiarch.capacity.waiting import Waits
-from multiarch.capacity.workloads import Replicas
+from multiarch.capacity.workloads import Replicas, claims_volumes
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.fit import unmodelled
 from multiarch.stack.model import Plan
 
 _PREEMPTION = "priority class"
 """How the note begins about pods of higher priority, which displace others here."""
+_VOLUMES = ("volumes (persistentVolumeClaim)", "volume claim templates")
 _SHOWN = 5
 """Workloads that a sentence names."""
 
@@ -39,6 +40,12 @@ def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) 
         )
     if not before.daemons:
         yield "There are no DaemonSets among the workloads; theirs take CPU, memory and a pod slot on every node."
+    claiming = [each for each in workloads if claims_volumes(each.pods[0].spec)]
+    if claiming and before.zonal_volumes:
+        yield (
+            f"{named(claiming)}: volumes of PersistentVolumeClaims stay in the zone of their pod, as EBS volumes do; "
+            "--movable-volumes is for others. How many an instance can attach is not checked."
+        )
     yield from waits.described()
 
 
@@ -56,7 +63,7 @@ def warnings_on(
     by_note: dict[str, list[Replicas]] = {}
     for workload in workloads:
         for note in unmodelled(workload.pods[0]):
-            if not note.startswith(_PREEMPTION):
+            if not note.startswith(_PREEMPTION) and not (before.zonal_volumes and note.startswith(_VOLUMES)):
                 by_note.setdefault(note, []).append(workload)
     unknown = [each for each in workloads if each.pods[0].spec.priority is None]
     if unknown:
@@ -93,7 +100,6 @@ def limits_of(plan: Plan) -> tuple[str, ...]:
     general = (
         "A failure begins at once and lasts: what comes back, and capacity that AWS lacks elsewhere, is not modelled.",
         "Pods count as running once they have a node: their start, readiness and load are not looked at.",
-        "Volumes of a lost zone can't be attached in another one.",
         "A StatefulSet replaces a lost pod only once the Node object is deleted, as when EC2 terminates the instance.",
     )
     if plan.autoscaling.karpenter is None:

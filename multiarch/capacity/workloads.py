@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from multiarch.facts.architectures import Architecture
@@ -11,10 +11,11 @@ from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.scheduling.affinity import Term
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.pods import VOLUME_CLAIMS, Pod
 
 UNREACHABLE = Taint("node.kubernetes.io/unreachable", "", Effect.NO_EXECUTE)
 """The taint of a node that no longer reports to the API server."""
+_CLAIM = "persistentVolumeClaim"
 _BATCH = ("Job", "CronJob")
 _NODE = "Node"
 WorkloadName = tuple[str, str]
@@ -114,6 +115,11 @@ def unreachable_seconds(spec: PodSpec, default: int) -> int | None:
     return max(0, min(bounds)) if bounds else None
 
 
+def claims_volumes(spec: PodSpec) -> bool:
+    """Whether a pod uses PersistentVolumeClaims, as the notes on its spec say."""
+    return any(each == VOLUME_CLAIMS or ("volumes (" in each and _CLAIM in each) for each in spec.unmodelled)
+
+
 def waiting_again(pod: Pod) -> Pod:
     """The pod that its controller makes in place of one that was on a node."""
     return replace(pod, node_name="", phase="") if pod.node_name or pod.phase else pod
@@ -127,7 +133,7 @@ class Restriction:
         self._images = images
         self.written: dict[WorkloadName, Pod] = {}
         """The first pod of each workload that was changed, as it was before."""
-        self._changed: dict[tuple[PodSpec, tuple[Architecture, ...]], PodSpec] = {}
+        self._narrowed = Narrowed()
 
     def applied(self, pods: Iterable[Pod]) -> Iterator[Pod]:
         """Yield the pods in their order."""
@@ -137,14 +143,26 @@ class Restriction:
                 yield pod
                 continue
             self.written.setdefault(name_of(pod), pod)
-            key = pod.spec, support.architectures
-            if key not in self._changed:
-                self._changed[key] = _restricted(*key)
-            yield replace(pod, spec=self._changed[key])
+            yield self._narrowed.to(pod, ARCHITECTURE, support.architectures)
 
 
-def _restricted(spec: PodSpec, architectures: Sequence[Architecture]) -> PodSpec:
-    allowed = Expression(ARCHITECTURE, Operator.IN, tuple(architectures))
+class Narrowed:
+    """Pods that require a node label; pods with the same spec share the changed one."""
+
+    def __init__(self) -> None:
+        """Start with nothing changed."""
+        self._changed: dict[tuple[PodSpec, str, tuple[str, ...]], PodSpec] = {}
+
+    def to(self, pod: Pod, label: str, values: tuple[str, ...]) -> Pod:
+        """The pod, with one of ``values`` of a node label required besides its own rules."""
+        key = pod.spec, label, values
+        if key not in self._changed:
+            self._changed[key] = _narrowed_spec(*key)
+        return replace(pod, spec=self._changed[key])
+
+
+def _narrowed_spec(spec: PodSpec, label: str, values: tuple[str, ...]) -> PodSpec:
+    allowed = Expression(label, Operator.IN, values)
     required = spec.affinity.required
     terms = (Term((allowed,)),) if required is None else tuple(_narrowed(term, allowed) for term in required)
     return replace(spec, affinity=replace(spec.affinity, required=terms))

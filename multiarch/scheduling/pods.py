@@ -14,7 +14,7 @@ from multiarch.scheduling.priorities import PriorityClasses
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import daemon_tolerations
 
-_VOLUME_CLAIMS = "volume claim templates: the zones of the volumes that exist already"
+VOLUME_CLAIMS = "volume claim templates: the zones of the volumes that exist already"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,5 +158,5 @@ def _workload(each: Object, made_by: set[tuple[str, str, str]], specs: PodSpecs)
 def _spec_of(each: Object, found: PodTemplate, specs: PodSpecs) -> PodSpec:
     value = found.value["spec"]
     daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
-    claims = (_VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
+    claims = (VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
     return specs.read(value, more_tolerations=daemon, more_unmodelled=claims)

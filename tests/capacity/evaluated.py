@@ -36,6 +36,7 @@ def report(
     images: Mapping[tuple[str, str], ImageSupport] | None = None,
     waits: Waits = USUAL_WAITS,
     without_budget: PodCount = ALL,
+    zonal_volumes: bool = True,
 ) -> CapacityReport:
     """Evaluate manifests against a stack, in three zones; by default in all failures."""
     made = plan({**words, "network": {"zones": list(ZONES)}})
@@ -48,6 +49,7 @@ def report(
         images=images,
         waits=waits,
         without_budget=without_budget,
+        zonal_volumes=zonal_volumes,
     )
 
 

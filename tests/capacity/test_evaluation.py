@@ -118,7 +118,7 @@ def test_pods_that_tolerate_unreachable_nodes_without_a_limit_stay_there() -> No
     found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pods(count=2, **tolerant))
     result = of(in_failure(found, "all amd64"))
     assert result.pending == 2
-    assert "2 pods stay on unreachable nodes" in result.limit
+    assert "keeps 2 of its pods on unreachable nodes" in result.limit
     assert result.change == "set tolerationSeconds"
 
 
@@ -278,3 +278,31 @@ def test_pods_of_nodes_and_of_daemon_sets_are_no_workloads() -> None:
     found = report(grown({"amd": {"instanceTypes": ["m7i.large"], "maxSize": 1}}), pods(), *owned)
     assert [each.name for each in found.without_failure.workloads] == ["Deployment/api"]
     assert of(found.without_failure).pending == 0
+
+
+def stateful(count: int = 3, **more: Any) -> dict[str, Any]:
+    made = {**pods("db", count), "kind": "StatefulSet"}
+    made["spec"] = {**made["spec"], "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}], **more}
+    return made
+
+
+def test_pods_stay_in_the_zone_of_their_volumes() -> None:
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}})
+    zone, node = report(words, stateful(), failures=[Failure(zones=(B,)), Failure(largest_nodes=1)]).failures
+    assert counts(of(zone, "db")) == (2, 0, 1)
+    assert of(zone, "db").limit == "1 pod with volumes in zone eu-west-1b; 2 of 3 pods run"
+    assert counts(of(node, "db")) == (2, 1, 0)
+    ((group, _),) = node.lost
+    assert node.added == ((group, 1),)
+
+
+def test_volumes_that_can_be_attached_everywhere_hold_no_pod() -> None:
+    found = report(grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}}), stateful(), zonal_volumes=False)
+    assert counts(of(in_failure(found, f"zone {B}"), "db")) == (2, 1, 0)
+    assert [each for each in found.warnings if "volume claim templates" in each]
+
+
+def test_what_is_assumed_of_volumes_is_said() -> None:
+    found = report(grown({"amd": ONE_PER_ZONE}), stateful(), failures=[])
+    assert [each for each in found.assumptions if each.startswith("shop StatefulSet/db: volumes of PersistentVolume")]
+    assert found.warnings == ()

@@ -71,6 +71,9 @@ def capacity(
         str, typer.Option(metavar="N|N%", help="Pods to keep of a workload without a PodDisruptionBudget.")
     ] = "100%",
     node_start: Annotated[int, typer.Option(metavar="SECONDS", min=0, help="Seconds until a new node is ready.")] = 90,
+    movable_volumes: Annotated[
+        bool, typer.Option("--movable-volumes", help="Volumes can be attached in every zone, unlike EBS volumes.")
+    ] = False,
     check_images: Annotated[
         bool, typer.Option("--check-images", help="Read which architectures the images support.")
     ] = False,
@@ -118,6 +121,7 @@ def capacity(
             images=images,
             waits=waits,
             without_budget=without_budget,
+            zonal_volumes=not movable_volumes,
             explain=explain,
         )
 
