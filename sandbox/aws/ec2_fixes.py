@@ -2,7 +2,9 @@
 
 Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
 behind. User data of a launch template's second version is readable like the first one's; moto stumbles over it.
-Instances of a fleet have the security groups of their launch template; moto gives them the default one.
+Instances of a fleet have the security groups of their launch template; moto gives them the default one. A fleet starts
+the instance type with the lowest price, moto the first one: here it is the one of the first priority, because Karpenter
+writes prices as priorities.
 """
 
 from __future__ import annotations
@@ -54,9 +56,10 @@ def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
     return value if isinstance(value, Base64EncodedString) else parse_user_data(value)
 
 
-def create_fleet(backend: EC2Backend, *args: Any, **kwargs: Any) -> Fleet:
-    """CreateFleet, and the launch template's security groups on what it started."""
-    fleet = _moto_create_fleet(backend, *args, **kwargs)
+def create_fleet(backend: EC2Backend, *, launch_template_configs: list[dict[str, Any]], **kwargs: Any) -> Fleet:
+    """CreateFleet, the lowest priority first, and the launch template's security groups on what it started."""
+    configs = _by_priority(launch_template_configs)
+    fleet = _moto_create_fleet(backend, launch_template_configs=configs, **kwargs)
     started = [(request.instance, request.launch_spec) for request in fleet.spot_requests]
     started += [(item["instance"], item["launch_spec"]) for item in fleet.on_demand_instances]
     for instance, spec in started:
@@ -70,6 +73,12 @@ def create_fleet(backend: EC2Backend, *args: Any, **kwargs: Any) -> Fleet:
         if groups:
             backend.modify_instance_security_groups(instance.id, groups)
     return fleet
+
+
+def _by_priority(configs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One configuration for each override, those with the lowest priority first, those without one last."""
+    single = [{**config, "Overrides": [override]} for config in configs for override in config.get("Overrides") or [{}]]
+    return sorted(single, key=lambda config: float(config["Overrides"][0].get("Priority", "inf")))
 
 
 def install() -> None:

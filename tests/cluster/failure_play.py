@@ -150,9 +150,13 @@ def _anyhow(node: SimNode, *, seed: int) -> float:
 
 
 def _other_starts(case: Case) -> Iterator[Mapping[str, int]]:
-    """Yield the pods without a node before the failure, by workload, for pods in other orders."""
-    for pods in _shuffled(list(case.pods())):
-        yield _count(_settled(case, pods).settled.unplaced)
+    """Yield the pods without a node before the failure, by workload, for pods in other orders.
+
+    Every other time all the nodes are there from the start, so that pods get room that was meant for others.
+    """
+    nodes = _emptied(_settled(case, case.pods()).settled.nodes)
+    for number, pods in enumerate(_shuffled(list(case.pods()))):
+        yield _count(_settled(case, pods, nodes if number % 4 > 1 else None).settled.unplaced)
 
 
 def _other_orders(before: Before, after: After) -> Iterator[Mapping[str, int]]:
@@ -165,7 +169,15 @@ def _other_orders(before: Before, after: After) -> Iterator[Mapping[str, int]]:
     for nodes, unplaced in zip(_shuffled(settled.nodes), _shuffled(settled.unplaced), strict=True):
         mixed = tuple(replace(node, pods=tuple(reversed(node.pods))) for node in nodes)
         other = replace(before, settled=replace(settled, nodes=mixed, unplaced=tuple(unplaced)))
-        yield _count(fail(other, after.failure).settled.unplaced)
+        again = fail(other, after.failure)
+        yield _count(again.settled.unplaced)
+        # Pods get room that was meant for others.
+        kept = (*after.kept, *_emptied(after.added))
+        yield _count(placed_again(other, replace(again, kept=kept)).unplaced)
+
+
+def _emptied(nodes: Iterable[NodeState]) -> tuple[NodeState, ...]:
+    return tuple(replace(node, pods=()) for node in nodes)
 
 
 def _replaced(after: After, before: Before) -> tuple[list[NodeState], list[NodeState]]:

@@ -122,10 +122,10 @@ def _of_priority(name: str, **spec: Any) -> Make:
 
 
 def _agent(**spec: Any) -> Make:
-    """A DaemonSet."""
+    """A DaemonSet; no rule of other pods is about its pods."""
 
     def make(ask: Ask) -> list[Object]:
-        small = Ask(ask.name, ask.namespace, min(ask.cpu, 200), min(ask.memory, 256), 0, "")
+        small = Ask(f"{ask.name}-agent", ask.namespace, min(ask.cpu, 200), min(ask.memory, 256), 0, "")
         return [small.deployment("DaemonSet", **spec)]
 
     return make
