@@ -36,12 +36,10 @@ class Mover:
 
         ``make_way`` is called right before the eviction, and says why it can't be, a clause.
         """
-        before = {str(each["metadata"]["uid"]) for each in self._siblings(move)}
-        if why := self._why_left(move, node):
+        if why := self._why_left(move, node) or make_way(move):
             return Outcome(move, Result.LEFT, why)
-        if why := make_way(move) or self._why_not_evicted(move):
-            return Outcome(move, Result.LEFT, why)
-        return self._replaced(move, before)
+        before, why = self._evicted(move)
+        return Outcome(move, Result.LEFT, why) if why else self._replaced(move, before)
 
     def why_moved_pod_failed(self, outcome: Outcome) -> str:
         """Why a pod that replaces a moved one, and was ready, is not any more: a clause, or an empty text."""
@@ -62,19 +60,23 @@ class Mover:
             return "it is on another node"
         return "" if is_true(found, "Ready") else "it is not ready"
 
-    def _why_not_evicted(self, move: Move) -> str:
-        """Evict, as soon as its budget allows it. Returns why that was not done, or an empty text."""
+    def _evicted(self, move: Move) -> tuple[set[str], str]:
+        """Evict, as soon as its budget allows it.
+
+        Returns the uids of its controller's pods before that, and why it was not done, or an empty text.
+        """
         end = self._clock.elapsed() + BUDGET_SECONDS
         while True:
+            before = {str(each["metadata"]["uid"]) for each in self._siblings(move)}
             refusal = self._patience.do(lambda: self._evict(move))
             if not refusal:
-                return ""
+                return before, ""
             found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
             if found is None or found["metadata"]["uid"] != move.uid or found["metadata"].get("deletionTimestamp"):
                 # An answer that was lost may have been the eviction's: wait for the replacement.
-                return ""
+                return before, ""
             if self._clock.elapsed() >= end or self._clock.wait(_ASK_SECONDS):
-                return refusal.rstrip(".")
+                return before, refusal.rstrip(".")
 
     def _evict(self, move: Move) -> str:
         # Renewed before each request: it is valid for longer than a request takes.

@@ -202,7 +202,12 @@ class Run:
             if why := self._why_node_is_lost(node):
                 self._say(f"{node}: left alone: {why}.")
                 return ""
-            outcome = self._told(node, self._mover.move(move, node, self._make_way))
+            try:
+                moved = self._mover.move(move, node, self._make_way)
+            except MultiarchError as error:
+                self._told(node, Outcome(move, Result.INTERRUPTED, f"it may have been evicted: {error.message}"))
+                raise
+            outcome = self._told(node, moved)
             if outcome.result.failed:
                 return self._stopped_by(outcome)
             if outcome.result is Result.MOVED:

@@ -347,6 +347,8 @@ def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_
 
         setattr(made, moment, gone)
         report = run(made)
+        named = {each.move.name for each in report.outcomes}
+        assert set(made.evicted) <= named, "every pod that was evicted is named"
         cordoned = made.cordoned
         # Only the Lease's release is left to do after the last move: it ends by itself.
         assert report.exit_code == 3 or report.ended == "There is nothing more to move.", number
@@ -505,3 +507,14 @@ def test_a_run_that_has_lost_the_lease_leaves_the_placeholders_of_the_other_run(
     made.at[10] = stolen
     assert run(made, plan=needing_nodes).exit_code == 1
     assert (made.placeholders, made.evicted) == (["theirs"], [])
+
+
+def test_pods_that_a_workload_gets_while_a_budget_is_waited_for_are_not_taken_for_the_replacement() -> None:
+    made = world(replicas=2, budget=2)
+
+    def scale(here: World) -> None:
+        next(iter(here.controllers.values()))["spec"]["replicas"] = 3
+        here.pick = lambda _here, pod: "amd64-2" if len(here.pods) == 3 else first_with_room(here, pod)
+
+    made.at[5] = scale
+    assert Result.MOVED in results(run(made, max_pods=1))
