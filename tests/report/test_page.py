@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from multiarch.errors import MultiarchError
+from multiarch.prices.model import UnknownPrice
 from multiarch.report.bars import drawn
 from multiarch.report.contents import ReportContents, Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageSection, PageTable, Status
@@ -201,6 +202,7 @@ def test_a_price_that_is_unknown_says_why() -> None:
     found = {row[0].text: row for row in table(samples.contents(), "cost", "Nodes").rows}
     unknown = next(cell for cell in found["default-arm64-spot"] if cell.text == "unknown")
     assert unknown.details == ("EC2 had no spot price for m7g.xlarge in eu-west-1",)
+    assert section(samples.contents(), "cost").warnings == (f"Unknown: {unknown.details[0]}.",)
     by_group, by_kind = section(samples.contents(), "cost").charts
     assert [bar.text for bar in by_group.bars] == ["357.41", "294.34", "unknown"]
     assert [(bar.label, bar.text) for bar in by_kind.bars][:2] == [
@@ -208,6 +210,18 @@ def test_a_price_that_is_unknown_says_why() -> None:
         ("amd64 on-demand nodes", "294.34 (35%)"),
     ]
     assert [bar.text for bar in by_kind.bars][-1] == "unknown"
+
+
+def test_a_region_without_prices_has_no_currency_and_no_charts() -> None:
+    none = UnknownPrice("prices.json has no prices of eu-west-9; `multiarch prices fetch` adds them")
+    lines = tuple(replace(line, monthly=none) for line in samples.cost().lines)
+    without = replace(
+        samples.cost(), currency="", prices=None, lines=lines, others=(), at_most=(), fallback=none, savings=()
+    )
+    found = section(replace(samples.contents(), cost=without), "cost")
+    assert found.warnings == (f"Unknown: {none.reason}.",)
+    assert found.charts == ()
+    assert [each.title for each in found.tables] == ["Nodes (per month)"]
 
 
 def test_commands_in_sentences_are_code() -> None:

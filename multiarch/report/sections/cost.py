@@ -15,6 +15,8 @@ from multiarch.report.sections.cells import number, of_amount, of_architecture, 
 from multiarch.report.sections.nodes import OTHER_NODES, label_of
 
 IDENTIFIER = "cost"
+_SHOWN = 5
+"""Reasons for unknown amounts that are shown at once; the others are among the notes."""
 
 
 def cost_section(report: CostReport | Unread) -> PageSection:
@@ -29,8 +31,13 @@ def cost_section(report: CostReport | Unread) -> PageSection:
         summary=" ".join((*fetched, *_fallback(report))),
         charts=tuple(_charts(report)),
         tables=tuple(_tables(report)),
-        notes=report.notes,
+        warnings=tuple(f"Unknown: {reason}." for reason in report.unknown[:_SHOWN]),
+        notes=(*report.notes, *(f"Unknown: {reason}." for reason in report.unknown[_SHOWN:])),
     )
+
+
+def _unit(report: CostReport) -> str:
+    return f"{report.currency} per month".lstrip()
 
 
 def _fallback(report: CostReport) -> Iterator[str]:
@@ -44,19 +51,19 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
     names = ("group", "architecture", "capacity", "type", "nodes", "now", "group at most")
     at_most = dict(report.at_most)
     yield PageTable(
-        f"Nodes ({report.currency} per month)",
+        f"Nodes ({_unit(report)})",
         tuple(PageColumn(name, numeric=name in names[4:]) for name in names),
         tuple(tuple(_line(line, at_most.get(line.group))) for line in report.lines),
     )
     if report.others:
         yield PageTable(
-            f"Beside the nodes ({report.currency} per month)",
+            f"Beside the nodes ({_unit(report)})",
             (PageColumn("what"), PageColumn("now", numeric=True)),
             tuple((PageCell(name), of_amount(amount)) for name, amount in report.others),
         )
     if report.savings:
         yield PageTable(
-            f"What workloads would save on arm64 ({report.currency} per month)",
+            f"What workloads would save on arm64 ({_unit(report)})",
             (PageColumn("workload"), PageColumn("saving", numeric=True), PageColumn("what keeps it off arm64")),
             tuple(
                 (
@@ -86,10 +93,10 @@ def _charts(report: CostReport) -> Iterator[BarChart]:
     by_group = [_bar(name, lines) for name, lines in groups.items()]
     if any(bar.amount for bar in by_group):
         ordered = sorted(by_group, key=lambda bar: -bar.amount)
-        yield BarChart(f"Nodes by group ({report.currency} per month)", tuple(ordered))
+        yield BarChart(f"Nodes by group ({_unit(report)})", tuple(ordered))
     by_kind = [_of_kind(bar) for bar in bars(report)]
     if any(bar.amount for bar in by_kind):
-        yield BarChart(f"Nodes by architecture, and the rest ({report.currency} per month)", tuple(by_kind))
+        yield BarChart(f"Nodes by architecture, and the rest ({_unit(report)})", tuple(by_kind))
 
 
 def _bar(group: str, lines: list[CostLine]) -> ChartBar:

@@ -113,7 +113,7 @@ def _of(result: FailureResult, key: tuple[str, str]) -> WorkloadResult | None:
 
 
 def _severity(result: WorkloadResult | None) -> int:
-    """0: no pod waits for ever; 1: the minimum is kept; 2: it is kept later only; 3: it is not kept."""
+    """0: no pod stays without a node; 1: the minimum is kept; 2: it is kept later only; 3: it is not kept."""
     if result is None or (result.keeps_minimum_throughout and not result.pending):
         return 0
     if result.keeps_minimum_throughout:
