@@ -42,7 +42,7 @@ def share_of(amount: Amount, share: Decimal) -> Amount:
 
 
 def per_month(number: int, hour: Amount) -> Amount:
-    """What ``number`` of something cost in a month; 0 for none, whatever the price."""
+    """What ``number`` of something cost in a month; 0 for none, also where the price is unknown."""
     return Decimal(0) if number == 0 else share_of(hour, Decimal(number * HOURS_PER_MONTH))
 
 
