@@ -19,7 +19,7 @@ from multiarch.simulate.batches import mentioned
 from multiarch.simulate.model import EXPECTED_ZONE, Answer, WorkloadOutcome
 
 _MAX_SIZE, _TAINT, _OTHER_PODS = "at its maxSize", "does not tolerate", ("topology spread", "pod anti-affinity")
-_UNAVAILABLE = "no new nodes"
+_UNAVAILABLE, _MEMORY_LIMIT = "no new nodes", "limit memory"
 """How reasons of a simulation begin."""
 
 
@@ -80,32 +80,18 @@ class Explainer:
             if answer.usable
         )
         needed = sizes_needed(self._before, after) if limited else {}
-        pending = Counter(map(alike, after.pending))
-        bare, staying, held = (Counter(map(alike, each)) for each in (after.bare, after.staying, after.held))
+        held = Counter(map(alike, after.held))
+        bare, staying = Counter(map(alike, after.bare)), Counter(map(alike, after.staying))
         found = {}
-        for key, count in pending.items():
-            workload, parts = workloads[key], []
-            if bare[key]:
-                parts.append(Explanation("no controller replaces its pods", "let a Deployment or Job create them"))
-            if staying[key]:
-                limit = (
-                    f"its toleration without tolerationSeconds keeps {staying[key]} of its pods on unreachable nodes"
-                )
-                parts.append(Explanation(limit, "set tolerationSeconds"))
-            if held[key]:
-                zones = " and ".join(after.failure.zones)
-                change = "keep its data in volumes that every zone can attach, such as EFS, or replicate it"
-                parts.append(
-                    Explanation(f"{held[key]} pod{'s' * (held[key] > 1)} with volumes in zone {zones}", change)
-                )
+        for key, count in Counter(map(alike, after.pending)).items():
+            workload = workloads[key]
+            parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key]))
             if key in outcomes:
                 case = _Case(workload, after, outcomes[key], needed, self._allowed.of(workload.pods[0]))
                 parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
             total = len(workload.pods)
-            limits = [each.limit for each in parts]
-            changes = [each.change for each in parts if each.change]
-            text = "; ".join((*limits, f"{total - count} of {total} pods run"))
-            found[workload.key] = Explanation(text, "; ".join(changes))
+            limit = "; ".join((*(each.limit for each in parts), f"{total - count} of {total} pods run"))
+            found[workload.key] = Explanation(limit, "; ".join(each.change for each in parts if each.change))
         return found
 
     @staticmethod
@@ -178,6 +164,10 @@ class Explainer:
                 grown[key] = (self._sizes[answer.group], size)
         if grown:
             yield " and ".join(f"raise {key} from {size} to {needed}" for key, (size, needed) in grown.items())
+        by_memory = [each for each in case.usable if _MEMORY_LIMIT in each.reason and each.group not in case.needed]
+        full = {self._keys[each.group] for each in by_memory}
+        for key in sorted(full):
+            yield f"raise {key.replace('cpuLimit', 'memoryLimit')}"
         reasons = [answer.reason for answer in case.outcome.answers]
         if any(reason.startswith(EXPECTED_ZONE) for reason in reasons):
             yield "set onePerZone: true, so that the autoscaler chooses the zone"
@@ -228,6 +218,18 @@ class Explainer:
 
     def _images(self, workload: Replicas) -> ImageSupport:
         return self._before.images.get(workload.key, ImageSupport())
+
+
+def _of_lost_pods(failure: Failure, bare: int, staying: int, held: int) -> Iterator[Explanation]:
+    """Why pods of lost nodes get no other node, whatever room there is."""
+    if bare:
+        yield Explanation("no controller replaces its pods", "let a Deployment or Job create them")
+    if staying:
+        limit = f"its toleration without tolerationSeconds keeps {staying} of its pods on unreachable nodes"
+        yield Explanation(limit, "set tolerationSeconds")
+    if held:
+        limit = f"{held} pod{'s' * (held > 1)} with volumes in zone {' and '.join(failure.zones)}"
+        yield Explanation(limit, "keep its data in volumes that every zone can attach, such as EFS, or replicate it")
 
 
 def _lost(failure: Failure) -> str:

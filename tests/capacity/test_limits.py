@@ -91,6 +91,13 @@ def test_the_limit_of_a_node_pool_is_raised_by_its_key() -> None:
     assert result.change.startswith("raise autoscaling.karpenter.nodePools.general.cpuLimit from 4 to 8")
 
 
+def test_a_memory_limit_is_raised_by_its_key() -> None:
+    pool = {"capacityTypes": ["on-demand"], "architectures": ["amd64"], "sizes": ["large"], "memoryLimit": "9Gi"}
+    result = of(report(pooled({"general": pool}), pods(count=6, cpu="1500m"), failures=[]).without_failure)
+    assert "limit memory 9Gi reached" in result.limit
+    assert result.change.startswith("raise autoscaling.karpenter.nodePools.general.memoryLimit")
+
+
 def test_without_an_autoscaler_the_desired_size_helps() -> None:
     words = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 3}}})
     result = of(report(words, pods(count=3), failures=[]).without_failure)
