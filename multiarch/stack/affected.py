@@ -46,14 +46,17 @@ _WITHOUT_EFFECT = frozenset(
 _COMMANDS_ONLY = frozenset(
     [
         "audit",
+        "capacity",
         "cli",
         "comments",
+        "cost",
         "git.py",
         "images",
         "kubernetes",
         "prices",
         "program.py",
         "registry",
+        "report",
         "review",
         "simulate",
         "ssm",
