@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.capacity.model import Failure
-from multiarch.capacity.recommendation.tunables import Key, Tunable, pools_by_key, with_values
+from multiarch.capacity.recommendation.tunables import Key, Tunable, Values, pools_by_key, with_values
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import GIB
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
@@ -35,6 +35,10 @@ class Need:
 
     weights: Mapping[Key, float]
     least: float
+
+    def satisfied(self, values: Values) -> bool:
+        """Whether values satisfy it; rounding errors count for them."""
+        return sum(weight * values[key] for key, weight in self.weights.items()) >= self.least * (1 - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
 
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.cheapest import Condition, cheapest
@@ -23,6 +25,8 @@ Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 MOST_TESTS = 1000
 """After so many tests the cheapest values that were found are taken, and the bound says how far they can be off."""
 _MOST_PERCENT = 400
+_MOST_BELOW = 20_000
+_NOTHING: Values = MappingProxyType({})
 _FEWER = (1, 2)
 _FEW_TESTS = 200
 
@@ -98,9 +102,7 @@ class _Search:
             conditions.append(self._condition(values, failure))
         else:
             best = self._lowered(best)
-        best = self._improved(best)
-        cost = cost_of(self._tunables, best)
-        return Found(best, cost, min(bound, cost))
+        return self._verified(best, bound)
 
     def _fails(self, values: Values, failure: Failure) -> bool:
         return self._failing(values, [failure]) is not None
@@ -153,6 +155,35 @@ class _Search:
                     low = middle + 1
             lowered[each.key] = high
         return lowered
+
+    def _verified(self, best: Values, bound: Cost) -> Found:
+        """The cheapest values, found by testing all that cost less than ``best`` where these are few.
+
+        The test is not quite monotone, so that a condition can be too strict.
+        """
+        limit = self._tests - len(self._answers)
+        below = list(islice(self._below(cost_of(self._tunables, best)), _MOST_BELOW + 1))
+        cheaper = [each for each in below if all(need.satisfied(each) for need in self._needs)]
+        if len(below) > _MOST_BELOW or len(cheaper) > limit:
+            best = self._improved(best)
+            cost = cost_of(self._tunables, best)
+            return Found(best, cost, min(bound, cost))
+        cheaper.sort(key=lambda each: cost_of(self._tunables, each))
+        best = next((each for each in cheaper if self._failing(each) is None), best)
+        cost = cost_of(self._tunables, best)
+        return Found(best, cost, cost)
+
+    def _below(self, cost: Cost, given: Values = _NOTHING) -> Iterator[Values]:
+        """All values that cost less; ``given`` are those of the first tunables."""
+        if len(given) == len(self._tunables):
+            yield given
+            return
+        each = self._tunables[len(given)]
+        for value in range(each.present, self._most[each.key] + 1):
+            left = cost - each.cost * (value - each.present)
+            if left <= Cost():
+                return
+            yield from self._below(left, {**given, each.key: value})
 
     def _improved(self, values: Values) -> Values:
         """Cheaper values close by that do not fail either, where the test is not monotone.
