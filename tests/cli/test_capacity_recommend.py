@@ -86,6 +86,15 @@ def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_ru
     assert "multiarch workload patch FILE --tolerate arm64" in unsolved["change"]
 
 
+def test_a_long_list_of_what_is_not_solved_is_cut(run: type_of_run) -> None:
+    file = written(*(deployment(f"legacy-{number}", 1) for number in range(25)))
+    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "architecture=amd64", "--recommend")
+    lines = ran.out.splitlines()
+    start = lines.index("Not solved by sizes, limits and zones") + 1
+    assert all(line.startswith("- all amd64: shop Deployment/legacy-") for line in lines[start : start + 20])
+    assert lines[start + 20] == "- 5 more: --output json has them all"
+
+
 def test_prices_decide_where_they_are_given(run: type_of_run) -> None:
     Path("prices.json").write_text(json.dumps(PRICES), encoding="utf-8")
     ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED, "--prices", "prices.json")

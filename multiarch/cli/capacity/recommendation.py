@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from multiarch.cli.capacity.source import Input
     from multiarch.stack.model import Plan
 
+_SHOWN = 20
+
 
 @dataclass(frozen=True, slots=True)
 class RecommendOptions:
@@ -99,7 +101,10 @@ class Recommended:
         else:
             yield f"{self.name} needs no change: every workload keeps its minimum."
         if result.unsolved:
-            yield Items("Not solved by sizes, limits and zones", list(dict.fromkeys(map(_unsolved, result.unsolved))))
+            lines = list(dict.fromkeys(map(_unsolved, result.unsolved)))
+            if len(lines) > _SHOWN:
+                lines[_SHOWN:] = [f"{len(lines) - _SHOWN} more: --output json has them all"]
+            yield Items("Not solved by sizes, limits and zones", lines)
 
     def data(self) -> dict[str, object]:
         """The recommendation in JSON."""
