@@ -135,14 +135,14 @@ def _sorted_out(after: After, *, zonal_volumes: bool) -> After:
 
 
 def placed_again(before: Before, after: After) -> Settled:
-    """Place the pods that a failure moves, and those that had no node before."""
+    """Place the pods that had no node before, which have waited longer, and those that a failure moves."""
     plan = before.plan
     return settle(
         plan.autoscaling,
         plan.node_groups,
         before.context,
         after.kept,
-        (*before.daemons, *after.displaced, *before.settled.unplaced),
+        (*before.daemons, *before.settled.unplaced, *after.displaced),
         unavailable=unavailable(after.failure, plan),
         desired=Counter(node.group for node in before.settled.nodes),
     )
