@@ -38,7 +38,7 @@ from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.batches import domains_of
 from multiarch.simulate.settled import Unavailable
-from multiarch.simulate.shapes import pool_shape
+from multiarch.simulate.shapes import pool_shapes
 
 _CONSTANT = (ARCHITECTURE, OPERATING_SYSTEM, REGION, KARPENTER_CAPACITY_TYPE)
 """Labels that have one value, or that every NodePool lists."""
@@ -97,7 +97,8 @@ class Pool:
         """Whether prices were given, and none of them is of the pool's types."""
         self.types = tuple(sorted(priced or plan.instance_types, key=lambda each: _size(each, order)))
         self.open_zones = self._unavailable.open_zones(self.zones)
-        self.shapes = tuple(pool_shape(plan, node_class, each, self.zones, region=region) for each in self.types)
+        shapes = pool_shapes(plan, node_class, self.zones, region)
+        self.shapes = tuple(shapes[each.name] for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
         type_sets: dict[tuple[object, ...], int] = {}
         for index, shape in enumerate(self.shapes):

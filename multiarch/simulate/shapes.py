@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.node_labels import node_labels, region_of
@@ -59,6 +61,16 @@ def pool_shape(
     reserve = pods if family_facts(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
     given = allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
     return _shape(pool, instance, given, zones=zones, region=region, more={})
+
+
+@lru_cache(maxsize=32)
+def pool_shapes(
+    pool: NodePoolPlan, node_class: NodeClassPlan, zones: tuple[str, ...], region: str | None
+) -> Mapping[str, NodeShape]:
+    """A node of a NodePool on each of its instance types, by the type's name. Kept: failures ask again and again."""
+    return MappingProxyType(
+        {each.name: pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
+    )
 
 
 def asg_name(group: NodeGroupPlan) -> str:
