@@ -25,8 +25,10 @@ from multiarch.kubernetes.exec_plugin import ExecPlugin, _credential, plugin_fro
 from multiarch.kubernetes.kubeconfig import Connection, User, connection
 from multiarch.kubernetes.pending import count_nodes, read_pending
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.transport import StatusError, Transport
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.running import cluster_state
 from multiarch.verify.pods.containers import PodReader
 
 HIDDEN = "never-shown-7d1f"
@@ -278,6 +280,7 @@ READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: image_uses(cluster.objects([Kind.DAEMON_SET])),
     lambda cluster: pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
     _pods_and_nodes,
+    lambda cluster: cluster_state(read_running(cluster, budgets=True), (), ()),
     lambda cluster: list(cluster.objects([Kind.SERVICE_ACCOUNT, Kind.NAMESPACE])),
 )
 
