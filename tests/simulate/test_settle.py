@@ -189,6 +189,15 @@ def test_node_pools_grow_in_the_zones_that_are_left() -> None:
     assert answer(result.simulation, "general-arm64-spot").reason == f"no new nodes: zone {ZONES[0]} is unavailable"
 
 
+def test_for_karpenter_a_lost_zone_stays_a_domain_that_a_spread_counts() -> None:
+    spread_out = pods(count=6, **BIG, **spread(), **TOLERANT)
+    assert run(pooled(POOLS), spread_out, nodes=()).unplaced == ()
+    result = run(pooled(POOLS), spread_out, nodes=(), unavailable=Unavailable(zones=frozenset((ZONES[1],))))
+    assert (by_zone(result), len(result.unplaced)) == ({ZONES[0]: 1, ZONES[2]: 1}, 4)
+    reason = answer(result.simulation, "general-arm64-spot").reason
+    assert reason.endswith("would have 2 pods, the emptiest domain 0; maxSkew is 1")
+
+
 def test_given_nodes_count_against_the_limits_of_their_pool() -> None:
     words = pooled({"general": {**POOLS["general"], "cpuLimit": 4}})
     first = run(words, pods(count=2, **BIG, **TOLERANT), nodes=())
