@@ -7,10 +7,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_text
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.cli.options.cluster import ClusterOptions

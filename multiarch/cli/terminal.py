@@ -44,11 +44,6 @@ def show_problems(problems: Iterable[Problem]) -> None:
         _say_marked(problem.severity, f"{problem} [{problem.rule}]")
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 warning``, ``2 warnings``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 @contextmanager
 def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
     """Show a progress bar on stderr if that is a terminal; it is gone at the end."""

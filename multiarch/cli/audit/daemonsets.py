@@ -15,8 +15,9 @@ from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.completion import stack_names
 from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.audit.daemonset_groups import Groups

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
 from multiarch.files import read_text
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.audit.uses import ImageUse, NotRead

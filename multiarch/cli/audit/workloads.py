@@ -20,8 +20,9 @@ from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.grouping import GroupByOption
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.options.stacks import TaintOptions
-from multiarch.cli.terminal import counted, progress, say
+from multiarch.cli.terminal import progress, say
 from multiarch.errors import MultiarchError
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.audit.subjects import Subject

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.cli.reading import describe_without_pods
-from multiarch.cli.terminal import counted
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult

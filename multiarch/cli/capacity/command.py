@@ -14,8 +14,9 @@ from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, Failure

@@ -14,8 +14,9 @@ from multiarch.capacity.model import NO_FAILURE
 from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import Block, Items, Table
 from multiarch.cli.options import stacks
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError, StackError
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, Failure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.cli.amounts import as_json, shown
 from multiarch.cli.formats.report import Block, Items, Report, Table
-from multiarch.cli.terminal import counted
+from multiarch.plurals import counted
 from multiarch.prices.model import UnknownPrice
 
 if TYPE_CHECKING:

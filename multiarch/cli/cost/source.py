@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from multiarch.cli import reading
 from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import counted, progress
+from multiarch.cli.terminal import progress
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.audit.subjects import Subject

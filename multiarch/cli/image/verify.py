@@ -12,7 +12,8 @@ from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.registry import ImageArgument, RegistryOptions, ask
-from multiarch.cli.terminal import counted, progress, say
+from multiarch.cli.terminal import progress, say
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.images.model import Platform

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from multiarch.cli.formats.report import Block, Items, Report, Table
-from multiarch.cli.terminal import counted
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.rebalance.model import Move, MovePlan, Outcome, RunReport, Skipped, Staying

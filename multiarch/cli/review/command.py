@@ -12,9 +12,10 @@ from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.posting import POSTING_SECONDS, To, say_posted
 from multiarch.cli.options.prices import CostOptions
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.review.digest import Digest

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from multiarch.cli.review.cost import cost_notes, cost_table, cost_words
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
-from multiarch.cli.terminal import counted
 from multiarch.escaping import comment
+from multiarch.plurals import counted
 from multiarch.review.digest import Topic
 from multiarch.review.model import Risk
 from multiarch.stack.engine_config import NAMESPACE

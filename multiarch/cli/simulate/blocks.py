@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from multiarch.cli.amounts import shown as shown_amount
 from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.cli.reading import describe_without_pods
-from multiarch.cli.terminal import counted
 from multiarch.cost.pricing import LEFT_OUT
 from multiarch.facts.architectures import Architecture
+from multiarch.plurals import counted
 from multiarch.simulate.model import EXPECTED_ZONE
 
 if TYPE_CHECKING:

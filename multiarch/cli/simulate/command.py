@@ -14,9 +14,10 @@ from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import ClusterOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
 from multiarch.facts.architectures import Architecture
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.cli.simulate.blocks import Shown

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from multiarch.cli.reading import describe_without_pods
-from multiarch.cli.terminal import counted
 from multiarch.errors import MultiarchError
+from multiarch.plurals import counted
 
 _CREATE_PODS = "--pods takes objects that create pods: Deployments, StatefulSets, Jobs, CronJobs, bare pods and others."
 

@@ -12,9 +12,10 @@ from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, problem_data
 from multiarch.cli.options import stacks
 from multiarch.cli.options.stacks import StacksArgument
-from multiarch.cli.terminal import counted, say, show_problems
+from multiarch.cli.terminal import say, show_problems
 from multiarch.errors import Problem, said_once
 from multiarch.escaping import escaped
+from multiarch.plurals import counted
 from multiarch.rules import Severity
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import typer
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table, problem_data
 from multiarch.cli.options import stacks
-from multiarch.cli.terminal import counted
 from multiarch.errors import Problem
+from multiarch.plurals import counted
 from multiarch.rules import Severity
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.options import stacks
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,10 @@ from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table, problem_data
 from multiarch.cli.options import project, stacks
 from multiarch.cli.options.stacks import StacksArgument
-from multiarch.cli.terminal import counted, say, show_problems
+from multiarch.cli.terminal import say, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.escaping import escaped
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from components.rendering import RenderedStack

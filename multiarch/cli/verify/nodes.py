@@ -14,8 +14,9 @@ from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.completion import stack_names
-from multiarch.cli.terminal import counted, say
+from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError, OutsideError
+from multiarch.plurals import counted
 from multiarch.rules import Severity
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import counted, progress, say
+from multiarch.cli.terminal import progress, say
 from multiarch.errors import MultiarchError
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.kubernetes.cluster import Cluster

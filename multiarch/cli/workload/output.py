@@ -13,10 +13,11 @@ import typer
 
 from multiarch.cli.formats import Format, show
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.terminal import counted, say, show_error
+from multiarch.cli.terminal import say, show_error
 from multiarch.cli.workload.files import STDIN, EditedFile, outcomes
 from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped, json_text
+from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.facts.architectures import Architecture

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from multiarch import plurals
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.report.model import PageCell, Status
+
+counted = partial(plurals.counted, separator=",")
+"""``1 pod``, ``1,234 pods``."""
 
 
 def number(value: int, status: Status = Status.PLAIN) -> PageCell:
@@ -42,8 +47,3 @@ def of_amount(amount: Amount) -> PageCell:
 def share(part: int, whole: int) -> str:
     """``42 %``; empty without a whole."""
     return f"{100 * part // whole} %" if whole else ""
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 pod``, ``2 pods``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

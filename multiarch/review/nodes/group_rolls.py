@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from multiarch.plurals import counted
 from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Risk, Step
 from multiarch.review.nodes.group_ends import all_nodes, end_of, number_of_nodes, where_from
 from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind
 from multiarch.review.nodes.properties import after, before, changes_of, mapping, resources, whole, whole_at
 from multiarch.review.nodes.roll_rules import KEEP, ROLL
-from multiarch.review.nodes.wording import counted, duration
 
 EVICTION_MINUTES = 15
 """How long EKS tries to evict the pods of a node in an update: then it fails, or with force it deletes them."""
@@ -103,7 +103,7 @@ def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
         text = f"All nodes are replaced, {pace}; how many is unknown, because the state does not say it."
     else:
         minutes = ceil(nodes / at_once) * EVICTION_MINUTES
-        text = f"{_are_replaced(nodes)} replaced, {pace}; evictions take {duration(minutes)} at most."
+        text = f"{_are_replaced(nodes)} replaced, {pace}; evictions take {_duration(minutes)} at most."
     limit = (
         f"EKS evicts the pods of a node for {EVICTION_MINUTES} minutes, then deletes the remaining ones (force)."
         if forced
@@ -175,7 +175,7 @@ def _drain_of_hook(hook: Step | None) -> str:
     seconds = whole(after(hook, "heartbeatTimeout") or before(hook, "heartbeatTimeout"))
     if seconds is None:
         return "A lifecycle hook lets each node be drained first; its limit is unknown."
-    return f"A lifecycle hook lets each node be drained for {duration(ceil(seconds / 60))} at most."
+    return f"A lifecycle hook lets each node be drained for {_duration(ceil(seconds / 60))} at most."
 
 
 def _causes(step: Step, rows: Sequence[_Cause], templates: Mapping[str, Step]) -> list[str]:
@@ -215,3 +215,11 @@ def _template_id(step: Step) -> str:
 
 def _are_replaced(nodes: int) -> str:
     return f"{counted(nodes, 'node')} {'is' if nodes == 1 else 'are'}"
+
+
+def _duration(minutes: int) -> str:
+    """``45 minutes``, ``1 hour 30 minutes``."""
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return counted(rest, "minute")
+    return counted(hours, "hour") + (f" {counted(rest, 'minute')}" if rest else "")

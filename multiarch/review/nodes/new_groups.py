@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from multiarch.plurals import counted
 from multiarch.review.model import Finding, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.properties import after, mapping, whole
 from multiarch.review.nodes.renames import is_successor
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.nodes.wording import counted
 
 ADD_GROUP = ReviewRule(
     "add-group",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.plurals import counted
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupState, all_groups_known, group_changes
 from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.nodes.wording import counted
 from multiarch.stack.model import Plan
 
 if TYPE_CHECKING:

@@ -1,0 +1,8 @@
+"""Numbers with their nouns, as messages and reports write them."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str, *, separator: str = "") -> str:
+    """``1 warning``, ``2 warnings``; with a ``separator`` between thousands ``1,234 pods``."""
+    return f"{number:{separator}} {noun}" if number == 1 else f"{number:{separator}} {noun}s"
