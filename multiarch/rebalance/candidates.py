@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.rebalance import OFF, OPT_OUT_ANNOTATION
+from multiarch.facts.rebalance import DO_NOT_DISRUPT, OFF, OPT_OUT_ANNOTATION
 from multiarch.facts.taints import Taint
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.selectors import LabelSelector
@@ -27,7 +27,7 @@ _ANNOTATIONS: Mapping[str, str] = MappingProxyType(
     {
         OPT_OUT_ANNOTATION: OFF,
         "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
-        "karpenter.sh/do-not-disrupt": "true",
+        DO_NOT_DISRUPT: "true",
     }
 )
 _MIRROR = "kubernetes.io/config.mirror"
@@ -77,7 +77,7 @@ def why_stays(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
     """Why a pod that could run on arm64 is not moved, a clause; empty if nothing but its images can be in the way."""
     return (
         _of_its_controller(each, snapshot)
-        or _of_its_annotations(each)
+        or why_annotated(each.annotations)
         or _of_its_volumes(each, empty_dirs=choice.empty_dirs)
         or _of_its_scheduling(each)
         or _of_its_state(each, snapshot, choice)
@@ -96,8 +96,9 @@ def _of_its_controller(each: LivePod, snapshot: Snapshot) -> str:
     return found.changing
 
 
-def _of_its_annotations(each: LivePod) -> str:
-    found = next((key for key, off in _ANNOTATIONS.items() if each.annotations.get(key) == off), None)
+def why_annotated(annotations: Mapping[str, str]) -> str:
+    """Which of a pod's annotations keeps it where it is, a clause, or an empty text."""
+    found = next((key for key, off in _ANNOTATIONS.items() if annotations.get(key) == off), None)
     return "" if found is None else f"its annotation {found} is {_ANNOTATIONS[found]!r}"
 
 
@@ -140,9 +141,14 @@ def _of_its_state(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
         return f"several PodDisruptionBudgets select it ({names}), which the eviction API refuses"
     if budgets and not budgets[0].allowed:
         return f"the PodDisruptionBudget {budgets[0].name} allows no eviction now"
-    if not budgets and not choice.single and snapshot.ready_by_controller.get(each.controller, 0) < _SEVERAL:
+    if needs_another(each, snapshot, choice) and snapshot.ready_by_controller.get(each.controller, 0) < _SEVERAL:
         return "it is its workload's only ready pod, and no PodDisruptionBudget allows an eviction (--evict-single)"
     return ""
+
+
+def needs_another(each: LivePod, snapshot: Snapshot, choice: Choice) -> bool:
+    """Whether a pod may be evicted only while another one of its controller is ready: no budget guards it."""
+    return not choice.single and not any(budget.guards(each.pod) for budget in snapshot.budgets)
 
 
 def grace_seconds(value: Mapping[str, Any]) -> int:

@@ -63,6 +63,10 @@ class Lease:
                 continue
             spec = found.get("spec") or {}
             holder, state = spec.get("holderIdentity") or "", (spec.get("holderIdentity"), spec.get("renewTime"))
+            if holder == self._run:
+                # The answer to the request that took it was lost.
+                self._renewed = since
+                return
             if not holder or (
                 seen == state and self._clock.elapsed() - since >= (spec.get("leaseDurationSeconds") or SECONDS)
             ):

@@ -18,6 +18,7 @@ class Move:
     ``controller`` is the uid of the object that replaces it; ``controller_kind`` and ``controller_name`` are its name.
     ``selector`` is a label selector in kubectl's notation that matches the pod and the one that replaces it.
     ``grace_seconds`` is its termination grace period; ``placeholder`` the spec of a pod that needs the same room.
+    ``needs_another``: it is evicted only while another pod of its controller is ready.
     """
 
     namespace: str
@@ -31,6 +32,7 @@ class Move:
     target: str
     new_node: bool
     grace_seconds: int = 30
+    needs_another: bool = False
     placeholder: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.rebalance.candidates import why_annotated
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.lease import Lease
 from multiarch.rebalance.model import Move, Outcome, Result
@@ -58,7 +59,17 @@ class Mover:
             return "it is being deleted"
         if (found.get("spec") or {}).get("nodeName") != node:
             return "it is on another node"
-        return "" if is_true(found, "Ready") else "it is not ready"
+        if why := why_annotated(found["metadata"].get("annotations") or {}):
+            return why
+        if not is_true(found, "Ready"):
+            return "it is not ready"
+        return self._why_alone(move) if move.needs_another else ""
+
+    def _why_alone(self, move: Move) -> str:
+        ready = (each["metadata"] for each in self._siblings(move) if is_true(each, "Ready"))
+        if any(each["uid"] != move.uid and not each.get("deletionTimestamp") for each in ready):
+            return ""
+        return "it has become its workload's only ready pod"
 
     def _evicted(self, move: Move) -> tuple[set[str], str]:
         """Evict, as soon as its budget allows it.

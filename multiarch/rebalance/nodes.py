@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from multiarch.autoscaling.model import AutoscalingPlan, NodePoolPlan
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL
+from multiarch.facts.rebalance import DO_NOT_DISRUPT
 from multiarch.nodes.model import CapacityType
 from multiarch.rebalance.snapshot import leftover_of, why_unfit
 
@@ -22,6 +23,8 @@ def why_skipped(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
         return why
     if (node.get("spec") or {}).get("unschedulable") and leftover_of(node) is None:
         return "it is cordoned"
+    if (node["metadata"].get("annotations") or {}).get(DO_NOT_DISRUPT) == "true":
+        return f"its annotation {DO_NOT_DISRUPT} is 'true'"
     labels = _labels(node)
     if compute := labels.get(EKS_COMPUTE_TYPE):
         return f"EKS manages it ({compute})"
@@ -31,15 +34,18 @@ def why_skipped(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
     return ""
 
 
-def why_left_to_karpenter(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
+def why_left_to_karpenter(node: Mapping[str, Any], pods: Iterable[Mapping[str, str]], plan: AutoscalingPlan) -> str:
     """Say that Karpenter replaces a node itself, a clause; empty if it does not.
 
-    It replaces a node by a cheaper one if that takes all of its pods; a spot node only with ``spot_to_spot``.
-    Source: https://karpenter.sh/docs/concepts/disruption/#consolidation
+    It replaces a node by a cheaper one if that takes all of its pods; a spot node only with ``spot_to_spot``, and no
+    node with a pod that it must not disrupt. ``pods`` are the annotations of the node's pods.
+    Source: https://karpenter.sh/docs/concepts/disruption/ (consolidation, pod-level controls)
     """
     labels = _labels(node)
     pool = _pool(labels, plan)
     if pool is None or pool.consolidation_policy != "WhenEmptyOrUnderutilized" or pool.consolidate_after == _NEVER:
+        return ""
+    if any(each.get(DO_NOT_DISRUPT) == "true" for each in pods):
         return ""
     spot_to_spot = plan.karpenter is not None and plan.karpenter.spot_to_spot
     if labels.get(KARPENTER_CAPACITY_TYPE) == CapacityType.SPOT and not spot_to_spot:

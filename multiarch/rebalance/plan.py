@@ -13,7 +13,7 @@ from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_meant, why_stays
+from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_meant, needs_another, why_stays
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Skipped, Staying
 from multiarch.rebalance.nodes import why_left_to_karpenter, why_skipped
 from multiarch.rebalance.placeholders import placeholder_spec
@@ -66,7 +66,7 @@ def make_plan(
         could = _could_move(by_node[name], scope, counts)
         if not could or name in without:
             continue
-        if (found := _skipped(node.value, len(could), scope)) is not None:
+        if (found := _skipped(node.value, by_node[name], len(could), scope)) is not None:
             skipped.append(found)
         elif name in states:
             sources[name] = could
@@ -77,7 +77,7 @@ def make_plan(
     for name in _order(movable, by_node):
         if not left or len(nodes) == max_nodes:
             break
-        moves = _moves(name, movable[name], snapshot, room, staying)[:left]
+        moves = _moves(name, movable[name], snapshot, scope.choice, room, staying)[:left]
         room.move(name, [(each.pod, target) for each, _, target in moves])
         if moves:
             stay = sum(not each.pod.daemon for each in by_node[name]) - len(moves)
@@ -93,11 +93,11 @@ def make_plan(
     )
 
 
-def _skipped(node: Mapping[str, Any], pods: int, scope: Scope) -> Skipped | None:
+def _skipped(node: Mapping[str, Any], there: Sequence[LivePod], pods: int, scope: Scope) -> Skipped | None:
     name = str(node["metadata"]["name"])
     if why := why_skipped(node, scope.autoscaling):
         return Skipped(name, why, pods)
-    if why := why_left_to_karpenter(node, scope.autoscaling):
+    if why := why_left_to_karpenter(node, [each.annotations for each in there], scope.autoscaling):
         return Skipped(name, why, pods, by_karpenter=True)
     return None
 
@@ -146,7 +146,12 @@ def _order(movable: Mapping[str, Sequence[LivePod]], by_node: Mapping[str, Seque
 
 
 def _moves(
-    node: str, pods: Sequence[LivePod], snapshot: Snapshot, room: Room, staying: Counter[tuple[WorkloadKey, str]]
+    node: str,
+    pods: Sequence[LivePod],
+    snapshot: Snapshot,
+    choice: Choice,
+    room: Room,
+    staying: Counter[tuple[WorkloadKey, str]],
 ) -> list[tuple[LivePod, Move, NodeState]]:
     moves = []
     for each, expected in zip(pods, room.without(node, [each.pod for each in pods]), strict=True):
@@ -167,6 +172,7 @@ def _moves(
             target=expected.node.group or expected.node.name,
             new_node=expected.new,
             grace_seconds=grace_seconds(each.value),
+            needs_another=needs_another(each, snapshot, choice),
             placeholder=placeholder_spec(each.value, each.pod.requests) if expected.new else {},
         )
         moves.append((each, move, expected.node))

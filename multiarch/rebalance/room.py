@@ -67,7 +67,9 @@ class Room:
             for name, each in around.items()
             if each.shape.architecture is Architecture.AMD64
         }
-        return [self._expected(pod, there.get((pod.namespace, pod.name)), around, amd64) for pod in map(_again, pods)]
+        return [
+            self._expected(pod, here, there.get((pod.namespace, pod.name)), around, amd64) for pod in map(_again, pods)
+        ]
 
     def move(self, source: str, moved: Sequence[tuple[Pod, NodeState]]) -> None:
         """Take pods off ``source``, and put each on the node that :meth:`without` expected."""
@@ -78,12 +80,19 @@ class Room:
             self._nodes[node.name] = replace(before, pods=(*before.pods, pod))
 
     def _expected(
-        self, pod: Pod, node: NodeState | None, around: Mapping[str, NodeState], amd64: Mapping[str, Resources]
+        self,
+        pod: Pod,
+        here: NodeState,
+        node: NodeState | None,
+        around: Mapping[str, NodeState],
+        amd64: Mapping[str, Resources],
     ) -> Expected:
         if node is None:
             return Expected(None, why_not="no arm64 node has room for it, and none can be added")
         new = node.name not in around
         wanted = pod.spec.affinity.score(_labels(node))
+        if pod.spec.affinity.score(_labels(here)) > wanted:
+            return Expected(node, new, "its node affinity prefers the amd64 node to an arm64 node")
         for name, free in amd64.items():
             other = around[name]
             fits = self._fit.why_not(pod, other.shape, free) is None

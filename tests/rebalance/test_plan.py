@@ -50,6 +50,16 @@ def test_pods_without_a_preference_move_where_no_amd64_node_has_room() -> None:
     assert len(moved(moves(made))) == 2
 
 
+def test_pods_that_prefer_amd64_stay_where_they_prefer_to_be() -> None:
+    made = world()
+    on_amd64 = {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": on_amd64}]}
+    made.add_workload("api", ["amd64-1", "amd64-1"], affinity={"nodeAffinity": preferred})
+    made.nodes["amd64-2"]["spec"]["taints"] = [{"key": "other", "effect": "NoSchedule"}]
+    plan = moves(made)
+    assert (moved(plan), reasons(plan)) == ([], ["its node affinity prefers the amd64 node to an arm64 node"])
+
+
 def test_pods_that_tolerate_a_cordon_may_come_back_to_the_node() -> None:
     made = world()
     made.add_workload("api", ["amd64-1", "amd64-1"], tolerations=[{"operator": "Exists"}])
@@ -341,6 +351,38 @@ def test_nodes_that_karpenter_replaces_itself_are_left_to_it(
         assert (skipped.pods, skipped.by_karpenter, moved(plan)) == (1, name != "others", [])
     else:
         assert (plan.skipped, len(moved(plan))) == ((), 1)
+
+
+def test_karpenter_does_not_replace_a_node_with_a_pod_that_it_must_not_disrupt() -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    made.add_workload("ledger", ["amd64-1"], affinity=PREFERS_ARM64)
+    made.pods["ledger-0"]["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": "true"}
+    labels = made.nodes["amd64-1"]["metadata"]["labels"]
+    labels |= {"karpenter.sh/nodepool": "default-amd64-on-demand", "karpenter.sh/capacity-type": "on-demand"}
+    plan = moves(made, of=karpenter())
+    assert (plan.skipped, moved(plan)) == ((), [("amd64-1", "shop/api-0")])
+
+
+def test_a_node_that_karpenter_must_not_disrupt_is_left_alone() -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    made.nodes["amd64-1"]["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": "true"}
+    assert moves(made).skipped == (Skipped("amd64-1", "its annotation karpenter.sh/do-not-disrupt is 'true'", 1),)
+
+
+@pytest.mark.parametrize(
+    ("budget", "single", "needs_another"), [(False, False, True), (True, False, False), (False, True, False)]
+)
+def test_a_pod_without_a_budget_moves_only_beside_another_ready_pod(
+    *, budget: bool, single: bool, needs_another: bool
+) -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    if budget:
+        made.add_budget("api", 1)
+    ((move,),) = (node.moves for node in moves(made, choice=Choice(single=single)).nodes)
+    assert move.needs_another is needs_another
 
 
 def test_a_node_that_eks_manages_is_left_alone() -> None:

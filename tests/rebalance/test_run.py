@@ -13,7 +13,7 @@ import pytest
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, PLACEHOLDER_LABEL, SET_ASIDE_ANNOTATION
 from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.lease import LeaseHeldError
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
@@ -117,6 +117,44 @@ def test_the_pace_is_kept_between_a_moved_pod_and_the_next_eviction() -> None:
     run(made, pace=100.0)
     assert all(later - earlier >= 100 for earlier, later in pairwise(times))
     assert len(times) == 3
+
+
+@pytest.mark.parametrize("alone_at", ["its workload's only ready pod", "karpenter.sh/do-not-disrupt"])
+def test_what_changes_after_the_plan_keeps_pods_where_they_are(alone_at: str) -> None:
+    made = world(budget=None, replicas=2)
+
+    def planned(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
+        plan = everything(snapshot, aside, done, most)
+        if "only" in alone_at:
+            made.pods["api-1"].update(bound=1e9, status={"phase": "Running", "conditions": []})
+        else:
+            for pod in made.pods.values():
+                pod["metadata"]["annotations"] = {alone_at: "true"}
+        guarded = [
+            replace(node, moves=tuple(replace(m, needs_another=True) for m in node.moves)) for node in plan.nodes
+        ]
+        return replace(plan, nodes=tuple(guarded))
+
+    report = run(made, plan=planned, max_pods=1)
+    assert (made.evicted, made.cordoned, report.exit_code) == ([], [], 0)
+    assert report.outcomes[0].result is Result.LEFT
+    assert alone_at in report.outcomes[0].detail
+
+
+def test_the_lease_is_taken_also_if_the_answer_to_taking_it_is_lost() -> None:
+    made = world()
+    spec = {"holderIdentity": "dead", "renewTime": "some time", "leaseDurationSeconds": 90}
+    made.leases[LEASE] = {"metadata": {"name": LEASE, "resourceVersion": "1"}, "spec": spec}
+    lost: list[str] = []
+
+    def after(_number: int, name: str) -> None:
+        if name == "patch Lease" and not lost:
+            lost.append(name)
+            raise ConflictError("the request that was sent again found it changed")
+
+    made.after = after
+    assert results(run(made)) == [Result.MOVED] * 3
+    assert (lost, made.holder) == (["patch Lease"], "")
 
 
 def test_a_pod_that_comes_back_to_amd64_stops_the_run_and_its_workload_is_left_alone() -> None:

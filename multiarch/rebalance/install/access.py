@@ -26,7 +26,7 @@ _LEASE: list[Object] = [
         "apiGroups": ["coordination.k8s.io"],
         "resources": ["leases"],
         "resourceNames": [LEASE],
-        "verbs": ["get", "patch", "update"],
+        "verbs": ["get", "patch"],
     },
 ]
 """RBAC can't limit ``create`` to a name: :mod:`multiarch.rebalance.install.policy` does."""
