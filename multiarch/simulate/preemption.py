@@ -31,6 +31,15 @@ class Preempted:
     waiting: list[Pod]
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The pods that have to go from a node for another, and what that costs: less is better."""
+
+    cost: tuple[int, int, int]
+    node: SimNode
+    victims: list[Pod]
+
+
 def preempt(nodes: Nodes, waiting: Waiting) -> Preempted | None:
     """Place ``waiting`` pods where less important ones are; None where that is nowhere.
 
@@ -56,26 +65,29 @@ class _Preemption:
     def run(self, able: Sequence[Batch], waiting: Waiting) -> Preempted | None:
         left = {batch: list(pods) for batch, pods in waiting.items()}
         for batch in able:
-            while left[batch] and self._place(batch, left[batch][0]):
+            found: dict[int, _Choice | None] = {}
+            while left[batch] and self._place(batch, left[batch][0], found):
                 del left[batch][0]
         if not self._evicted:
             return None
         still = [pod for pods in left.values() for pod in pods]
         return Preempted([tuple(pods) for pods in self._on], [*still, *self._evicted])
 
-    def _place(self, batch: Batch, pod: Pod) -> bool:
-        """Place one pod on the node where the least important pods go for it."""
-        best: tuple[tuple[int, int, int], SimNode, list[Pod]] | None = None
+    def _place(self, batch: Batch, pod: Pod, found: dict[int, _Choice | None]) -> bool:
+        """Place one pod on the node where the least important pods go for it.
+
+        ``found`` keeps what was found for the pods of the batch before, by the node's number.
+        """
+        if self._nodes.has_rules(batch):
+            found.clear()
         for node in self._nodes.all:
-            victims = self._victims(batch, node)
-            if victims is not None:
-                ranks = [_rank(each) for each in victims]
-                cost = (max(ranks, default=-_OFFSET), sum(rank + _OFFSET for rank in ranks), len(ranks))
-                if best is None or cost < best[0]:
-                    best = cost, node, victims
+            if node.number not in found:
+                found[node.number] = self._choice(batch, node)
+        best = min(filter(None, found.values()), key=lambda each: (each.cost, each.node.number), default=None)
         if best is None:
             return False
-        _, node, victims = best
+        node, victims = best.node, best.victims
+        del found[node.number]
         gone = {id(victim) for victim in victims}
         self._on[node.number] = [each for each in self._on[node.number] if id(each) not in gone]
         for victim in victims:
@@ -84,6 +96,13 @@ class _Preemption:
         self._on[node.number].append(pod)
         self._put(pod, node)
         return True
+
+    def _choice(self, batch: Batch, node: SimNode) -> _Choice | None:
+        victims = self._victims(batch, node)
+        if victims is None:
+            return None
+        ranks = [_rank(each) for each in victims]
+        return _Choice((max(ranks, default=-_OFFSET), sum(rank + _OFFSET for rank in ranks), len(ranks)), node, victims)
 
     def _victims(self, batch: Batch, node: SimNode) -> list[Pod] | None:
         """The pods that have to go from a node, or None where the pod can't be on it even without all others."""
