@@ -216,16 +216,18 @@ def not_started(moving: Moving) -> bool:
     )
 
 
-def test_pods_that_come_back_to_amd64_stop_the_run(moving: Moving) -> None:
-    """Somebody cordons the arm64 nodes in the middle."""
+def test_pods_that_find_no_arm64_node_stop_the_run_and_get_their_room_back(moving: Moving) -> None:
+    """Somebody cordons the arm64 nodes in the middle; the other amd64 node is full."""
     moving.add_nodes(ARM64_NODES)
-    running = moving.start(rebalance_plan(**FAST | {"pace": "4s"}))
+    running = moving.start(rebalance_plan(**FAST | {"pace": "4s"}), "--ready-timeout=10s")
     wait_for_a_move(moving)
     cordon(moving, *ARM64_NODES)
     code, said = end_of(running)
     assert code == 1, said
-    assert on_arm64(moving) < REPLICAS
+    assert "no node: after 10 s its replacement" in said
     assert set(moving.marked()) == set(ARM64_NODES)
+    wait_for(lambda: len(moving.places(API)) == REPLICAS, "the pod to get its room back", timeout=30)
+    assert on_arm64(moving) < REPLICAS
 
 
 def cordon(moving: Moving, *names: str) -> None:
