@@ -177,3 +177,8 @@ class AutoscalingPlan:
     cluster_autoscaler: ClusterAutoscalerPlan | None
     karpenter: KarpenterPlan | None
     derived: tuple[Derived, ...] = ()
+
+    @property
+    def pool_names(self) -> frozenset[str]:
+        """The names of Karpenter's NodePools."""
+        return frozenset(pool.name for pool in self.karpenter.pools) if self.karpenter else frozenset()

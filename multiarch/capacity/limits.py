@@ -63,7 +63,7 @@ class Explainer:
         self._sizes = {group.name: group.sizes.maximum for group in plan.node_groups}
         karpenter = plan.autoscaling.karpenter
         self._controller = karpenter.controller_group if karpenter else ""
-        self._pools = {pool.name for pool in karpenter.pools} if karpenter else set()
+        self._pools = plan.autoscaling.pool_names
         for pool in karpenter.pools if karpenter else ():
             self._architectures[pool.name] = tuple(each.architecture for each in pool.capacities)
             self._keys[pool.name] = f"{pool.key}.cpuLimit"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -36,6 +36,11 @@ def owner_of(content: Mapping[str, object]) -> WorkloadKey | None:
         # A static pod's owner is its node; the pod is what there is to change.
         return None
     return WorkloadKey(_namespace(metadata), _text(chosen.get("kind")), _text(chosen.get("name")))
+
+
+def owners_in(objects: Iterable[Mapping[str, object]]) -> dict[WorkloadKey, WorkloadKey]:
+    """Owners of objects by what they own."""
+    return {key_of(each): owner for each in objects if (owner := owner_of(each)) is not None}
 
 
 def top_of(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> WorkloadKey:

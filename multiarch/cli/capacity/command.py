@@ -95,27 +95,28 @@ def capacity(
     from multiarch.cli.capacity.blocks import Shown, blocks
     from multiarch.cli.capacity.data import report_data
     from multiarch.cli.capacity.recommendation import recommended, write_headroom
+    from multiarch.cli.workload_input import from_cluster, from_manifests, read_cluster
 
     source.check(workloads or [], cluster.given, live=live)
     recommending.validate()
     plan = stacks.plan_of(stack)
     given = (
-        source.from_cluster(plan, cluster, images=check_images)
+        from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images))
         if live
-        else source.from_manifests(plan, workloads or [])
+        else from_manifests(plan, workloads or [])
     )
-    zones = given.context.zones
+    budgets, zones = given.budgets(), given.context.zones
     failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
         plan, zones, largest_nodes=largest
     )
-    images = given.images(registries) if check_images else None
+    images = source.supported_by_images(given, registries) if check_images else None
     without_budget, waits = source.pod_count(minimum), Waits(node_start=node_start)
 
     def evaluated(plan: Plan, failures: Sequence[Failure], *, explain: bool = True) -> CapacityReport:
         return evaluate(
             plan,
             given.workloads.pods,
-            given.workloads.budgets,
+            budgets,
             failures,
             given.context,
             nodes=given.nodes,
@@ -130,7 +131,7 @@ def capacity(
     found = recommended(stack, plan, failures, evaluated, given, recommending) if recommending.recommend else None
     if recommending.headroom is not None:
         write_headroom(recommending.headroom, plan if found is None else found.result.plan, report, given)
-    report = replace(report, assumptions=(*given.notes, *given.workloads.notes, *report.assumptions))
+    report = replace(report, assumptions=(*given.notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
     show(
         Report(

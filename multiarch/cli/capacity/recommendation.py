@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from multiarch.capacity.recommendation.rates import Rates
     from multiarch.capacity.recommendation.recommend import Evaluate, Recommendation, Unsolved
     from multiarch.capacity.recommendation.tunables import Cost
-    from multiarch.cli.capacity.source import Input
+    from multiarch.cli.workload_input import WorkloadInput
     from multiarch.stack.model import Plan
 
 _SHOWN = 20
@@ -147,7 +147,7 @@ def recommended(
     plan: Plan,
     failures: Sequence[Failure],
     evaluate: Evaluate,
-    given: Input,
+    given: WorkloadInput,
     options: RecommendOptions,
 ) -> Recommended:
     """Search, check that the changed file is valid, and write it if that is asked for.
@@ -204,7 +204,7 @@ def recommended(
     return Recommended(path, text, new, result, evaluate(changed, result.failures, explain=True), written=options.write)
 
 
-def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: Input) -> None:
+def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: WorkloadInput) -> None:
     """Write the manifests of placeholder pods, and say what they hold."""
     from multiarch.capacity.headroom import headroom_of, manifests
     from multiarch.files import write_atomically

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from multiarch.cost.model import CostReport
     from multiarch.cost.pricing import Pricing
     from multiarch.facts.taints import Taint
-    from multiarch.kubernetes.source import LoadedObject
     from multiarch.manifests.owners import WorkloadKey
     from multiarch.registry.credentials.model import Credentials
     from multiarch.registry.model import Registry
@@ -70,44 +69,36 @@ def from_manifests(plan: Plan, pricing: Pricing, files: Sequence[str]) -> Found:
     Raises MultiarchError, naming file, document and line.
     """
     from multiarch.audit.subjects import gather
-    from multiarch.kubernetes.source import placed
-    from multiarch.manifests.values import ManifestError
-    from multiarch.scheduling.pods import pods_from
+    from multiarch.kubernetes.pods import pods_in
+    from multiarch.manifests.owners import owners_in
     from multiarch.simulate.context import simulation_context
     from multiarch.simulate.simulation import simulate_nodes
 
     objects, lines = reading.manifest_objects(files)
     found = list(objects)
-    try:
-        pods = list(pods_from(each.value for each in found))
-    except ManifestError as error:
-        raise placed(error, found) from error
+    pods = pods_in(found)
     context = simulation_context(plan, prices=pricing.known)
     settled = simulate_nodes(plan.autoscaling, plan.node_groups, context, pods)
     notes = (f"{counted(len(settled.unplaced), 'pod')} got no node and cost nothing.",) if settled.unplaced else ()
-    return Found(settled.nodes, gather(found, plan.arm64_taint, lines), owners_in(found), notes)
+    owners = owners_in(each.value for each in found)
+    return Found(settled.nodes, gather(found, plan.arm64_taint, lines), owners, notes)
 
 
 def from_cluster(plan: Plan, options: AccessOptions) -> Found:
     """The nodes and pods of a cluster. Raises MultiarchError and OutsideError."""
     from multiarch.audit.subjects import gather
-    from multiarch.kubernetes.cluster import open_cluster
-    from multiarch.kubernetes.resources import WORKLOADS
-    from multiarch.kubernetes.running import read_running
-    from multiarch.simulate.running import cluster_state
+    from multiarch.cli.workload_input import read_cluster
+    from multiarch.manifests.owners import owners_in
 
-    karpenter = plan.autoscaling.karpenter
-    with open_cluster(options.access) as cluster:
-        running = read_running(cluster)
-        objects = [*cluster.objects(WORKLOADS), *running.pods]
-        subjects = gather(objects, plan.arm64_taint)
-        credentials = reading.pull_secrets(cluster, [use for each in subjects for use in each.uses])
-    state = cluster_state(running, plan.node_groups, [pool.name for pool in karpenter.pools] if karpenter else [])
+    cluster = read_cluster(plan, options.access, owners=True)
+    state = cluster.state
     notes = state.notes
     if state.unknown:
         names = ", ".join(state.unknown)
         notes = (*notes, f"Nodes of no node group or NodePool of the stack are counted too: {names}.")
-    return Found(state.nodes, subjects, owners_in(objects), notes, running=True, credentials=credentials)
+    owners = owners_in(each.value for each in cluster.objects)
+    subjects = gather(cluster.objects, plan.arm64_taint)
+    return Found(state.nodes, subjects, owners, notes, running=True, credentials=cluster.credentials)
 
 
 def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pricing], label: str) -> CostReport:
@@ -132,13 +123,6 @@ def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pri
         found = costs_by_label(state.nodes, NodePrices(None, pricing, running=True), label)
         report = replace(report, label=label, by_label=found)
     return replace(report, notes=(*report.notes, *state.notes))
-
-
-def owners_in(found: Sequence[LoadedObject]) -> Mapping[WorkloadKey, WorkloadKey]:
-    """Owners of objects by what they own."""
-    from multiarch.manifests.owners import key_of, owner_of
-
-    return {key_of(each.value): owner for each in found if (owner := owner_of(each.value)) is not None}
 
 
 async def _audited(subjects: Sequence[Subject], taint: Taint | None, registry: Registry) -> WorkloadAudit:

@@ -146,8 +146,7 @@ class _Planner:
         from multiarch.simulate.simulation import settle
 
         plan = self.plan
-        pools = () if plan.autoscaling.karpenter is None else plan.autoscaling.karpenter.pools
-        state = cluster_state(snapshot.running, plan.node_groups, {pool.name for pool in pools})
+        state = cluster_state(snapshot.running, plan.node_groups, plan.autoscaling.pool_names)
         _check_cluster(plan, state, snapshot.running.name)
         context = simulation_context(plan, seen=state.zones)
         return Scope(

@@ -18,7 +18,7 @@ from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError, OutsideError
 
 if TYPE_CHECKING:
-    from multiarch.cli.report.source import Source
+    from multiarch.cli.report.parts import Source
     from multiarch.prices.model import RegionPrices
     from multiarch.stack.model import Plan
 
@@ -89,17 +89,25 @@ def _source(
     failed: list[tuple[str, str]],
 ) -> Source:
     """Where workloads and nodes come from; a cluster that can't be read is added to ``failed``."""
-    from multiarch.cli.report import source
+    from multiarch.capacity.sources import Workloads
+    from multiarch.cli.report.parts import Source
+    from multiarch.cli.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
+    from multiarch.simulate.context import simulation_context
 
+    description, unread = "Stack file", _NO_WORKLOADS
     if cluster is not None:
         try:
-            return source.from_cluster(plan, prices, cluster.access)
+            opened = read_cluster(plan, cluster.access, owners=True, budgets=True)
         except OutsideError as error:
             failed.append(("the cluster", str(error)))
-            return source.from_plan(plan, prices, str(error), "Stack file; the cluster could not be read")
-    if files:
-        return source.from_manifests(plan, prices, files)
-    return source.from_plan(plan, prices, _NO_WORKLOADS)
+            description, unread = "Stack file; the cluster could not be read", str(error)
+        else:
+            name = f"Cluster of context {opened.running.name}"
+            return Source(name, from_cluster(plan, opened, prices=prices))
+    elif files:
+        names = ", ".join("standard input" if name == "-" else name for name in files)
+        return Source(f"Stack file, and workloads of {names}", from_manifests(plan, files, prices=prices))
+    return Source(description, WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ())), unread)
 
 
 def _check(workloads: list[str], cluster: AccessOptions, *, live: bool) -> None:

@@ -16,12 +16,11 @@ from multiarch.audit.workloads import WorkloadAudit, audit_workloads
 from multiarch.capacity.evaluation import evaluate
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport
-from multiarch.capacity.sources import budgets_in, image_support
 from multiarch.cli.audit.daemonsets import DaemonSetInput, audited
-from multiarch.cli.cost.source import owners_in
+from multiarch.cli.capacity.source import support_of
 from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.report.source import Source
 from multiarch.cli.terminal import progress
+from multiarch.cli.workload_input import WorkloadInput
 from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
@@ -29,6 +28,7 @@ from multiarch.cost.stack import stack_costs
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.resources import Kind
+from multiarch.manifests.owners import owners_in
 from multiarch.registry.model import Registry
 from multiarch.report.contents import Placement, ReportContents, Unread
 from multiarch.simulate.simulation import simulate_nodes
@@ -37,6 +37,15 @@ from multiarch.today import now
 
 Result = TypeVar("Result")
 _NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them to a file, and --prices FILE reads it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the parts are made of, in words and as it was read. ``unread`` says why there are no workloads."""
+
+    description: str
+    given: WorkloadInput
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,61 +95,53 @@ class Parts:
 
     def _placement(self) -> Placement:
         """The nodes of the cluster, or those that the workloads' pods would get."""
-        plan, source = self.plan, self.source
-        if source.live is not None:
-            pending = tuple(pod for pod in source.pods if not pod.per_node)
-            return Placement(source.live.states, pending, live=True, notes=source.live.notes)
-        settled = simulate_nodes(plan.autoscaling, plan.node_groups, source.context, source.pods)
+        plan, given = self.plan, self.source.given
+        if given.cluster is not None:
+            state = given.cluster.state
+            return Placement(state.nodes, state.pending, live=True, notes=given.notes)
+        settled = simulate_nodes(plan.autoscaling, plan.node_groups, given.context, given.workloads.pods)
         return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
 
     def _images(self) -> _Images:
         """One client for all look-ups, so that no registry is asked twice."""
-        uses, taint = uses_in(self.source.objects), self.plan.arm64_taint
-        subjects = gather(self.source.objects, taint)
+        given, taint = self.source.given, self.plan.arm64_taint
+        uses, subjects = uses_in(given.objects), gather(given.objects, taint)
 
         async def looked_up(registry: Registry) -> _Images:
             with progress("reading images") as step:
                 images = await audit_images(registry, uses, tuple(Architecture), looked_up=step)
             return _Images(images, await audit_workloads(registry, subjects, taint))
 
-        return ask(self.registries, looked_up, credentials=self.source.credentials)
+        return ask(self.registries, looked_up, credentials=given.credentials)
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """On the groups of the plan, or on the nodes of the cluster."""
-        found = self.source.of_kind(Kind.DAEMON_SET)
+        source = self.source.given
+        found = tuple(each for each in source.objects if each.value.get("kind") == Kind.DAEMON_SET)
         if found and isinstance(images, Unread):
             raise MultiarchError(images.reason)
         judged = ImageAudit(tuple(Architecture), ()) if isinstance(images, Unread) else images.images
-        live, taint = self.source.live, self.plan.arm64_taint
-        given = DaemonSetInput(found, live.objects if live else (), tuple(image_uses(found)))
+        live, taint = source.cluster, self.plan.arm64_taint
+        given = DaemonSetInput(found, live.running.nodes if live else (), tuple(image_uses(found)))
         return audited(given, None if live else self.plan, judged, [taint] if live and taint else [])
 
     def _capacity(self, images: _Images | Unread) -> CapacityReport:
-        if self.source.without_budgets:
-            raise MultiarchError(self.source.without_budgets)
-        rows = () if isinstance(images, Unread) else images.images.rows
-        support = image_support(
-            ((use.workload.namespace, str(use.workload)), row.image, judgement)
-            for row in rows
-            for use in row.uses
-            for judgement in row.judgements
-        )
-        source = self.source
+        given = self.source.given
         return evaluate(
             self.plan,
-            source.pods,
-            budgets_in(source.objects),
-            failures_of(self.plan, source.context.zones),
-            source.context,
-            nodes=source.live.states if source.live else None,
-            images=support,
+            given.workloads.pods,
+            given.budgets(),
+            failures_of(self.plan, given.context.zones),
+            given.context,
+            nodes=given.nodes,
+            images={} if isinstance(images, Unread) else support_of(images.images),
         )
 
     def _cost(self, placement: Placement | Unread, workloads: WorkloadAudit | Unread) -> CostReport | Unread:
         """The costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""
         if self.pricing is None:
             return _NO_PRICES
-        running = self.source.live is not None
+        running = self.source.given.cluster is not None
         if isinstance(placement, Unread):
             return stack_costs(self.plan, self.pricing)
         costs = stack_costs(self.plan, self.pricing, placement.nodes, running=running)
@@ -151,7 +152,7 @@ class Parts:
             self.pricing,
             placement.nodes,
             workloads.why_not_on_arm64(),
-            owners=owners_in(self.source.objects),
+            owners=owners_in(each.value for each in self.source.given.objects),
             running=running,
         )
         return with_arm64_costs(costs, compared)

@@ -1,0 +1,138 @@
+"""The workloads that a command computes with, and the nodes around them: of manifests, or of a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from multiarch.audit.uses import uses_in
+from multiarch.capacity.sources import Workloads, budgets_in, workloads_in
+from multiarch.cli.reading import pull_secrets
+from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.kubernetes.manifests import read_manifests
+from multiarch.kubernetes.resources import WORKLOADS, Kind
+from multiarch.kubernetes.running import read_running
+from multiarch.simulate.context import simulation_context
+from multiarch.simulate.running import cluster_state
+
+if TYPE_CHECKING:
+    from multiarch.kubernetes.access import ClusterAccess
+    from multiarch.kubernetes.running_objects import Running
+    from multiarch.kubernetes.source import LoadedObject
+    from multiarch.manifests.disruption_budgets import DisruptionBudget
+    from multiarch.prices.model import RegionPrices
+    from multiarch.registry.credentials.model import Credentials
+    from multiarch.simulate.running import ClusterState
+    from multiarch.simulate.settled import NodeState
+    from multiarch.simulate.simulation import SimulationContext
+    from multiarch.stack.model import Plan
+
+_SHOWN = 5
+"""Nodes that a note names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCluster:
+    """What runs in a cluster, as objects and as nodes with their pods.
+
+    ``objects`` are those that are or create pods, ``budgets`` its PodDisruptionBudgets, or why they can't be read, and
+    ``credentials`` those that its pods have for their images.
+    """
+
+    running: Running
+    state: ClusterState
+    objects: tuple[LoadedObject, ...]
+    budgets: tuple[DisruptionBudget, ...] | ForbiddenError
+    credentials: Credentials | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which nodes are not the stack's, and what is left out."""
+        return (*_of_no_group(self.state.unknown), *self.state.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadInput:
+    """Workloads, and the zones and nodes around them.
+
+    The pods of ``workloads`` are those without a node, and the templates of DaemonSets. ``objects`` are what they were
+    read from. ``cluster`` is None for manifests.
+    """
+
+    context: SimulationContext
+    workloads: Workloads
+    objects: tuple[LoadedObject, ...] = ()
+    cluster: LiveCluster | None = None
+
+    @property
+    def nodes(self) -> tuple[NodeState, ...] | None:
+        """The nodes of the cluster; None for those of the plan."""
+        return None if self.cluster is None else self.cluster.state.nodes
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The cluster's for the images of its pods."""
+        return None if self.cluster is None else self.cluster.credentials
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the workloads and the nodes."""
+        return self.workloads.notes if self.cluster is None else self.cluster.notes
+
+    def budgets(self) -> tuple[DisruptionBudget, ...]:
+        """The PodDisruptionBudgets. Raises ForbiddenError if they can't be read."""
+        if self.cluster is None:
+            return self.workloads.budgets
+        if isinstance(self.cluster.budgets, ForbiddenError):
+            raise self.cluster.budgets
+        return self.cluster.budgets
+
+
+def from_manifests(plan: Plan, files: Sequence[str], *, prices: RegionPrices | None = None) -> WorkloadInput:
+    """Workloads of manifests, on the nodes of a stack's plan. Raises MultiarchError as :func:`workloads_in` does."""
+    found = tuple(read_manifests(files))
+    return WorkloadInput(simulation_context(plan, prices=prices), workloads_in(found, files), found)
+
+
+def from_cluster(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | None = None) -> WorkloadInput:
+    """The pending pods of a cluster, on the nodes that it has."""
+    state = cluster.state
+    context = simulation_context(plan, seen=state.zones, prices=prices)
+    return WorkloadInput(context, Workloads((*state.pending, *state.daemon_sets), ()), cluster.objects, cluster)
+
+
+def read_cluster(
+    plan: Plan, access: ClusterAccess, *, owners: bool = False, budgets: bool = False, images: bool = True
+) -> LiveCluster:
+    """Read the pods of a cluster and its nodes. Raises MultiarchError and OutsideError.
+
+    It takes the right to list Nodes, Pods and DaemonSets in the whole cluster. ``owners``: the other kinds that create
+    pods are read too; ``budgets``: PodDisruptionBudgets too; ``images``: the credentials that pods have for images.
+    """
+    with open_cluster(access) as cluster:
+        running = read_running(cluster)
+        found = _budgets(cluster) if budgets else ()
+        kinds = [kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET] if owners else []
+        objects = (*cluster.objects(kinds), *running.daemon_sets, *running.pods)
+        credentials = pull_secrets(cluster, uses_in(objects)) if images else None
+    state = cluster_state(running, plan.node_groups, plan.autoscaling.pool_names)
+    return LiveCluster(running, state, objects, found, credentials)
+
+
+def _budgets(cluster: Cluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:
+    try:
+        return budgets_in(tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])))
+    except ForbiddenError as error:
+        return error
+
+
+def _of_no_group(names: Sequence[str]) -> Iterator[str]:
+    """Yield a note about nodes that no group of the stack made, if there are any."""
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        yield (
+            f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}. They do "
+            "not count towards maxSize, and nothing replaces them."
+        )
