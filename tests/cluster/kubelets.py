@@ -25,9 +25,9 @@ _EC2_ARCHITECTURE = {"amd64": "x86_64", "arm64": "arm64"}
 
 
 def group_node(name: str, group: str, instance_type: str, architecture: str, zone: str = "eu-west-1a") -> Object:
-    """A ready Node of a managed group; an arm64 one has the default taint."""
+    """A ready Node of a managed group, whose name has a suffix in EKS; an arm64 one has the default taint."""
     taints = [{"key": "arch", "value": "arm64", "effect": "NoSchedule"}] if architecture == "arm64" else []
-    labels = {EKS_NODE_GROUP: group, "eks.amazonaws.com/capacityType": "ON_DEMAND"}
+    labels = {EKS_NODE_GROUP: f"{group}-20261122130000000000000001", "eks.amazonaws.com/capacityType": "ON_DEMAND"}
     instance = {
         "Placement": {"AvailabilityZone": zone},
         "PrivateDnsName": name,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
 from multiarch.rebalance.install.names import NAME, NAMESPACE
@@ -39,6 +40,9 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
         node.stop_kubelet()
     demo.start_nodes(real_nodes)
     kube = real_nodes.plane.kube
+    for name, group in ((AMD64, "web"), (ARM64, "web-arm")):
+        label = {EKS_NODE_GROUP: f"{group}-20261122130000000000000001"}
+        kube.patch({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}, {"metadata": {"labels": label}})
     plan = rebalance_plan(image=IMAGE, pace="1s", namespaces=[SPACE])
     everything = [*objects(plan, "shop-dev", parse_taint("arch=arm64:NoSchedule")), mirrors(real_nodes)]
     with served(real_nodes, image.ensure(print)), namespace(kube):
