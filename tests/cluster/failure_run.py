@@ -49,6 +49,8 @@ class Run:
     def begin(self) -> None:
         """Create the namespace and the DaemonSets."""
         name = self.case.namespace
+        gone = "an earlier namespace to be gone"
+        wait_for(lambda: self.kube.get("v1", "Namespace", name) is None, gone, timeout=LONGEST_SECONDS)
         self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}
         with contextlib.suppress(KubeError):  # the controller may have been faster
