@@ -77,8 +77,7 @@ class Moving:
         """Add ready nodes, ``amd64-…`` of the group web and ``arm64-…`` of the group web-arm."""
         for name in names:
             architecture = name.partition("-")[0]
-            # EKS adds a suffix to a group's name.
-            group, kind = ("web-arm-0", "m7g.large") if architecture == "arm64" else ("web-0", "m7i.large")
+            group, kind = ("web-arm", "m7g.large") if architecture == "arm64" else ("web", "m7i.large")
             self.kube.apply(group_node(name, group, kind, architecture))
 
     def pods(self, app: str) -> list[Object]:

@@ -54,8 +54,8 @@ def objects() -> list[Object]:
     subject = {"kind": "ServiceAccount", "name": "reader", "namespace": SPACE}
     role = {"apiGroup": RBAC, "kind": "ClusterRole", **meta}
     return [
-        group_node(AMD64, "general-14f859c", "m7i.large", "amd64"),
-        group_node(ARM64, "graviton-14f859c", "m7g.large", "arm64"),
+        group_node(AMD64, "general", "m7i.large", "amd64"),
+        group_node(ARM64, "graviton", "m7g.large", "arm64"),
         {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules()},
         {
             "apiVersion": f"{RBAC}/v1",
