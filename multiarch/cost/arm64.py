@@ -38,6 +38,7 @@ HOW_COMPARED = (
     "of the stack that takes it, of the same capacity type and size where there is one. What no pod requests is not "
     "compared."
 )
+_NOT_FOUND = "the workloads of pods on amd64 nodes were not found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def arm64_costs(
         Saving(key.namespace, str(key), tuple(blockers[key]), len(amounts), total(amounts))
         for key, amounts in blocked.items()
     ]
-    return Arm64Costs(total(fallback), tuple(sorted(savings, key=_worst_first)), unjudged)
+    compared = total(fallback) if fallback or not unjudged else UnknownPrice(_NOT_FOUND)
+    return Arm64Costs(compared, tuple(sorted(savings, key=_worst_first)), unjudged)
 
 
 def with_arm64_costs(report: CostReport, found: Arm64Costs) -> CostReport:

@@ -53,6 +53,26 @@ def test_workloads_of_manifests_fill_every_section(run: type_of_run, registry: t
 
 
 @pytest.mark.usefixtures("project")
+def test_failures_say_that_images_could_not_be_read_and_what_scales_workloads(run: type_of_run, project: Path) -> None:
+    (project / "docker").mkdir()
+    (project / "docker" / "config.json").write_text("{")
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "ledger", "namespace": "payments"},
+        "spec": {"minReplicas": 1, "maxReplicas": 90, "scaleTargetRef": {"kind": "Deployment", "name": "ledger"}},
+    }
+    (project / "scaler.json").write_text(json.dumps(scaler))
+    options = ("--workloads", WORKLOADS, "--workloads", "scaler.json", "--docker-config", "docker/config.json")
+    ran = run("report", "payments-prod", "--html", "page.html", *options)
+    assert ran.code == 3
+    found = sections(Path("page.html").read_text(encoding="utf-8"))
+    assert "Not read." in found["images"]
+    assert "Images were not read: architectures follow from scheduling rules alone." in found["failures"]
+    assert "payments Deployment/ledger: its HorizontalPodAutoscaler keeps 1 to 90 pods" in found["failures"]
+
+
+@pytest.mark.usefixtures("project")
 def test_the_stack_file_alone_is_a_page_too_and_names_what_is_missing(run: type_of_run) -> None:
     ran = run("report", "payments-prod", "--html", "page.html")
     assert (ran.code, ran.err) == (0, "Wrote page.html.\n")

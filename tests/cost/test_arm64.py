@@ -61,10 +61,16 @@ def test_blocked_workloads_are_sorted_by_what_they_would_save() -> None:
     assert abs(first - 2 * second) < Decimal("0.000001")
 
 
-def test_pods_on_arm64_cost_nothing_more_and_unknown_workloads_are_counted() -> None:
+def test_pods_on_arm64_cost_nothing_more() -> None:
+    there = [node("web-arm", "m7g.large", *pods(half("api"))), node("web", "m7i.large")]
+    found = arm64_costs(plan(), PRICING, there, {API: ()})
+    assert (found.fallback, found.unjudged) == (Decimal(0), 0)
+
+
+def test_unknown_workloads_are_counted_and_if_no_other_is_on_amd64_the_amount_is_unknown() -> None:
     there = [node("web-arm", "m7g.large", *pods(half("api"))), node("web", "m7i.large", *pods(half("other")))]
     found = arm64_costs(plan(), PRICING, there, {API: ()})
-    assert found.fallback == Decimal(0)
+    assert reason(found.fallback) == "the workloads of pods on amd64 nodes were not found"
     assert found.unjudged == 1
 
 

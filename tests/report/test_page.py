@@ -7,6 +7,7 @@ import hashlib
 import re
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
@@ -18,6 +19,7 @@ from multiarch.report.contents import ReportContents, Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageSection, PageTable, Status
 from multiarch.report.pages import page_of
 from multiarch.report.rendering import Renderer
+from multiarch.report.sections.cost import cost_section
 from tests.report import samples
 
 UNREAD = Unread("The API server 127.0.0.1:1 of context production can't be reached: connection refused.")
@@ -196,6 +198,11 @@ def test_the_way_to_a_better_stack_file_is_named_where_a_failure_is_not_survived
     assert hint in section(samples.contents(), "failures").summary
     survived = replace(samples.capacity(), failures=samples.capacity().failures[1:2])
     assert hint not in section(replace(samples.contents(), capacity=survived), "failures").summary
+
+
+def test_pods_that_cost_less_on_amd64_are_not_said_to_cost_more() -> None:
+    found = cost_section(replace(samples.cost(), fallback=Decimal("-58.41")))
+    assert "Pods on amd64 nodes that may run on arm64 cost 58.41 less." in found.summary
 
 
 def test_a_price_that_is_unknown_says_why() -> None:

@@ -113,9 +113,10 @@ def _arm64(found: CostReport) -> Iterator[Block]:
     elif found.fallback == 0:
         yield "No pod that may run on arm64 is on an amd64 node."
     elif found.fallback is not None:
+        compared = "less" if found.fallback < 0 else "more"
         yield (
-            f"Pods that may run on arm64 but are on amd64 nodes cost {shown(found.fallback)} {found.currency} more per "
-            "month than on arm64."
+            f"Pods that may run on arm64 but are on amd64 nodes cost {shown(abs(found.fallback))} {found.currency} "
+            f"{compared} per month than on arm64."
         )
     if found.savings:
         yield Table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -36,6 +36,7 @@ from multiarch.stack.model import Plan
 from multiarch.today import now
 
 Result = TypeVar("Result")
+_NO_IMAGES = "Images were not read: architectures follow from scheduling rules alone."
 _NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them to a file, and --prices FILE reads it.")
 
 
@@ -127,7 +128,7 @@ class Parts:
 
     def _capacity(self, images: _Images | Unread) -> CapacityReport:
         given = self.source.given
-        return evaluate(
+        report = evaluate(
             self.plan,
             given.workloads.pods,
             given.budgets(),
@@ -136,6 +137,9 @@ class Parts:
             nodes=given.nodes,
             images={} if isinstance(images, Unread) else support_of(images.images),
         )
+        unread = (_NO_IMAGES,) if isinstance(images, Unread) else ()
+        assumptions = (*given.notes, *report.assumptions)
+        return replace(report, assumptions=assumptions, warnings=(*unread, *report.warnings))
 
     def _cost(self, placement: Placement | Unread, workloads: WorkloadAudit | Unread) -> CostReport | Unread:
         """The costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""

@@ -42,7 +42,8 @@ def _unit(report: CostReport) -> str:
 
 def _fallback(report: CostReport) -> Iterator[str]:
     if isinstance(report.fallback, Decimal) and report.fallback:
-        yield f"Pods on amd64 nodes that may run on arm64 cost {report.fallback:,.2f} more."
+        compared = "less" if report.fallback < 0 else "more"
+        yield f"Pods on amd64 nodes that may run on arm64 cost {abs(report.fallback):,.2f} {compared}."
     elif isinstance(report.fallback, UnknownPrice):
         yield f"What pods on amd64 nodes that may run on arm64 cost more is unknown: {report.fallback.reason}."
 

@@ -94,7 +94,8 @@ def _limit(report: CapacityReport, result: FailureResult, workload: WorkloadResu
 def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageTable:
     """Workloads that are short anywhere come first."""
     keys = [(each.namespace, each.name) for each in report.without_failure.workloads]
-    of_key = {key: [_of(result, key) for result in results] for key in keys}
+    by_key = [{(each.namespace, each.name): each for each in result.workloads} for result in results]
+    of_key = {key: [found.get(key) for found in by_key] for key in keys}
     worst = {key: max(map(_severity, found)) for key, found in of_key.items()}
     rows = tuple(
         (
@@ -106,10 +107,6 @@ def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageT
     )
     columns = ("workload", "architectures", *(_name(report, result) for result in results))
     return PageTable("Pods that each workload keeps", tuple(map(PageColumn, columns)), rows, matrix=True)
-
-
-def _of(result: FailureResult, key: tuple[str, str]) -> WorkloadResult | None:
-    return next((each for each in result.workloads if (each.namespace, each.name) == key), None)
 
 
 def _severity(result: WorkloadResult | None) -> int:
