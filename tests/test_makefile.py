@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +30,16 @@ def test_help_is_the_default_and_names_every_target() -> None:
     phony = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)[0].split()
     shown = re.findall(r"^  make (\S+) +\S", make().stdout, re.MULTILINE)
     assert sorted(shown) == sorted(phony)
+
+
+def test_the_capacity_demo_shows_what_is_short_then_the_change_and_nothing_short() -> None:
+    # -o: the test's own environment is the one that make would install.
+    ran = make(f"BIN={Path(sys.executable).parent}", "-o", ".venv/.installed", "capacity-demo")
+    assert ran.returncode == 0, ran.stderr
+    before, _, after = ran.stdout.partition("== The change is written, and all zones fail again ==")
+    assert "3 failures, 3 with a workload short of its minimum" in before
+    assert "+      maxSize: 3 # in each zone" in before
+    assert "3 failures, 0 with a workload short of its minimum" in after
 
 
 def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: Path) -> None:

@@ -116,6 +116,14 @@ def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
     assert not Path("none.yaml").exists()
 
 
+def test_headroom_beside_a_recommendation_is_for_the_pods_that_move_with_it(run: type_of_run) -> None:
+    file = legacy()
+    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED[:-1], "--headroom", "headroom.yaml")
+    assert "headroom.yaml was not written: no pods move" in ran.err
+    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED, "--headroom", "headroom.yaml")
+    assert "headroom.yaml: amd64: 2 placeholder pods of 1 CPU and 1Gi for the pods that move" in ran.err
+
+
 def test_sizes_that_the_stack_does_not_allow_are_refused(run: type_of_run) -> None:
     small = COMMENTED.replace("network: {zones", "network: {cidr: 10.0.0.0/21, zones")
     Path(FILE).write_text(small, encoding="utf-8")

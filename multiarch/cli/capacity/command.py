@@ -130,7 +130,8 @@ def capacity(
     report = evaluated(plan, failures)
     found = recommended(stack, plan, failures, evaluated, given, recommending) if recommending.recommend else None
     if recommending.headroom is not None:
-        write_headroom(recommending.headroom, plan if found is None else found.result.plan, report, given)
+        changed, after = (plan, report) if found is None else (found.result.plan, found.report)
+        write_headroom(recommending.headroom, changed, after, given)
     report = replace(report, assumptions=(*given.notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
     show(
