@@ -13,6 +13,7 @@ from multiarch.simulate.settled import NodeState, Unavailable
 from multiarch.stack.model import Plan
 
 _KEYS = ("zone", "group", "spot", "architecture", "largest")
+_MOST_DIGITS = 6
 _FORM = f"Write KEY=VALUE, several with commas; the keys are {', '.join(_KEYS)}."
 
 
@@ -97,8 +98,8 @@ def _architecture(value: str) -> Architecture:
 
 
 def _number(value: str) -> int:
-    if not value.isdecimal() or not int(value):
-        raise MultiarchError(f"largest={value}: must be a number of nodes, 1 or more.")
+    if not value.isdecimal() or len(value) > _MOST_DIGITS or not int(value):
+        raise MultiarchError(f"largest={value}: must be a number of nodes from 1 to 999999.")
     return int(value)
 
 

@@ -87,8 +87,9 @@ def test_a_combination_can_be_written(text: str, failure: Failure) -> None:
         ("zone=d", f"There is no zone 'd'. The zones are {', '.join(ZONES)}."),
         ("group=api", "There is no node group or NodePool 'api'. There are batch, web-a, web-b, web-c."),
         ("spot=x86", "'x86' is not an architecture. Use amd64 or arm64."),
-        ("largest=0", "largest=0: must be a number of nodes, 1 or more."),
-        ("largest=-1", "largest=-1: must be a number of nodes, 1 or more."),
+        ("largest=0", "largest=0: must be a number of nodes from 1 to 999999."),
+        ("largest=-1", "largest=-1: must be a number of nodes from 1 to 999999."),
+        (f"largest={'9' * 5000}", "largest=999"),
     ],
 )
 def test_what_is_not_a_failure_is_named(text: str, words: str) -> None:
