@@ -10,6 +10,7 @@ from multiarch.capacity.workloads import ImageSupport, WorkloadName, name_of
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.kubernetes.manifests import names_of
 from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, disruption_budgets_from
@@ -33,16 +34,15 @@ class Workloads:
     notes: tuple[str, ...] = ()
 
 
-def workloads_in(objects: Sequence[LoadedObject], names: Sequence[str]) -> Workloads:
-    """Read the workloads of ``objects``; ``names`` are the files that they come from.
+def workloads_in(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workloads:
+    """Read the workloads of ``objects``; ``files`` are those that they come from.
 
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
     pods, budgets = pods_in(objects), budgets_in(objects)
     if all(pod.per_node for pod in pods):
-        files = ", ".join("standard input" if name == "-" else name for name in names)
         raise MultiarchError(
-            f"{files}: no workloads found.",
+            f"{names_of(files)}: no workloads found.",
             hint="Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods.",
         )
     without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] != DISRUPTION_BUDGET)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_text
-from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
+from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, names_of, read_manifests, standard_input
 from multiarch.plurals import counted
 
 if TYPE_CHECKING:
@@ -77,9 +77,8 @@ def _some(objects: Iterator[LoadedObject], paths: Sequence[str]) -> Iterator[Loa
         empty = False
         yield each
     if empty:
-        names = ", ".join(STANDARD_INPUT_NAME if path == STANDARD_INPUT else path for path in paths)
         raise MultiarchError(
-            f"{names}: no Kubernetes objects found.", hint="Did the command that writes the manifests fail?"
+            f"{names_of(paths)}: no Kubernetes objects found.", hint="Did the command that writes the manifests fail?"
         )
 
 

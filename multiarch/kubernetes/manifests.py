@@ -48,6 +48,11 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
             yield from objects_in_text(_text(file), str(file))
 
 
+def names_of(paths: Iterable[str]) -> str:
+    """Files as messages name them: ``a.yaml, standard input``."""
+    return ", ".join(STANDARD_INPUT_NAME if path == STANDARD_INPUT else path for path in paths)
+
+
 def standard_input() -> str:
     """All of standard input, which must be UTF-8 in every locale. Raises MultiarchError if it is not."""
     try:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import ClusterError
 from tests.cluster import nodes
 from tests.cluster.aws import Aws, Instance
+from tests.cluster.threads import in_thread
 
 PAUSE_SECONDS = 0.3
 _READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
@@ -32,13 +33,8 @@ class Bridge:
     @contextlib.contextmanager
     def running(self) -> Iterator[Bridge]:
         """Run in a thread; on leaving, end it."""
-        thread = Thread(target=self._run, name="node bridge", daemon=True)
-        thread.start()
-        try:
+        with in_thread("node bridge", self._run, self._stop):
             yield self
-        finally:
-            self._stop.set()
-            thread.join(timeout=30)
 
     def still_running(self) -> None:
         """Raise ClusterError if the bridge broke down."""

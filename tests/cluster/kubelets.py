@@ -9,7 +9,8 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from threading import Event, Lock, Thread
+from functools import partial
+from threading import Event, Lock
 from typing import Any
 
 import urllib3
@@ -18,6 +19,7 @@ from multiarch.facts.labels import EKS_NODE_GROUP
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import ClusterError
 from tests.cluster.nodes import Joining, node
+from tests.cluster.threads import in_thread
 
 PAUSE_SECONDS = 0.05
 _READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
@@ -54,13 +56,8 @@ class Kubelets:
     @contextlib.contextmanager
     def running(self) -> Iterator[Kubelets]:
         """Run in a thread; on leaving, end it. Raises ClusterError if it broke down."""
-        thread = Thread(target=self._run, name="kubelets", daemon=True)
-        thread.start()
-        try:
+        with in_thread("kubelets", self._run, self._stop):
             yield self
-        finally:
-            self._stop.set()
-            thread.join(timeout=30)
         if self._failure is not None:
             raise ClusterError(f"the kubelets broke down: {self._failure!r}") from self._failure
 
@@ -120,13 +117,8 @@ class Healthy:
     def watched(self) -> Iterator[Healthy]:
         """Watch in a thread until the block is left."""
         stop = Event()
-        thread = Thread(target=self._run, args=[stop], daemon=True)
-        thread.start()
-        try:
+        with in_thread("watch of pods", partial(self._run, stop), stop):
             yield self
-        finally:
-            stop.set()
-            thread.join(timeout=15)
 
     def _run(self, stop: Event) -> None:
         while not stop.is_set():

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from multiarch.errors import Problem, StackError
+from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
@@ -57,3 +58,12 @@ def problems(change: Mapping[str, Any], *, today: date = TODAY) -> tuple[Problem
         return plan(change, today=today).warnings
     except StackError as error:
         return error.problems
+
+
+def check_contradiction(rule: str, change: Mapping[str, Any], key: str, says: str, severity: Severity) -> None:
+    """A stack with ``change`` has one problem of the rule: at the key, with these words in it and a hint."""
+    (found,) = [each for each in problems(change) if each.rule == rule]
+    assert found.key == key
+    assert found.severity is severity
+    assert says in str(found)
+    assert found.hint

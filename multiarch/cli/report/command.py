@@ -92,6 +92,7 @@ def _source(
     from multiarch.capacity.sources import Workloads
     from multiarch.cli.report.parts import Source
     from multiarch.cli.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
+    from multiarch.kubernetes.manifests import names_of
     from multiarch.simulate.context import simulation_context
 
     description, unread = "Stack file", _NO_WORKLOADS
@@ -105,8 +106,7 @@ def _source(
             name = f"Cluster of context {opened.running.name}"
             return Source(name, from_cluster(plan, opened, prices=prices))
     elif files:
-        names = ", ".join("standard input" if name == "-" else name for name in files)
-        return Source(f"Stack file, and workloads of {names}", from_manifests(plan, files, prices=prices))
+        return Source(f"Stack file, and workloads of {names_of(files)}", from_manifests(plan, files, prices=prices))
     return Source(description, WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ())), unread)
 
 

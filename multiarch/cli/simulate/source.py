@@ -51,7 +51,9 @@ def from_manifests(plan: Plan, files: Sequence[str]) -> Input:
 
 
 def _no_pod(files: Sequence[str], without_pods: Sequence[tuple[str, int]], *, daemon_sets: int) -> MultiarchError:
-    names = ", ".join("standard input" if name == "-" else name for name in files)
+    from multiarch.kubernetes.manifests import names_of
+
+    names = names_of(files)
     there = [describe_without_pods(without_pods)] if without_pods else []
     if daemon_sets:
         there.append(f"{counted(daemon_sets, 'DaemonSet')}, and no node is created for a DaemonSet")
