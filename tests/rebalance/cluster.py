@@ -18,7 +18,8 @@ from multiarch.simulate.context import simulation_context
 from multiarch.simulate.running import cluster_state
 from multiarch.simulate.simulation import settle
 from multiarch.stack.model import Plan
-from tests.rebalance.world import Object, World
+from tests.rebalance.objects import Object
+from tests.rebalance.world import World
 from tests.stack.words import plan as planned
 
 _ON_ARM64 = {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}

@@ -1,97 +1,22 @@
-"""A run, whatever fails: no budget is violated, no node stays cordoned, and a run stops when pods come back."""
+"""A run and what it meets: no budget is violated, no node stays cordoned, and a run stops when pods come back."""
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, cast
 
 import pytest
 
-from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, PLACEHOLDER_LABEL, SET_ASIDE_ANNOTATION
-from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
+from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, SET_ASIDE_ANNOTATION
+from multiarch.kubernetes.errors import ConflictError
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.lease import LeaseHeldError
-from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
-from multiarch.rebalance.run import Plan, Run, Settings
+from multiarch.rebalance.model import MovePlan, Result
 from multiarch.rebalance.snapshot import Snapshot
-from tests.rebalance.world import KilledError, World, away, first_with_room, killed, only
-
-API = "api"
-
-
-def world(*, replicas: int = 3, budget: int | None = 2, kind: str = "ReplicaSet", arm64_room: int = 10) -> World:
-    made = World()
-    made.add_node("amd64-1", "amd64")
-    made.add_node("amd64-2", "amd64")
-    made.add_node("arm64-1", "arm64", room=arm64_room)
-    made.add_workload(API, ["amd64-1", "amd64-2", "amd64-1"][:replicas], kind=kind)
-    if budget is not None:
-        made.add_budget(API, budget)
-    return made
-
-
-def needing_nodes(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
-    """The same, where each pod needs a new node."""
-    plan = everything(snapshot, aside, done, most)
-    spec = {"nodeSelector": {"kubernetes.io/arch": "arm64"}, "containers": [{"name": "placeholder"}]}
-    nodes = [
-        replace(node, moves=tuple(replace(each, new_node=True, placeholder=spec) for each in node.moves))
-        for node in plan.nodes
-    ]
-    return replace(plan, nodes=tuple(nodes))
-
-
-def everything(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
-    """Plan to move all pods of the first node that has some: what is planned is another test's subject."""
-    nodes = []
-    for name in sorted({each.pod.node_name for each in snapshot.pods if each.pod.node_name.startswith("amd64")}):
-        if name in done:
-            continue
-        moves = []
-        for each in snapshot.pods:
-            controller = snapshot.controllers.get(each.controller)
-            if controller is None or each.pod.node_name != name or controller.workload in aside:
-                continue
-            moves.append(
-                Move(
-                    namespace=each.pod.namespace,
-                    name=each.pod.name,
-                    uid=each.uid,
-                    workload=controller.workload,
-                    controller=controller.uid,
-                    controller_kind=controller.kind,
-                    controller_name=controller.name,
-                    selector=controller.selector,
-                    target="arm64",
-                    new_node=False,
-                    grace_seconds=3,
-                )
-            )
-        if moves:
-            nodes.append(NodeMoves(name, "general", tuple(moves[:most]), 0))
-    return MovePlan(tuple(nodes[:1]), (), (), (), 0, 0)
-
-
-def run(
-    made: World,
-    *,
-    name: str = "run-1",
-    say: Callable[[str], None] = lambda _: None,
-    plan: Plan = everything,
-    **settings: Any,
-) -> RunReport:
-    usual: dict[str, Any] = {"max_pods": 20, "pace": 10.0, "timeout": 60.0}
-    cluster = cast("Cluster", made)
-    return Run(cluster, made, Settings(name=name, **{**usual, **settings}), plan, say).execute()
-
-
-def results(report: RunReport) -> list[Result]:
-    return [each.result for each in report.outcomes]
+from tests.rebalance.runs import API, everything, results, run, world
+from tests.rebalance.world import World, first_with_room
 
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
@@ -336,132 +261,6 @@ def cordon_all(made: World) -> None:
         made.nodes[name]["spec"]["unschedulable"] = True
 
 
-def test_an_api_server_that_restarts_is_waited_for() -> None:
-    calls = number_of_calls()
-    for number in range(5, calls):
-        made = world()
-
-        def restart(found: int, name: str, number: int = number) -> None:
-            if number <= found < number + 10:
-                away(found, name)
-
-        made.before = restart
-        report = run(made)
-        assert report.exit_code == 0, (number, report.ended)
-        assert made.places(API) == ["arm64-1"] * 3
-        assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
-
-
-def number_of_calls() -> int:
-    made = world()
-    run(made)
-    return made.calls
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_run_killed_at_any_call_is_cleaned_up_by_the_next(moment: str) -> None:
-    for number in range(1, number_of_calls() + 1):
-        made = world()
-        setattr(made, moment, only(number, killed(made)))
-        with pytest.raises(KilledError):
-            run(made)
-        made.dead, made.before, made.after = False, lambda *_: None, lambda *_: None
-        assert len(made.cordoned) <= 1
-        made.seconds += 300
-        report = run(made, name="run-2")
-        assert (made.cordoned, made.holder, report.exit_code) == ([], "", 0), number
-        assert made.places(API) == ["arm64-1"] * 3
-        assert made.fewest_ready[API] == 2
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_up(moment: str) -> None:
-    for number in range(5, number_of_calls() + 1):
-        made = world()
-
-        def gone(found: int, name: str, number: int = number) -> None:
-            if found >= number:
-                away(found, name)
-
-        setattr(made, moment, gone)
-        report = run(made)
-        named = {each.move.name for each in report.outcomes}
-        assert set(made.evicted) <= named, "every pod that was evicted is named"
-        cordoned = made.cordoned
-        # Only the Lease's release is left to do after the last move: it ends by itself.
-        assert report.exit_code == 3 or report.ended == "There is nothing more to move.", number
-        assert set(cordoned) <= set(report.still_cordoned)
-        made.before, made.after = lambda *_: None, lambda *_: None
-        made.seconds += 300
-        run(made, name="run-2")
-        assert (made.cordoned, made.holder) == ([], ""), number
-        assert made.fewest_ready[API] == 2
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_one_failed_call_changes_nothing(moment: str) -> None:
-    for number in range(5, number_of_calls() + 1):
-        made = world()
-        setattr(made, moment, only(number, away))
-        report = run(made)
-        assert report.exit_code == 0, (number, report.ended)
-        assert made.places(API) == ["arm64-1"] * 3, number
-        assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
-
-
-def test_an_api_server_that_starts_may_refuse_for_a_while() -> None:
-    made = world()
-
-    def starting(_number: int, name: str) -> None:
-        if 20 <= made.seconds < 30:
-            raise ForbiddenError(verb=name, resource="pods", group="", namespace=None, name=None, user="me")
-
-    made.before = starting
-    report = run(made)
-    assert results(report) == [Result.MOVED] * 3, report.ended
-    assert (made.cordoned, made.holder) == ([], "")
-
-
-def test_a_missing_right_stops_the_run_and_uncordons() -> None:
-    made = world()
-
-    def refuse(_number: int, name: str) -> None:
-        if name == "evict":
-            raise ForbiddenError(
-                verb="create", resource="pods/eviction", group="", namespace="shop", name=None, user="me"
-            )
-
-    made.before = refuse
-    report = run(made)
-    assert (report.exit_code, made.cordoned, made.holder) == (3, [], "")
-    assert "pods/eviction" in report.ended
-
-
-def test_an_output_that_is_closed_does_not_leave_a_node_cordoned() -> None:
-    def broken(_: str) -> None:
-        raise BrokenPipeError
-
-    made = world()
-    with pytest.raises(BrokenPipeError):
-        run(made, say=broken)
-    assert (made.cordoned, made.holder) == ([], "")
-
-
-def test_a_node_that_can_not_be_uncordoned_is_named() -> None:
-    made = world()
-
-    def refuse(_number: int, name: str) -> None:
-        if name == "patch Node" and made.evicted:
-            raise ClusterError("no", status=403)
-
-    made.before = refuse
-    said: list[str] = []
-    report = run(made, say=said.append)
-    assert (list(report.still_cordoned), report.exit_code) == (made.cordoned, 3)
-    assert len(made.cordoned) == 1, "no other node is cordoned after it"
-    assert any("Could not uncordon" in each for each in said)
-
-
 def test_what_is_set_aside_is_kept_with_its_reason_and_what_others_wrote_there_is_ignored() -> None:
     made = world()
     made.pick = lambda here, pod: first_with_room(here, pod, prefer="amd64")
@@ -472,79 +271,6 @@ def test_what_is_set_aside_is_kept_with_its_reason_and_what_others_wrote_there_i
         made.leases[LEASE]["metadata"]["annotations"][SET_ASIDE_ANNOTATION] = text
         made.sleep(30)
         assert results(run(made, name="again")) == [Result.CAME_BACK], text
-
-
-def full(node_after: float) -> World:
-    made = world(arm64_room=0)
-    made.node_after = node_after
-    return made
-
-
-def test_room_on_new_nodes_is_made_before_pods_are_evicted() -> None:
-    made = full(40.0)
-    first = []
-    made.before = lambda _, name: first.append(len(made.nodes)) if name == "evict" else None
-    report = run(made, plan=needing_nodes)
-    assert results(report) == [Result.MOVED] * 3
-    assert first[0] > 3, "a node came before the first eviction"
-    assert all(each.startswith("arm64-new") for each in made.places(API))
-    assert (made.cordoned, made.placeholders, made.fewest_ready[API]) == ([], [], 2)
-
-
-def test_without_a_new_node_nothing_is_evicted_and_no_placeholder_stays() -> None:
-    made = full(float("inf"))
-    report = run(made, plan=needing_nodes)
-    assert (made.evicted, made.cordoned, made.placeholders, report.exit_code) == ([], [], [], 0)
-    assert {each.detail for each in report.outcomes} == {"no arm64 node was added for it within 60 s"}
-    assert made.seconds < 2 * 60 + 30, "it waits once"
-
-
-@pytest.mark.parametrize("status", [403, 404])
-def test_without_the_right_to_create_placeholders_their_pods_stay(status: int) -> None:
-    made = full(40.0)
-
-    def refuse(_number: int, name: str) -> None:
-        if name == "create" and made.leases:
-            raise ClusterError("There is no namespace multiarch-rebalance.", status=status)
-
-    made.before = refuse
-    report = run(made, plan=needing_nodes)
-    assert (made.evicted, made.placeholders, report.exit_code) == ([], [], 0)
-    assert "no placeholder can be created in namespace multiarch-rebalance" in report.outcomes[0].detail
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("fault", ["killed", "away"])
-def test_placeholders_do_not_outlive_the_next_run_whatever_fails(moment: str, fault: str) -> None:
-    made = full(10.0)
-    run(made, plan=needing_nodes)
-    # Half of the calls each: which of them matter is tried with all of them elsewhere.
-    for number in range(5 + (moment == "after"), made.calls + 1, 2):
-        made = full(10.0)
-        setattr(made, moment, only(number, killed(made) if fault == "killed" else away))
-        if fault == "killed":
-            with pytest.raises(KilledError):
-                run(made, plan=needing_nodes)
-            made.dead, made.before, made.after = False, lambda *_: None, lambda *_: None
-            made.seconds += 300
-        assert run(made, name="run-2", plan=needing_nodes).exit_code == 0, number
-        assert (made.cordoned, made.placeholders, made.holder) == ([], [], ""), number
-        assert made.fewest_ready[API] == 2
-        assert all(each.startswith("arm64") for each in made.places(API)), number
-
-
-def test_a_run_that_has_lost_the_lease_leaves_the_placeholders_of_the_other_run() -> None:
-    made = full(float("inf"))
-
-    def stolen(here: World) -> None:
-        here.leases[LEASE]["spec"]["holderIdentity"] = "somebody"
-        other = copy.deepcopy(here.pods[here.placeholders[0]])
-        other["metadata"] |= {"name": "theirs", "labels": {PLACEHOLDER_LABEL: "somebody"}}
-        here.pods["theirs"] = other
-
-    made.at[10] = stolen
-    assert run(made, plan=needing_nodes).exit_code == 1
-    assert (made.placeholders, made.evicted) == (["theirs"], [])
 
 
 def test_pods_that_a_workload_gets_while_a_budget_is_waited_for_are_not_taken_for_the_replacement() -> None:

@@ -18,8 +18,8 @@ from multiarch.kubernetes.errors import ClusterError, ConflictError
 from multiarch.kubernetes.resources import LEASES, RESOURCES, Kind, Resource
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.label_query import parse_label_query
+from tests.rebalance.objects import Object, apply, become_ready, is_ready, owner
 
-Object = dict[str, Any]
 Found = TypeVar("Found")
 START = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 NAMESPACE = "shop"
@@ -139,12 +139,7 @@ class World:
         labels = {"kubernetes.io/arch": architecture, "kubernetes.io/os": "linux", "eks.amazonaws.com/nodegroup": group}
         self.nodes[name] = {
             "kind": "Node",
-            "metadata": {
-                "name": name,
-                "uid": f"uid-{name}",
-                "resourceVersion": "1",
-                "labels": labels,
-            },
+            "metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "1", "labels": labels},
             "spec": {},
             "status": {
                 "conditions": [{"type": "Ready", "status": "True"}],
@@ -316,11 +311,7 @@ class World:
             value = self._one(resource, namespace, name)
             if value is None:
                 raise ConflictError("deleted")
-            assert operations[0] == {
-                "op": "test",
-                "path": "/metadata/resourceVersion",
-                "value": operations[0]["value"],
-            }
+            assert {**operations[0], "value": ""} == {"op": "test", "path": "/metadata/resourceVersion", "value": ""}
             if operations[0]["value"] != value["metadata"]["resourceVersion"]:
                 raise ConflictError("changed")
             for each in operations[1:]:
@@ -363,31 +354,6 @@ class World:
             return ""
 
         return self._call("evict", do)
-
-
-def apply(value: Object, operation: Mapping[str, Any]) -> None:
-    """One operation of a JSON patch."""
-    *way, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
-    here = value
-    for part in way:
-        here = here[part]
-    if operation["op"] == "remove":
-        del here[last]
-    else:
-        here[last] = copy.deepcopy(operation["value"])
-
-
-def owner(pod: Object) -> str:
-    return "".join(str(each["uid"]) for each in pod["metadata"].get("ownerReferences", ()))
-
-
-def become_ready(pod: Object) -> None:
-    if "deletionTimestamp" not in pod["metadata"]:
-        pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-
-
-def is_ready(pod: Object) -> bool:
-    return any(each["type"] == "Ready" for each in pod["status"]["conditions"])
 
 
 def first_with_room(world: World, pod: Object, *, prefer: str = "arm64") -> str | None:
