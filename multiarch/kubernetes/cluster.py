@@ -43,6 +43,8 @@ _SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
 """In the API server's answer to the eviction of a pod that several budgets select."""
 _NOT_KUBERNETES = "Check that this is the address of an API server."
 _USER = re.compile(r'User "([^"]*)"')
+_BY_ADMISSION = re.compile(r"is forbidden: (?!User )|^admission webhook ")
+"""In the API server's answer where not RBAC refuses, but a quota, Pod Security, an admission policy or a webhook."""
 
 
 def open_cluster(access: ClusterAccess) -> Cluster:
@@ -293,6 +295,9 @@ class Cluster:
         if status == _UNAUTHORIZED:
             whose = f" of user {found.user.name}" if found.user.name else ""
             return ClusterError(f"{server} rejects the credentials{whose}.", hint=self._renew(), status=status)
+        what = f"{verb} {resource.plural}{f' {name}' if name else ''}"
+        if status == _FORBIDDEN and _BY_ADMISSION.search(error.message):
+            return ClusterError(f"{server} refuses {what}: {error.message.rstrip('.')}.", status=status)
         if status == _FORBIDDEN:
             user = _USER.search(error.message)
             return ForbiddenError(
@@ -303,7 +308,6 @@ class Cluster:
                 name=name,
                 user=user.group(1) if user else None,
             )
-        what = f"{verb} {resource.plural}{f' {name}' if name else ''}"
         if status == _NOT_FOUND and name:
             return MultiarchError(f"There is no {resource.kind} {name} in the cluster of context {found.name}.")
         said = f": {error.message.rstrip('.')}" if error.message else ""

@@ -105,4 +105,4 @@ def test_pods_without_a_node_are_counted(run: type_of_run, images: tuple[str, st
     ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file)
     assert ran.code == 0
     assert "- 1 pod got no node and cost nothing." in ran.out
-    assert "No pod that may run on arm64 is on an amd64 node." in ran.out
+    assert "No pod on an amd64 node is known to run on arm64." in ran.out

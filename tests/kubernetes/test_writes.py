@@ -51,6 +51,30 @@ def test_a_missing_right_names_the_rule() -> None:
     assert 'verbs: ["patch"], resourceNames: ["node-1"]' in raised.value.hint
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        'pods "web-0" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=5, limited: pods=5',
+        "nodes \"a\" is forbidden: ValidatingAdmissionPolicy 'nodes' with binding 'nodes' denied request: amd64 only.",
+        'admission webhook "guard.example.com" denied the request: web is busy',
+    ],
+)
+def test_what_admission_refuses_is_not_taken_for_a_missing_right(said: str) -> None:
+    with serving(lambda _: refused(403, "Forbidden", said)) as server, pytest.raises(ClusterError) as raised:
+        opened(server.url).evict("shop", "web-0", "uid")
+    assert (type(raised.value), raised.value.status) == (ClusterError, 403)
+    assert raised.value.message.endswith(f"refuses create pods/eviction web-0: {said.rstrip('.')}.")
+
+
+def test_rbac_s_answer_names_the_user_and_the_rule() -> None:
+    said = 'nodes "a" is forbidden: User "ci" cannot patch resource "nodes" in API group "" at the cluster scope'
+    with (
+        serving(lambda _: refused(403, "Forbidden", said)) as server,
+        pytest.raises(ForbiddenError, match="ci may not"),
+    ):
+        opened(server.url).patch_node("a", OPERATIONS)
+
+
 def test_a_busy_server_is_asked_again() -> None:
     answers = [refused(429), (200, {"kind": "Node"}, {})]
     with serving(lambda _: answers.pop(0)) as server:

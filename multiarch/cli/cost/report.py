@@ -111,7 +111,7 @@ def _arm64(found: CostReport) -> Iterator[Block]:
     if isinstance(found.fallback, UnknownPrice):
         yield "Pods that may run on arm64 but are on amd64 nodes cost an unknown amount more."
     elif found.fallback == 0:
-        yield "No pod that may run on arm64 is on an amd64 node."
+        yield "No pod on an amd64 node is known to run on arm64."
     elif found.fallback is not None:
         compared = "less" if found.fallback < 0 else "more"
         yield (

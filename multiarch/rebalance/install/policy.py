@@ -1,6 +1,6 @@
 """What RBAC can't say: a run changes only whether a Node is schedulable and its own annotation, and creates one Lease.
 
-The API server evaluates the expressions itself, with the rights of nobody.
+The API server evaluates the expressions itself; they need no rights.
 Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 """
 
