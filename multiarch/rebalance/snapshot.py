@@ -10,6 +10,7 @@ from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION
 from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.running_objects import Running
@@ -18,7 +19,7 @@ from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
 from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.rebalance.model import Leftover
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.scheduling.pods import Pod
 
 _LEAVING = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption")
 """Taints of nodes that an autoscaler is draining."""
@@ -128,8 +129,8 @@ def snapshot_of(running: Running, controllers: Sequence[LoadedObject]) -> Snapsh
         running=running,
         controllers={each.uid: each for each in _controllers(controllers)},
         budgets=tuple(_budgets(running.budgets)),
-        pods=tuple(LivePod(each, pod) for each, pod in zip(running.pods, _pods(running.pods), strict=True)),
-        daemons=_pods(running.daemon_sets),
+        pods=tuple(LivePod(each, pod) for each, pod in zip(running.pods, pods_in(running.pods), strict=True)),
+        daemons=pods_in(running.daemon_sets),
     )
 
 
@@ -163,13 +164,6 @@ def _leftovers(nodes: Iterable[LoadedObject]) -> Iterator[Leftover]:
     for each in nodes:
         if (found := leftover_of(each.value)) is not None:
             yield found
-
-
-def _pods(found: Sequence[LoadedObject]) -> tuple[Pod, ...]:
-    try:
-        return tuple(pods_from(each.value for each in found))
-    except ManifestError as error:
-        raise placed(error, found) from error
 
 
 def _budgets(found: Iterable[LoadedObject]) -> Iterator[Budget]:

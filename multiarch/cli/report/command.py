@@ -18,7 +18,7 @@ from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError, OutsideError
 
 if TYPE_CHECKING:
-    from multiarch.cli.report.parts import Source
+    from multiarch.cli.report.parts import PageSource
     from multiarch.prices.model import RegionPrices
     from multiarch.stack.model import Plan
 
@@ -87,10 +87,10 @@ def _source(
     files: list[str],
     cluster: AccessOptions | None,
     failed: list[tuple[str, str]],
-) -> Source:
+) -> PageSource:
     """Where workloads and nodes come from; a cluster that can't be read is added to ``failed``."""
     from multiarch.capacity.sources import Workloads
-    from multiarch.cli.report.parts import Source
+    from multiarch.cli.report.parts import PageSource
     from multiarch.cli.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
     from multiarch.kubernetes.manifests import names_of
     from multiarch.simulate.context import simulation_context
@@ -104,10 +104,10 @@ def _source(
             description, unread = "Stack file; the cluster could not be read", str(error)
         else:
             name = f"Cluster of context {opened.running.name}"
-            return Source(name, from_cluster(plan, opened, prices=prices))
+            return PageSource(name, from_cluster(plan, opened, prices=prices))
     elif files:
-        return Source(f"Stack file, and workloads of {names_of(files)}", from_manifests(plan, files, prices=prices))
-    return Source(description, WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ())), unread)
+        return PageSource(f"Stack file, and workloads of {names_of(files)}", from_manifests(plan, files, prices=prices))
+    return PageSource(description, WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ())), unread)
 
 
 def _check(workloads: list[str], cluster: AccessOptions, *, live: bool) -> None:

@@ -41,7 +41,7 @@ _NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PageSource:
     """What the parts are made of, in words and as it was read. ``unread`` says why there are no workloads."""
 
     description: str
@@ -62,7 +62,7 @@ class Parts:
     """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason."""
 
     plan: Plan
-    source: Source
+    source: PageSource
     pricing: Pricing | None
     registries: RegistryOptions
     failed: list[tuple[str, str]] = field(default_factory=list)
