@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import BIN, median, run, show
+from benchmarks.stacks import pod_spec, write_stack
 
 COUNTS = (1_250, 2_500, 5_000)
 WORKLOADS = 100
@@ -20,19 +21,6 @@ LIMIT_S = 10.0
 MEMORY_LIMIT_MB = 500
 GROWTH_LIMIT = 5.0
 RUNS = 3
-ARM64 = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
-STACK = """\
-config:
-  aws:region: eu-west-1
-  multiarch-eks:team: bench
-  multiarch-eks:environment: AUTOSCALER
-  multiarch-eks:owner: bench@example.com
-  multiarch-eks:costCenter: "1"
-  multiarch-eks:network:
-    vpcId: vpc-0123456789abcdef0
-    privateSubnetIds: [subnet-0123456789abcdef0, subnet-0123456789abcdef1, subnet-0123456789abcdef2]
-  multiarch-eks:nodeGroups:
-"""
 KARPENTER = """\
     base: {instanceTypes: [m7i.large], minSize: 3, maxSize: 3}
   multiarch-eks:autoscaling:
@@ -50,25 +38,15 @@ GROUPS = """\
 def _stack(folder: Path, autoscaler: str, pods: int) -> Path:
     """A stack whose groups are too small for some failures."""
     groups = KARPENTER if autoscaler == "karpenter" else GROUPS.replace("MOST", str(max(pods // 30, 8)))
-    file = folder / f"{pods}" / f"Pulumi.bench-{autoscaler}.yaml"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(STACK.replace("AUTOSCALER", autoscaler) + groups, encoding="utf-8")
-    return file
+    return write_stack(folder / f"{pods}", autoscaler, groups)
 
 
 def _workload(number: int, replicas: int) -> list[dict[str, Any]]:
-    """Two of three workloads tolerate the arm64 taint, one in five is spread over zones; all have a budget."""
+    """A Deployment and its budget."""
     name = f"w{number}"
-    requests = {"cpu": f"{100 + 50 * (number % 10)}m", "memory": f"{128 * (1 + number % 16)}Mi"}
-    spec: dict[str, Any] = {"containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}]}
-    if number % 3:
-        spec["tolerations"] = [ARM64]
     selector = {"matchLabels": {"app": name}}
-    if number % 5 == 0:
-        zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
-        spec["topologySpreadConstraints"] = [{**zone, "labelSelector": selector}]
     metadata = {"name": name, "namespace": "bench"}
-    template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod_spec(number, sizes=10)}
     budget = {"minAvailable": "80%", "selector": selector}
     return [
         {"kind": "Deployment", "metadata": metadata, "spec": {"replicas": replicas, "template": template}},

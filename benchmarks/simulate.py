@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import BIN, Run, run, show
+from benchmarks.stacks import pod_spec, write_stack
 
 COUNTS = (25_000, 50_000, 100_000)
 LIMIT_S = 20.0
@@ -18,18 +19,6 @@ MEMORY_LIMIT_MB = 500
 GROWTH_LIMIT = 5.0
 FAMILIES = ("c6g", "c6i", "c7g", "c7i", "m6g", "m6i", "m7g", "m7i", "r7g", "r7i")
 WORKLOADS = 100
-ARM64 = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
-STACK = """\
-config:
-  aws:region: eu-west-1
-  multiarch-eks:team: bench
-  multiarch-eks:owner: bench@example.com
-  multiarch-eks:costCenter: "1"
-  multiarch-eks:network:
-    vpcId: vpc-0123456789abcdef0
-    privateSubnetIds: [subnet-0123456789abcdef0, subnet-0123456789abcdef1, subnet-0123456789abcdef2]
-  multiarch-eks:nodeGroups:
-"""
 
 
 def _group(name: str, types: str, capacity: str, size: str) -> str:
@@ -38,9 +27,9 @@ def _group(name: str, types: str, capacity: str, size: str) -> str:
 
 def _stack(folder: Path, autoscaler: str) -> Path:
     """A stack of 100 node groups, or of one group for Karpenter and 20 NodePools (five specs, four NodePools each)."""
-    content = STACK.replace("team: bench\n", f"team: bench\n  multiarch-eks:environment: {autoscaler}\n")
+    content = ""
     if autoscaler == "karpenter":
-        content += _group("base", "m7i.large", "on-demand", "minSize: 2")
+        content = _group("base", "m7i.large", "on-demand", "minSize: 2")
         pools = "".join(
             f"        w{number}: {{minGeneration: {number + 4}, sizes: [large, xlarge, 2xlarge]}}\n"
             for number in range(5)
@@ -53,27 +42,7 @@ def _stack(folder: Path, autoscaler: str) -> Path:
                     name = f"g{number}-{family}-{capacity}"
                     content += _group(name, f"{family}.{size}", capacity, "minSize: 1, maxSize: 1000")
         content += "  multiarch-eks:autoscaling: {use: cluster-autoscaler}\n"
-    file = folder / f"Pulumi.bench-{autoscaler}.yaml"
-    file.write_text(content, encoding="utf-8")
-    return file
-
-
-def _spec(number: int) -> dict[str, object]:
-    """Two of three workloads tolerate the arm64 taint, one in five is spread over zones."""
-    requests = {"cpu": f"{100 + 50 * (number % 20)}m", "memory": f"{128 * (1 + number % 16)}Mi"}
-    spec: dict[str, object] = {"containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}]}
-    if number % 3:
-        spec["tolerations"] = [ARM64]
-    if number % 5 == 0:
-        spec["topologySpreadConstraints"] = [
-            {
-                "maxSkew": 1,
-                "topologyKey": "topology.kubernetes.io/zone",
-                "whenUnsatisfiable": "DoNotSchedule",
-                "labelSelector": {"matchLabels": {"app": f"w{number}"}},
-            }
-        ]
-    return spec
+    return write_stack(folder, autoscaler, content)
 
 
 def _pods(folder: Path, count: int) -> Path:
@@ -97,7 +66,7 @@ def _pod(number: int) -> dict[str, object]:
             "labels": {"app": name},
             "ownerReferences": [{"kind": "ReplicaSet", "name": name, "controller": True}],
         },
-        "spec": _spec(number % WORKLOADS),
+        "spec": pod_spec(number % WORKLOADS, sizes=20),
         "status": {"phase": "Pending"},
     }
 
