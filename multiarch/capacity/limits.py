@@ -202,7 +202,11 @@ class Explainer:
 
     def _for_other_architecture(self, case: _Case) -> Iterator[str]:
         taint = self._before.plan.arm64_taint
-        if Architecture.ARM64 in case.architectures or Architecture.ARM64 not in self._allowed.all:
+        others = [each for each in case.outcome.answers if Architecture.ARM64 in self._architectures[each.group]]
+        lost = Architecture.ARM64 in case.after.failure.architectures or all(
+            self._is_lost(case, each) for each in others
+        )
+        if lost or Architecture.ARM64 in case.architectures or Architecture.ARM64 not in self._allowed.all:
             return
         images = self._images(case.workload).missing(Architecture.ARM64)
         if images:
@@ -233,8 +237,11 @@ def _of_lost_pods(failure: Failure, bare: int, staying: int, held: int) -> Itera
 
 
 def _lost(failure: Failure) -> str:
-    """``zone eu-west-1b``, ``the largest node``, ``all amd64 nodes``."""
-    return str(failure).replace("largest node", "the largest node") if failure.largest_nodes == 1 else str(failure)
+    """``zone eu-west-1b``, ``the largest node``, ``amd64 nodes``."""
+    text = str(failure)
+    for each in failure.architectures:
+        text = text.replace(f"all {each}", f"{each} nodes")
+    return text.replace("largest node", "the largest node") if failure.largest_nodes == 1 else text
 
 
 def _by_reason(answers: Iterable[Answer]) -> dict[str, list[str]]:

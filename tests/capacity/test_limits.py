@@ -40,6 +40,20 @@ def test_the_limit_names_architecture_failure_nodes_and_pods_as_a_person_would()
     )
 
 
+@pytest.mark.parametrize(
+    ("failure", "without"),
+    [
+        (Failure(architectures=(Architecture.ARM64,)), "without arm64 nodes at most 6 amd64 nodes can take it"),
+        (Failure(groups=("graviton-a", "graviton-b", "graviton-c")), "at most 6 amd64 nodes can take it"),
+    ],
+)
+def test_arm64_is_not_what_helps_while_it_is_lost(failure: Failure, without: str) -> None:
+    words = merged(grown(BOTH), {"nodeGroups": {"graviton": {"minSize": 1}}})
+    found = pending(words, pods(count=8), failure=failure)
+    assert without in found.limit
+    assert found.change == "raise nodeGroups.general.maxSize from 2 to 3"
+
+
 def test_the_size_that_is_named_is_enough() -> None:
     groups = merged(BOTH, {"general": {"maxSize": 3}})
     assert of(in_failure(report(grown(groups), pods(count=6)), f"zone {B}")).pending == 0
