@@ -181,7 +181,9 @@ def _budgets(found: Iterable[LoadedObject]) -> Iterator[Budget]:
 
 
 def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:
-    active = Counter(owner for each in found if _wanted(each.value) and (owner := owner_of(each.value)) is not None)
+    # Only ReplicaSets of one owner are its revisions: an operator's object may have several StatefulSets.
+    revisions = [each for each in found if each.value["kind"] == Kind.REPLICA_SET and _wanted(each.value)]
+    active = Counter(owner for each in revisions if (owner := owner_of(each.value)) is not None)
     for each in found:
         kind, owner = str(each.value["kind"]), owner_of(each.value)
         try:

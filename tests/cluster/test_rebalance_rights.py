@@ -148,6 +148,7 @@ def test_it_creates_no_lease_but_its_own(account: Kube) -> None:
         (False, "get", "", "secrets", "kube-system", "registry"),
         (True, "patch", "coordination.k8s.io", "leases", LEASE_NAMESPACE, LEASE),
         (False, "patch", "coordination.k8s.io", "leases", LEASE_NAMESPACE, "kube-scheduler"),
+        (False, "update", "coordination.k8s.io", "leases", LEASE_NAMESPACE, LEASE),
         (False, "delete", "", "pods", "default", ""),
         (False, "create", "", "pods", "default", ""),
         (False, "patch", "", "pods", "default", ""),

@@ -265,6 +265,25 @@ def test_a_workload_of_one_pod_moves_only_when_asked_for_or_when_a_budget_allows
     assert len(moved(moves(made))) == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "owner", "stay"),
+    [
+        ("ReplicaSet", "Deployment", ["its workload is being rolled out"]),
+        ("StatefulSet", "Elasticsearch", []),
+    ],
+)
+def test_several_replica_sets_of_an_owner_are_a_rollout_and_several_stateful_sets_are_not(
+    kind: str, owner: str, stay: list[str]
+) -> None:
+    made = world()
+    for name in ("old", "new"):
+        made.add_workload(name, ["amd64-1", "arm64-1"], kind=kind, affinity=PREFERS_ARM64)
+        reference = {"kind": owner, "name": "search", "uid": "uid-search", "controller": True}
+        made.controllers[f"uid-{kind}-{name}"]["metadata"]["ownerReferences"] = [reference]
+    plan = moves(made)
+    assert (reasons(plan), len(moved(plan))) == (stay, 0 if stay else 2)
+
+
 def test_an_image_without_arm64_or_an_unknown_one_keeps_its_pods() -> None:
     made = world()
     made.add_workload("api", ["amd64-1", "amd64-2"], affinity=PREFERS_ARM64)
