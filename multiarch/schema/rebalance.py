@@ -25,7 +25,7 @@ class Rebalance(Section):
     dry_run: bool = False
     """Only log what would be moved."""
     schedule: Annotated[str, Field(examples=["*/30 * * * *"])] = "*/30 * * * *"
-    """When a run starts, as cron in UTC. A run that is still going is not joined by another."""
+    """When a run starts, as cron in UTC. Runs do not overlap."""
     max_pods: Annotated[int, Field(ge=1, le=10_000)] = 20
     """The most pods that one run moves."""
     pace: Annotated[str, Field(examples=["30s"])] = "30s"
@@ -33,7 +33,7 @@ class Rebalance(Section):
     quiet_hours: QuietHours | None = None
     """When nothing is moved."""
     evict_single: bool = False
-    """Move also a workload's only ready pod where no PodDisruptionBudget speaks of it."""
+    """Also move a workload's only ready pod if no PodDisruptionBudget selects it."""
     delete_empty_dir_data: bool = False
     """Move also pods with emptyDir volumes, whose data is deleted."""
     namespaces: list[Label] = []

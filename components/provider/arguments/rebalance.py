@@ -23,7 +23,7 @@ class RebalanceSettings(TypedDict):
     """Only log what would be moved. Default: false."""
 
     schedule: NotRequired[str]
-    """When a run starts, as cron in UTC. A run that is still going is not joined by another. Default: */30 * * * *."""
+    """When a run starts, as cron in UTC. Runs do not overlap. Default: */30 * * * *."""
 
     maxPods: NotRequired[int]
     """The most pods that one run moves. Default: 20."""
@@ -35,7 +35,7 @@ class RebalanceSettings(TypedDict):
     """When nothing is moved."""
 
     evictSingle: NotRequired[bool]
-    """Move also a workload's only ready pod where no PodDisruptionBudget speaks of it. Default: false."""
+    """Also move a workload's only ready pod if no PodDisruptionBudget selects it. Default: false."""
 
     deleteEmptyDirData: NotRequired[bool]
     """Move also pods with emptyDir volumes, whose data is deleted. Default: false."""
