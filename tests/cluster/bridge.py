@@ -16,7 +16,6 @@ from tests.cluster.aws import Aws, Instance
 from tests.cluster.threads import in_thread
 
 PAUSE_SECONDS = 0.3
-_READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
 
 
 class Bridge:
@@ -108,8 +107,7 @@ class Bridge:
                 self._kube.delete(named, grace=0)
             elif pod.get("status", {}).get("phase") == "Pending":
                 with _unless_gone():
-                    change = {"status": {"phase": "Running", "conditions": _READY}}
-                    self._kube.patch(named, change, part="status")
+                    self._kube.patch(named, nodes.POD_RUNS, part="status")
 
 
 @contextlib.contextmanager

@@ -18,11 +18,10 @@ import urllib3
 from multiarch.facts.labels import EKS_NODE_GROUP
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import ClusterError
-from tests.cluster.nodes import Joining, node
+from tests.cluster.nodes import POD_RUNS, Joining, node
 from tests.cluster.threads import in_thread
 
 PAUSE_SECONDS = 0.05
-_READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
 _EC2_ARCHITECTURE = {"amd64": "x86_64", "arm64": "arm64"}
 
 
@@ -84,7 +83,7 @@ class Kubelets:
                 self._kube.delete(named, grace=0)
             elif pod.get("status", {}).get("phase") == "Pending" and place not in self.not_starting:
                 with contextlib.suppress(KubeError):  # gone meanwhile
-                    self._kube.patch(named, {"status": {"phase": "Running", "conditions": _READY}}, part="status")
+                    self._kube.patch(named, POD_RUNS, part="status")
 
     def die(self, name: str) -> None:
         """Let a node die: its pods neither start nor end, and it is not ready any more."""

@@ -82,8 +82,7 @@ def moves(
     """The plan; ``images`` says by image why pods with it can't run on arm64."""
     wanted = of or stack()
     found = snapshot(made, daemon_sets=daemon_sets)
-    pools = () if wanted.autoscaling.karpenter is None else wanted.autoscaling.karpenter.pools
-    state = cluster_state(found.running, wanted.node_groups, {pool.name for pool in pools})
+    state = cluster_state(found.running, wanted.node_groups, wanted.autoscaling.pool_names)
     context = replace(simulation_context(wanted, seen=state.zones), zones=("eu-west-1a",))
 
     def judge(pods: Sequence[LoadedObject]) -> dict[str, str]:
@@ -99,3 +98,13 @@ def moves(
         settle=partial(settle, wanted.autoscaling, wanted.node_groups, context),
     )
     return make_plan(found, scope, max_pods=max_pods)
+
+
+def reasons(plan: MovePlan) -> list[str]:
+    """Why pods stay."""
+    return [each.reason for each in plan.staying]
+
+
+def moved(plan: MovePlan) -> list[tuple[str, str]]:
+    """Nodes and the pods that are moved from them."""
+    return [(node.node, str(move)) for node in plan.nodes for move in node.moves]
