@@ -21,7 +21,6 @@ from tests.cluster.scenarios import Pools
 ON_DEMAND = {"order": ["arm64-on-demand", "amd64-on-demand"]}
 POOLS = (
     Pools("everything", {"general": {}}, ON_DEMAND),
-    Pools("amd64", {"general": {"architectures": ["amd64"]}}, {"order": ["amd64-on-demand"]}),
     # An m6a costs less than a c7a with half of its memory.
     Pools(
         "two-generations",
