@@ -45,8 +45,8 @@ class SystemClock:
         return datetime.now(UTC)
 
     def elapsed(self) -> float:
-        """Seconds of the system's monotonic clock."""
-        return time.monotonic()
+        """Seconds since some moment, those in which the system was suspended too: a Lease ends meanwhile."""
+        return time.clock_gettime(_COUNTS_SUSPENSION)
 
     def wait(self, seconds: float) -> bool:
         """Wait for a signal for so long."""
@@ -72,3 +72,5 @@ class SystemClock:
 
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_COUNTS_SUSPENSION: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux has a clock of its own for that; elsewhere the monotonic clock does it."""
