@@ -175,7 +175,7 @@ def test_a_cluster_that_refuses_is_named(run: type_of_run, kubeconfig: Path) -> 
     ("arguments", "words"),
     [
         (["--workloads", "a.yaml", "--live"], "--workloads and --live exclude each other."),
-        (["--workloads", "a.yaml", "--context", "here"], "--context can't be combined with --workloads."),
+        (["--workloads", "a.yaml", "--context", "here"], "--context needs --live."),
     ],
 )
 def test_one_source_is_given(run: type_of_run, arguments: list[str], words: str) -> None:

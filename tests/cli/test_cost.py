@@ -102,7 +102,7 @@ def test_old_prices_are_named(run: type_of_run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("checkout-dev", "--live", "--workloads", "a.yaml"), "--live and --workloads exclude each other."),
+        (("checkout-dev", "--live", "--workloads", "a.yaml"), "--workloads and --live exclude each other."),
         (("checkout-dev", "--context", "here"), "--context needs --live."),
         (
             ("--workloads", "a.yaml"),

@@ -14,8 +14,10 @@ from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.options.workloads import SOURCES, WorkloadOptions
 from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
+from multiarch.errors import MultiarchError
 from multiarch.plurals import counted
 
 if TYPE_CHECKING:
@@ -53,11 +55,7 @@ Exit code: 0; 1 if a workload is short or a pod fits nowhere; 2 for invalid inpu
 def capacity(
     stack: StackArgument,
     *,
-    workloads: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Manifests: a YAML or JSON file, a folder, or -. May be repeated."),
-    ] = None,
-    live: Annotated[bool, typer.Option("--live", help="The workloads and nodes of a cluster.")] = False,
+    source: WorkloadOptions,
     cluster: AccessOptions,
     failure: Annotated[
         list[str] | None,
@@ -91,26 +89,28 @@ def capacity(
     from multiarch.capacity.evaluation import evaluate
     from multiarch.capacity.failures import failures_of, parse_failure
     from multiarch.capacity.waiting import Waits
-    from multiarch.cli.capacity import source
     from multiarch.cli.capacity.blocks import Shown, blocks
     from multiarch.cli.capacity.data import report_data
     from multiarch.cli.capacity.recommendation import recommended, write_headroom
+    from multiarch.cli.capacity.source import pod_count, supported_by_images
     from multiarch.cli.workload_input import from_cluster, from_manifests, read_cluster
 
-    source.check(workloads or [], cluster.given, live=live)
+    source.validate(cluster)
+    if not source.files and not source.live:
+        raise MultiarchError("No workloads are given.", hint=SOURCES)
     recommending.validate()
     plan = stacks.plan_of(stack)
     given = (
         from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images))
-        if live
-        else from_manifests(plan, workloads or [])
+        if source.live
+        else from_manifests(plan, source.files)
     )
     budgets, zones = given.budgets(), given.context.zones
     failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
         plan, zones, largest_nodes=largest
     )
-    images = source.supported_by_images(given, registries) if check_images else None
-    without_budget, waits = source.pod_count(minimum), Waits(node_start=node_start)
+    images = supported_by_images(given, registries) if check_images else None
+    without_budget, waits = pod_count(minimum), Waits(node_start=node_start)
 
     def evaluated(plan: Plan, failures: Sequence[Failure], *, explain: bool = True) -> CapacityReport:
         return evaluate(

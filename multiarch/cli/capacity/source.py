@@ -1,9 +1,8 @@
-"""Options of ``multiarch capacity``: where workloads come from, what to keep of them, and what their images support."""
+"""What ``multiarch capacity`` keeps of workloads without a budget, and what the images of workloads support."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from multiarch.cli.options.registry import RegistryOptions, ask
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 _MINIMUM = re.compile(r"([0-9]{1,4})(%?)")
 _WHOLE = 100
 _TEMPLATE_HASH = "pod-template-hash"
-_SOURCES = "--workloads FILE reads manifests, --live reads a cluster."
 
 
 def supported_by_images(given: WorkloadInput, registries: RegistryOptions) -> dict[WorkloadName, ImageSupport]:
@@ -73,13 +71,3 @@ def pod_count(text: str) -> PodCount:
     if found is None or (found[2] and int(found[1]) > _WHOLE):
         raise MultiarchError(f"--minimum {text}: must be a number of pods, or a percentage up to 100%.")
     return PodCount(int(found[1]), percent=bool(found[2]))
-
-
-def check(workloads: Sequence[str], cluster_options: str, *, live: bool) -> None:
-    """Raise MultiarchError unless exactly one source of workloads is given."""
-    if workloads and live:
-        raise MultiarchError("--workloads and --live exclude each other.", hint=_SOURCES)
-    if not workloads and not live:
-        raise MultiarchError("No workloads are given.", hint=_SOURCES)
-    if workloads and cluster_options:
-        raise MultiarchError(f"{cluster_options} can't be combined with --workloads.", hint=_SOURCES)

@@ -16,6 +16,7 @@ from multiarch.cli.options.grouping import GroupByOption
 from multiarch.cli.options.prices import MaxAgeOption, PricesFile
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StacksArgument
+from multiarch.cli.options.workloads import WorkloadOptions
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
 
@@ -51,11 +52,7 @@ Exit code: 0; 2 for invalid input; 3 if the cluster can't be reached."""
 def cost(
     names: StacksArgument = None,
     *,
-    workloads: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Manifests of pods: a YAML or JSON file, a folder, or -. May be repeated."),
-    ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Count the nodes of a live cluster.")] = False,
+    source: WorkloadOptions,
     access: AccessOptions,
     group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
@@ -69,18 +66,15 @@ def cost(
     from multiarch.prices.file import read
     from multiarch.today import today
 
-    if live and workloads:
-        raise MultiarchError("--live and --workloads exclude each other.", hint="Both say which nodes are counted.")
-    if access.given and not live:
-        raise MultiarchError(f"{access.given} needs --live.")
-    if group_by and not (live or workloads):
+    source.validate(access)
+    if group_by and not (source.live or source.files):
         raise MultiarchError("--group-by needs --workloads or --live.", hint="A stack without pods has no labels.")
     known, oldest = read(prices), timedelta(days=prices_max_age)
     reports = _reports(
         names or [],
         lambda region: Pricing(known.of(region), today(), oldest),
-        workloads or [],
-        access if live else None,
+        source.files,
+        access if source.live else None,
         registries,
         group_by or "",
     )
@@ -96,11 +90,11 @@ def _reports(
     label: str,
 ) -> list[CostReport]:
     """The costs of each stack; with ``live`` and no stack, those of the cluster alone."""
-    from multiarch.cli.cost import source
+    from multiarch.cli.cost.source import cluster_alone, costs, from_cluster, from_manifests
     from multiarch.cost.stack import stack_costs
 
     if live is not None and not names:
-        return [source.cluster_alone(live, pricing_of, label)]
+        return [cluster_alone(live, pricing_of, label)]
     plans = [stacks.planned(path)[1] for path in stacks.files(names)]
     if live is None and not workloads:
         return [stack_costs(plan, pricing_of(plan.region)) for plan in plans]
@@ -109,8 +103,8 @@ def _reports(
         raise MultiarchError(f"{option} needs one stack.", hint=f"Name it: {', '.join(each.stack for each in plans)}.")
     (plan,) = plans
     pricing = pricing_of(plan.region)
-    found = source.from_cluster(plan, live) if live else source.from_manifests(plan, pricing, workloads)
-    return [source.costs(plan, pricing, found, registries, label)]
+    found = from_cluster(plan, live) if live else from_manifests(plan, pricing, workloads)
+    return [costs(plan, pricing, found, registries, label)]
 
 
 commands = typer.Typer()

@@ -13,9 +13,10 @@ from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.options.workloads import WorkloadOptions
 from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
-from multiarch.errors import MultiarchError, OutsideError
+from multiarch.errors import OutsideError
 
 if TYPE_CHECKING:
     from multiarch.cli.report.parts import PageSource
@@ -47,11 +48,7 @@ def report(
     stack: StackArgument,
     *,
     html: Annotated[Path, typer.Option(metavar="FILE", help="Write the page to this file.")],
-    workloads: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Manifests of workloads: a file, a folder, or -. May be repeated."),
-    ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Read the live cluster of the kubeconfig.")] = False,
+    source: WorkloadOptions,
     cluster: AccessOptions,
     cost: PriceOptions,
     registries: RegistryOptions,
@@ -62,14 +59,14 @@ def report(
     from multiarch.report.pages import page_of
     from multiarch.report.rendering import Renderer
 
-    _check(workloads or [], cluster, live=live)
+    source.validate(cluster)
     renderer = Renderer()
     plan = stacks.plan_of(stack)
     pricing = cost.pricing(plan.region)
     known = None if pricing is None else pricing.known
     failed: list[tuple[str, str]] = []
     with few_collections():
-        found = _source(plan, known, workloads or [], cluster if live else None, failed)
+        found = _source(plan, known, source.files, cluster if source.live else None, failed)
         parts = Parts(plan, found, pricing, registries)
         page = renderer.render(page_of(parts.contents()))
     write_atomically(html, page)
@@ -108,14 +105,6 @@ def _source(
     elif files:
         return PageSource(f"Stack file, and workloads of {names_of(files)}", from_manifests(plan, files, prices=prices))
     return PageSource(description, WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ())), unread)
-
-
-def _check(workloads: list[str], cluster: AccessOptions, *, live: bool) -> None:
-    """Raise MultiarchError for options that exclude each other."""
-    if workloads and live:
-        raise MultiarchError("--workloads and --live exclude each other.", hint="Give one of them.")
-    if cluster.given and not live:
-        raise MultiarchError(f"{cluster.given} needs --live.")
 
 
 commands = typer.Typer()
