@@ -101,6 +101,13 @@ def test_prices_decide_where_they_are_given(run: type_of_run) -> None:
     assert f"Recommended for {FILE}: USD 219.00 more a month at most" in ran.out
 
 
+def test_a_terminal_shows_that_changes_are_simulated(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED)
+    assert (ran.code, "simulating changes" in ran.err) == (1, True)
+
+
 def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
     file = written(deployment("legacy", 3))
     ran = run("capacity", "shop-dev", "--workloads", file, *ASKED[:-1], "--headroom", "headroom.yaml")

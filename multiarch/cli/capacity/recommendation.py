@@ -14,7 +14,7 @@ from multiarch.capacity.model import NO_FAILURE
 from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import Block, Items, Table
 from multiarch.cli.options import stacks
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import progress, say
 from multiarch.errors import MultiarchError, StackError
 from multiarch.plurals import counted
 
@@ -186,7 +186,10 @@ def recommended(
         except StackError:
             return None
 
-    result = recommend(plan, failures, evaluate, prices, surroundings=surroundings, replan=replan if planned else None)
+    with progress("simulating changes"):
+        result = recommend(
+            plan, failures, evaluate, prices, surroundings=surroundings, replan=replan if planned else None
+        )
     if not result.changes:
         return Recommended(path, text, text, result, result.report)
     new = patched(text, result.changes)
