@@ -34,6 +34,7 @@ from sandbox.layout import CLONE
 from tests.cluster import karpenter, pod_identity
 from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
 from tests.cluster.rig import NODE_POOLS, Rig
+from tests.stack.test_rebalance import rebalance
 from tests.stack.test_webhook import webhook
 from tests.stack.words import TODAY, merged, plan
 
@@ -152,8 +153,9 @@ def test_the_stacks_here_pass_every_line_that_declares_something_in_a_cluster(
         monkeypatch.setattr(kubernetes_api, name, watched(getattr(kubernetes_api, name)))
     for name in ("storage-class", "termination-handler", "to-karpenter"):
         declare(plan(merged(BASE, WORDS[name])))
-    # Its objects are those of `multiarch webhook manifests`, which test_webhook_objects.py applies.
-    declare(plan(merged(merged(BASE, PUBLIC), webhook())))
+    # test_webhook_objects.py and test_rebalance_rights.py apply these objects.
+    for section in (webhook(), rebalance()):
+        declare(plan(merged(merged(BASE, PUBLIC), section)))
     assert passed == _declaring()
 
 
