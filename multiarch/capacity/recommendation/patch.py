@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from multiarch.capacity.recommendation.changes import Change
@@ -18,11 +17,3 @@ def patched(text: str, changes: Sequence[Change]) -> str:
     """
     values = [NewValue(each.key, each.new, below=_BELOW.get(each.key[-1], "instanceTypes")) for each in changes]
     return write_values(text, values)
-
-
-def difference(name: str, old: str, new: str) -> str:
-    """A patch as ``diff -u`` writes it, for ``git apply``; empty where nothing changes."""
-    lines = difflib.unified_diff(
-        old.splitlines(keepends=True), new.splitlines(keepends=True), fromfile=f"a/{name}", tofile=f"b/{name}"
-    )
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

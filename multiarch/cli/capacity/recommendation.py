@@ -85,7 +85,7 @@ class Recommended:
     @property
     def patch(self) -> str:
         """The change as ``diff -u`` writes it."""
-        from multiarch.capacity.recommendation.patch import difference
+        from multiarch.yaml_text.difference import difference
 
         return difference(self.name, self.old, self.new)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +14,9 @@ from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import say, show_error
 from multiarch.cli.workload.files import STDIN, EditedFile, outcomes
 from multiarch.errors import MultiarchError
-from multiarch.escaping import escaped, json_text
+from multiarch.escaping import json_text
 from multiarch.plurals import counted
+from multiarch.yaml_text.difference import difference
 
 if TYPE_CHECKING:
     from multiarch.facts.architectures import Architecture
@@ -68,7 +67,7 @@ def finish(files: Sequence[EditedFile], mode: Mode) -> None:
         show(Report("workload-patch", data=data, blocks=lambda: [_table(files)]), mode.output)
     elif mode.diff:
         for each in changed:
-            typer.echo(_difference(each), nl=False)
+            typer.echo(difference(each.name, each.text, each.edited.text), nl=False)
     elif not (mode.in_place or mode.check):
         typer.echo(_joined(each.edited.text for each in files), nl=False)
     if mode.check and changed:
@@ -149,14 +148,6 @@ def _joined(texts: Iterable[str]) -> str:
             stream += "\n"
         stream += text if not stream or text.startswith("---") else f"---\n{text}"
     return stream
-
-
-def _difference(file: EditedFile) -> str:
-    # As patch does; Python would also split at form feeds and the like.
-    before, after = (list(io.StringIO(text, newline="\n")) for text in (file.text, file.edited.text))
-    name = escaped(file.name)
-    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _data(files: Sequence[EditedFile], *, written: bool) -> dict[str, object]:
