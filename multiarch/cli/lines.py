@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _NAME = "multiarch"
-_NOUNS = "audit|facts|image|post|prices|report|review|simulate|stack|verify|webhook|workload"
+_NOUNS = "audit|capacity|cost|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
 _COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:{_NOUNS})\b)")
 _WORD = re.compile(r"[^\s`]*`[^`]+`\S*|\S+")
 

@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from multiarch.cli.application import application
 from multiarch.cli.lines import runnable, wrapped
 from multiarch.cli.terminal import progress, show_problems
 from multiarch.errors import Problem
 from tests.cli.running import type_of_run
 
 HINT = "Run `multiarch stack pin`, then multiarch-eks deploys; docs/multiarch stack.md, multiarch-eks:owner."
+
+
+def test_all_commands_are_known(program: Path) -> None:
+    for noun in application().commands:
+        assert runnable(f"multiarch {noun}", program).endswith(f"/.venv/bin/multiarch {noun}")
 
 
 @pytest.fixture

@@ -103,10 +103,13 @@ class Run:
             lost += [pod for pod, node in self.bound.items() if node == name]
         gone = [self.pods[name] for name in lost]
         for pod in gone:
-            metadata = {"name": pod.name, "namespace": self.case.namespace}
-            self.kube.delete({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, grace=0)
+            self._delete(pod.name)
             del self.pods[pod.name], self.bound[pod.name]
         return self.in_order(gone)
+
+    def _delete(self, pod: str) -> None:
+        metadata = {"name": pod, "namespace": self.case.namespace}
+        self.kube.delete({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, grace=0)
 
     def in_order(self, pods: Iterable[Pod]) -> list[Pod]:
         """Sort pods as the manifests are."""
@@ -114,10 +117,17 @@ class Run:
         return sorted(pods, key=lambda pod: (places.index(owner(pod)), int(pod.name.rpartition("-")[2])))
 
     def look(self, found: Mapping[str, Object]) -> None:
-        """Take note of where the pods are, by name, and create those again that kube-scheduler has evicted."""
+        """Take note of where the pods are, by name, and create those again that kube-scheduler has evicted.
+
+        Also those that it bound to a node in the moment in which that was deleted: their controllers would.
+        """
         nodes = {name: item["spec"].get("nodeName") for name, item in found.items()}
-        self.bound = {name: nodes[name] for name in self.pods if nodes.get(name)}
-        self.create(self.in_order(pod for name, pod in self.pods.items() if name not in found))
+        late = [name for name in self.pods if nodes.get(name) and nodes[name] not in self.nodes]
+        for name in late:
+            self._delete(name)
+        gone = [pod for name, pod in self.pods.items() if name not in found or name in late]
+        self.bound = {name: nodes[name] for name in self.pods if nodes.get(name) and name not in late}
+        self.create(self.in_order(gone))
 
     def states(self) -> list[NodeState]:
         """The nodes with the pods that kube-scheduler has put there."""

@@ -34,7 +34,7 @@ def test_it_starts_once_leads_the_commands_to_it_and_goes_with_down(tmp_path: Pa
             printed.append(words)
         own = str(tmp_path / ".sandbox" / "registry")
         multiarch = str(Path(sys.executable).with_name("multiarch"))
-        audit, inspect, verify = (
+        audit, inspect, verify, cost = (
             [multiarch, *(own if word == ".sandbox/registry" else word for word in words), "--no-cache", "-o", "json"]
             for words in printed
         )
@@ -51,6 +51,8 @@ def test_it_starts_once_leads_the_commands_to_it_and_goes_with_down(tmp_path: Pa
         }
         run(*inspect)
         assert "amd64" in run(*verify, expect=1).stdout  # says arm64, and holds an amd64 program
+        (costs,) = json.loads(run(*cost).stdout)["stacks"]
+        assert "Deployment/ledger" in [each["workload"] for each in costs["savings"]]
     finally:
         run(*sandbox, "down")
     assert not (tmp_path / ".sandbox").exists()
