@@ -26,62 +26,17 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 if not __package__:  # run as a script
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools import packages
+from tools.model import Borrowed, Tool
 
 TOOLS = Path(__file__).resolve().parent
 LAYOUT = "1"  # raise when the layout of a cache folder or the way of building changes
 LOG_LINES_SHOWN = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Borrowed:
-    """A file of a Go module that is put beside the executable: ``module`` is looked up in ``pinned_in``'s go.mod."""
-
-    pinned_in: str
-    module: str
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One executable, a table of ``tools.toml``, which says what the fields mean."""
-
-    name: str
-    purpose: str
-    package: str
-    seconds: int
-    tags: str = ""
-    ldflags: str = "-s -w"
-    borrows: tuple[Borrowed, ...] = ()
-    # The text that the key is made of has these apart: the folder with its files, the others unless they are empty.
-    folder: str = field(default="", repr=False)
-    executable: str = field(default="", repr=False)
-    goarch: str = field(default="", repr=False)
-    debian_file: str = field(default="", repr=False)
-    debian_libraries: tuple[str, ...] = field(default=(), repr=False)
-    debian_root: bool = field(default=False, repr=False)
-    npm_file: str = field(default="", repr=False)
-
-    @property
-    def module_folder(self) -> str:
-        """The folder of its go.mod or package.json, below ``tools``."""
-        return self.folder or self.name
-
-    @property
-    def is_package(self) -> bool:
-        """Whether it comes from a package, of Debian or of npm; the others are built with Go."""
-        return bool(self.debian_file or self.npm_file)
-
-    @property
-    def file_name(self) -> str:
-        """The name of the executable's file."""
-        return self.executable or self.name
 
 
 def _read_table(file: Path) -> dict[str, Tool]:

@@ -6,10 +6,8 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tools.build import Tool
+from tools.model import Tool
 
 DEBIAN_MISSING = """\
 {name} is not on PATH, and apt-get can't be used to download it.
