@@ -88,12 +88,18 @@ def _budget(namespace: str, name: str, value: Value) -> DisruptionBudget:
     return DisruptionBudget(namespace, name, label_selector_from(spec["selector"]), least, most)
 
 
+def percentage(text: str) -> PodCount | None:
+    """``25%`` as a share of pods, or None for another text."""
+    found = _PERCENT.fullmatch(text)
+    return PodCount(int(found[1]), percent=True) if found else None
+
+
 def _count(value: Value) -> PodCount | None:
     if value.missing:
         return None
     if isinstance(value.raw, str):
-        percent = _PERCENT.fullmatch(value.raw)
-        if percent is None or int(percent[1]) > _WHOLE:
+        found = percentage(value.raw)
+        if found is None or found.value > _WHOLE:
             raise value.error(f"must be a number or a percentage up to 100%, not {value.raw!r}.")
-        return PodCount(int(percent[1]), percent=True)
+        return found
     return PodCount(value.whole(0, least=0))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from multiarch.manifests.disruption_budgets import PodCount, percentage
 from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, State, Step
 from multiarch.review.nodes.properties import at, is_unknown, mapping, resources, text_at, whole
 
@@ -59,9 +59,9 @@ def _weaker(old: State, new: State) -> str | None:
     less = False
     for field in {*before, *after}:
         first, second = _share(before.get(field)), _share(after.get(field))
-        if first is None or second is None or first[1] != second[1]:
+        if first is None or second is None or first.percent != second.percent:
             return f"{limits}: which of the two protects more depends on the number of pods."
-        less = less or (second < first if field == "minAvailable" else second > first)
+        less = less or (second.value < first.value if field == "minAvailable" else second.value > first.value)
     return f"{limits}: drains may stop more pods at a time." if less else None
 
 
@@ -74,10 +74,9 @@ def _limit(state: State) -> str:
     return ", ".join(f"{field} {value}" for field, value in _limits(state.inputs).items()) or "no limit"
 
 
-def _share(value: object) -> tuple[int, bool] | None:
-    """A number, or per cent; and which of them it is."""
+def _share(value: object) -> PodCount | None:
+    """A limit as the engine writes it, or None for one that the API server refuses."""
     if isinstance(value, str) and value.endswith("%"):
-        number = value.removesuffix("%")
-        return (int(number), True) if re.fullmatch("[0-9]{1,3}", number) else None
+        return percentage(value)
     found = whole(value)
-    return None if found is None else (found, False)
+    return None if found is None else PodCount(found)
