@@ -6,6 +6,7 @@ What starts it is imported then too: the process that hands tests to others need
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
-from tests import lanes
+from tests import lanes, patches
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     _WATCH.begin()
+    # Programs in Go that tests start, too, look for garbage less often.
+    os.environ.setdefault("GOGC", "400")
     # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
     gc.set_threshold(100_000)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -75,6 +78,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> lanes.Schedu
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
     _WATCH.running = item
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_patches_left() -> Iterator[None]:
+    """Fail at the end of the run if a test has left a patch in the project; each process looks at itself."""
+    yield
+    assert patches.left() == []
 
 
 @pytest.fixture(scope="session")

@@ -239,7 +239,8 @@ def make_world(root: Path) -> World:
     for name in _PROJECT:
         source = CLONE / name
         if source.is_dir():
-            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            # With its bytecode, which each world would have to compile; files that are being written come and go.
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             shutil.copy2(source, root / name)
     (root / ".venv").symlink_to(sys.prefix)
