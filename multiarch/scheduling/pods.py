@@ -84,7 +84,8 @@ def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
     yield nothing; PriorityClasses give pods their priority. A workload (a DaemonSet aside) whose pods, ReplicaSets or
     Jobs are in the stream too is left to them, so that a dump of a cluster counts nothing twice. All documents are read
     before the first pod comes.
-    Raises ManifestError, naming document, kind, name and path, for a document that Kubernetes would refuse.
+    Raises ManifestError, naming document, kind, name and path, for a document that Kubernetes would refuse, and for an
+    object that is there twice: its pods would count twice.
     """
     for found in workloads_from(documents):
         if isinstance(found, Pod):
@@ -98,9 +99,11 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     objects = [each for number, document in enumerate(documents, start=1) for each in objects_in(document, number)]
     made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
     specs = PodSpecs(PriorityClasses(objects))
+    seen: set[tuple[str, ...]] = set()
     for each in objects:
         found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:
+            _refuse_second(each, seen)
             yield found
 
 
@@ -118,6 +121,18 @@ def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ..
                 found = pod_template_of(each.kind, each.value)
                 counts[each.kind] += found is None or not found.count
     return tuple(sorted((+counts).items()))
+
+
+def _refuse_second(each: Object, seen: set[tuple[str, ...]]) -> None:
+    """Add an object that makes pods to ``seen``. Raises ManifestError if it is there already."""
+    if each.value["metadata"]["name"].missing:
+        return  # generateName: each object gets a name of its own
+    key = (each.value["apiVersion"].text().partition("/")[0], *each.key)
+    if key in seen:
+        raise each.value.error(
+            "is given twice.", hint="`kubectl apply` would keep the last one. Give each object once."
+        )
+    seen.add(key)
 
 
 def _named(each: Object) -> str:

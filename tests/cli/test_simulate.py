@@ -291,7 +291,8 @@ def test_without_a_cluster_pending_pods_can_not_be_had(
 
 
 def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> None:
-    bound = {**FEW, "spec": {**FEW["spec"], "nodeName": "ip-10-0-0-1"}}  # type: ignore[dict-item]
+    spec = {**FEW["spec"], "nodeName": "ip-10-0-0-1"}  # type: ignore[dict-item]
+    bound = {**FEW, "metadata": {"name": "bound"}, "spec": spec}
     (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
     ran = run("simulate", "payments-prod", "--pods", "dump.json")
     assert "left out: 1 pod already on a node, or finished" in ran.out

@@ -29,6 +29,27 @@ def test_a_namespace_that_is_not_written_is_default() -> None:
     assert names({"kind": "Pod", "metadata": {"name": "a"}, "spec": spec()}) == ["default/a"]
 
 
+@pytest.mark.parametrize("document", [workload("Deployment", replicas=2), pod_manifest("one"), workload("DaemonSet")])
+def test_an_object_that_is_given_twice_is_refused(document: dict[str, Any]) -> None:
+    with pytest.raises(ManifestError, match=r"document 2, .* shop/.*: is given twice") as raised:
+        names(document, copy.deepcopy(document))
+    assert raised.value.hint == "`kubectl apply` would keep the last one. Give each object once."
+
+
+def test_objects_that_share_a_name_only_are_not_the_same() -> None:
+    of_volcano = {**workload("Job"), "apiVersion": "batch.volcano.sh/v1alpha1"}
+    assert names(workload("Job"), of_volcano) == ["shop/api-0", "shop/api-0"]
+    elsewhere = workload("Deployment")
+    elsewhere["metadata"] = {**elsewhere["metadata"], "namespace": "other"}
+    assert names(workload("Deployment"), elsewhere, workload("StatefulSet")) == [
+        "shop/api-0",
+        "other/api-0",
+        "shop/api-0",
+    ]
+    generated = {"kind": "Pod", "metadata": {"generateName": "a-", "namespace": "shop"}, "spec": spec()}
+    assert len(names({"kind": "List", "items": [generated, generated]})) == 2
+
+
 COUNTS = [
     (workload("Deployment", replicas=3), ["shop/api-0", "shop/api-1", "shop/api-2"]),
     (workload("Deployment"), ["shop/api-0"]),
