@@ -112,8 +112,10 @@ def test_no_cheaper_change_solves_as_much(seed: int, words_of: Callable[[random.
     failures = [each for each in failures_of(made, tuple(ZONES)) if not each.architectures][:4]
     result, oracle = recommended(made, documents, failures)
     unsolved = {(each.failure, each.workload.name) for each in result.unsolved}
-    assert oracle.short(result.plan, failures) <= unsolved
+    assert oracle.short(result.plan, failures) == unsolved
     tunables = tunables_of(made, rates_of(made, None))
+    largest = {each.key: each.capped(each.present + 50 * each.step) for each in tunables}
+    assert unsolved <= oracle.short(with_values(made, largest), failures)
     spans = [range(each.present, (each.most or each.present + 12 * each.step) + 1) for each in tunables]
     for values in product(*spans):
         candidate = dict(zip((each.key for each in tunables), values, strict=True))
@@ -159,6 +161,19 @@ def test_what_no_size_solves_is_named_and_the_rest_is_solved() -> None:
         ("zone eu-west-1a", "Deployment/pinned")
     ]
     assert changes(result) == {"nodeGroups.api.maxSize": 2}
+
+
+def test_what_only_larger_sizes_would_make_short_is_not_unsolved() -> None:
+    """With a large controller group all pods are there, and Karpenter adds no nodes without it."""
+    pool = {"sizes": ["2xlarge"], "architectures": ["amd64"], "capacityTypes": ["on-demand"]}
+    pinned = pods("pinned", 1, cpu="100m", nodeSelector={"topology.kubernetes.io/zone": ZONES[0]})
+    made = plan(merged(pooled({"general": pool}), NETWORK))
+    lost = Failure(groups=("web",))
+    result, oracle = recommended(made, [pods("api", 8, cpu="900m"), pinned], [ZONE_A, lost])
+    assert not oracle.short(made, [lost])
+    assert [(str(each.failure), each.workload.name) for each in result.unsolved] == [
+        ("zone eu-west-1a", "Deployment/pinned")
+    ]
 
 
 def test_groups_that_nothing_grows_get_a_larger_desired_size() -> None:

@@ -167,6 +167,25 @@ def test_pods_of_one_zone_get_a_group_of_their_own_where_no_size_helps(run: type
     assert run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a").code == 0
 
 
+def test_groups_stay_one_over_all_zones_where_one_per_zone_keeps_no_more_minimums(run: type_of_run) -> None:
+    """Pods with volumes in three zones are short in three zones, instead of two: fewer each, at a higher cost."""
+    over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 2, maxSize: 4} # why")
+    Path(FILE).write_text(over_zones.replace("m7i.large", "m7i.2xlarge"), encoding="utf-8")
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    file = written(deployment("db", 7, volumes=volumes), budget("db", maxUnavailable=1))
+    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED)
+    assert f"No size, limit or zone in {FILE} helps another workload to keep its minimum." in ran.out
+
+
+def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of_run) -> None:
+    over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 2, maxSize: 9} # why")
+    Path(FILE).write_text(over_zones, encoding="utf-8")
+    file = written(deployment("pinned", 2, nodeSelector={"topology.kubernetes.io/zone": "eu-west-1c"}))
+    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--recommend")
+    assert "nodeGroups.general.desiredSize" in ran.out
+    assert "No autoscaler grows these node groups" not in ran.out
+
+
 @pytest.mark.parametrize("option", [("--write",), ("--prices", "prices.json")])
 def test_options_of_a_recommendation_need_it(run: type_of_run, option: tuple[str, ...]) -> None:
     ran = run("capacity", "shop-dev", "--workloads", legacy(), *option)

@@ -37,7 +37,7 @@ class Evaluate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unsolved:
-    """A workload that does not keep its minimum in a failure, whatever the sizes, limits and zones of the stack."""
+    """A workload that is still short in a failure once the stack is changed: no size, limit or zone helps."""
 
     failure: Failure
     workload: WorkloadResult
@@ -136,8 +136,8 @@ class _Recommender:
         self._kept: tuple[CapacityReport, Values, CapacityReport] | None = None
 
     def lacking(self) -> int:
-        """The pods that minimums lack in all failures, whatever the values."""
-        return _pending(self._solved()[2])
+        """The minimums that are not kept, in all failures, whatever the values."""
+        return sum(map(len, _short(self._solved()[2]).values()))
 
     def _solved(self) -> tuple[CapacityReport, Values, CapacityReport]:
         """The report of the plan, values that solve all that values can, and the report with them; asked for once."""
@@ -153,6 +153,7 @@ class _Recommender:
         self._needs = self._needs_in(solved) if solution else []
         values, bound = self._cheapest(before, solution)
         plan = with_values(self.plan, values)
+        report = self._report(values, explain=True) if values else before
         return Recommendation(
             changes=tuple(changes_between(self.plan, plan)),
             plan=plan,
@@ -161,11 +162,11 @@ class _Recommender:
             rates=self._rates,
             unsolved=tuple(
                 Unsolved(failure, each)
-                for failure in self._failures
-                for _, each in sorted(self._unsolved.get(failure, {}).items())
+                for failure, short in _short(report).items()
+                for _, each in sorted(short.items())
             ),
             failures=self._failures[1:],
-            report=self._report(values, explain=True),
+            report=report,
         )
 
     def _cheapest(self, before: CapacityReport, solution: Values) -> tuple[Values, Cost]:

@@ -253,7 +253,8 @@ def _notes(result: Recommendation) -> Iterator[str]:
             f"A cheaper change may exist, but none below {_cost(replace(result, cost=result.bound))}: the search ended "
             "at its limit."
         )
-    if any(each.key[-1] == "desiredSize" for each in result.changes):
+    grown = result.plan.autoscaling.cluster_autoscaler is not None
+    if not grown and any(each.key[-1] == "desiredSize" for each in result.changes):
         yield (
             "No autoscaler grows these node groups. desiredSize counts when a group is created; for one that exists: "
             "aws eks update-nodegroup-config --scaling-config."
