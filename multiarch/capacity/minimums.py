@@ -9,6 +9,7 @@ from multiarch.capacity.model import Minimum
 from multiarch.capacity.workloads import Replicas, WorkloadName
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.manifests.values import Labels
+from multiarch.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,14 @@ class Minimums:
         if found:
             pods, bound = max(found, key=lambda pair: pair[0])
             others = len(bound.pods) - 1
-            with_others = f", together with {others} other workload{'s' * (others > 1)}" if others else ""
+            with_others = f", together with {counted(others, 'other workload')}" if others else ""
             return Minimum(pods, f"PodDisruptionBudget {bound.budget}: {bound.budget.limit}{with_others}")
         if workload.batch:
             return Minimum(0, "a Job may wait")
         if workload.bare:
             return Minimum(0, "no controller replaces it")
-        return Minimum(self._without_budget.of(len(workload.pods)), f"no PodDisruptionBudget: {self._without_budget}")
+        pods = len(workload.pods)
+        return Minimum(min(self._without_budget.of(pods), pods), f"no PodDisruptionBudget: {self._without_budget}")
 
     def assumptions(self) -> Iterator[str]:
         """Yield what is assumed about workloads without a budget."""
@@ -69,8 +71,8 @@ class Minimums:
         served = [each for each in without if not each.batch and not each.bare]
         if served:
             yield (
-                f"{_counted(len(served))} without a PodDisruptionBudget: {self._without_budget} of the pods have to "
-                "get a node again."
+                f"{counted(len(served), 'workload')} without a PodDisruptionBudget: {self._without_budget} of the pods "
+                "have to get a node again."
             )
         if any(each.batch for each in without):
             yield "Pods of Jobs and CronJobs may wait: without a PodDisruptionBudget their minimum is 0."
@@ -118,13 +120,9 @@ def _faults(bound: _Bound, bare: set[WorkloadName]) -> Iterator[str]:
     elif not expected:
         yield f"{title} selects none of these pods."
     elif bound.least > expected:
-        yield f"{title} can't be met: it selects {expected} pods. It also blocks every eviction."
+        yield f"{title} can't be met: it selects {counted(expected, 'pod')}. It also blocks every eviction."
     elif bound.least == expected:
-        yield f"{title} allows no eviction: nodes with its {expected} pods can't be drained."
+        yield f"{title} allows no eviction: nodes with its {counted(expected, 'pod')} can't be drained."
     by_number = budget.min_available is not None and not budget.min_available.percent
     if expected and not by_number and bare & set(bound.pods):
         yield f"{title} selects pods without a controller, for which only a number as minAvailable has an effect."
-
-
-def _counted(workloads: int) -> str:
-    return "1 workload" if workloads == 1 else f"{workloads} workloads"

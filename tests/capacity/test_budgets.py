@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from multiarch.manifests.disruption_budgets import PodCount
 from tests.capacity.evaluated import budget, of, report
 from tests.scheduling.manifests import pod_manifest
 from tests.simulate.simulated import grown, pods
@@ -49,6 +50,17 @@ def test_a_budget_that_blocks_or_asks_for_nothing_is_named(limits: dict[str, Any
 def test_a_minimum_of_more_pods_than_there_are_is_never_kept() -> None:
     found = report(WORDS, pods(count=3), budget(minAvailable=4))
     assert found.without_failure.short == (of(found.without_failure),)
+
+
+def test_one_pod_is_written_in_the_singular() -> None:
+    (warning,) = warnings(pods(count=1), budget(minAvailable="50%"))
+    assert warning.endswith("(minAvailable 50%) allows no eviction: nodes with its 1 pod can't be drained.")
+
+
+def test_a_minimum_for_all_workloads_asks_no_more_of_one_than_its_pods() -> None:
+    found = report(WORDS, pods(count=3), failures=[], without_budget=PodCount(5, percent=False))
+    assert of(found.without_failure).minimum.pods == 3
+    assert not found.without_failure.short
 
 
 def test_a_budget_selects_pods_of_its_namespace_only() -> None:
