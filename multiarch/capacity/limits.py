@@ -137,8 +137,12 @@ class Explainer:
         images = self._images(case.workload).missing(other)
         if images:
             return f"{only} only ({', '.join(images)} has no {other} build)"
-        reasons = {answer.reason for answer in case.outcome.answers if self._architectures[answer.group] == (other,)}
-        return f"{only} only ({reasons.pop()})" if len(reasons) == 1 else f"{only} only"
+        others = (answer for answer in case.outcome.answers if self._architectures[answer.group] == (other,))
+        reasons = _by_reason(others)
+        if len(reasons) == 1:
+            return f"{only} only ({''.join(reasons)})"
+        why = "; ".join(f"{', '.join(groups)}: {reason}" for reason, groups in reasons.items())
+        return f"{only} only ({why})" if why else f"{only} only"
 
     def _most_nodes(self, case: _Case) -> str:
         """How many nodes can take the pods at most; empty where that is not what keeps them pending."""

@@ -40,6 +40,18 @@ def test_the_limit_names_architecture_failure_nodes_and_pods_as_a_person_would()
     )
 
 
+def test_each_reason_that_leaves_one_architecture_is_named_with_its_groups() -> None:
+    groups = {
+        "general": {"instanceTypes": ["m7i.large"], "labels": {"disk": "fast"}, "maxSize": 1},
+        "graviton": {"instanceTypes": ["m7g.large"], "labels": {"disk": "fast"}, "maxSize": 1},
+        "untainted": {"instanceTypes": ["m7g.large"], "arm64Taint": False, "maxSize": 1},
+    }
+    found = pending(grown(groups), pods(count=2, nodeSelector={"disk": "fast"}), failure=Failure(largest_nodes=1))
+    assert found.limit.startswith(
+        "amd64 only (graviton: does not tolerate arch=arm64:NoSchedule; untainted: nodeSelector requires disk=fast); "
+    )
+
+
 @pytest.mark.parametrize(
     ("failure", "without"),
     [
