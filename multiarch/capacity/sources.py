@@ -40,12 +40,13 @@ def workloads_in(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workl
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
     pods, budgets = pods_in(objects), budgets_in(objects)
+    without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] != DISRUPTION_BUDGET)
     if all(pod.per_node for pod in pods):
+        there = ", ".join(f"{kind} {count}" for kind, count in without)
         raise MultiarchError(
-            f"{names_of(files)}: no workloads found.",
+            f"{names_of(files)}: no workloads found{f'; objects without pods: {there}' if there else ''}.",
             hint="Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods.",
         )
-    without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] != DISRUPTION_BUDGET)
     return Workloads(pods, budgets, without, tuple(_scaled(objects, pods)))
 
 

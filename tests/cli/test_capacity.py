@@ -194,6 +194,8 @@ def test_files_without_workloads_and_budgets_that_are_refused_are_named(run: typ
     ran = run("capacity", "shop-dev", "--workloads", written(budget("api", minAvailable=1)))
     assert ran.code == 2
     assert ran.err.startswith("error: apps.json: no workloads found.")
+    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 0)))
+    assert ran.err.startswith("error: apps.json: no workloads found; objects without pods: Deployment 1.")
     both = budget("api", minAvailable=1, maxUnavailable=1)
     ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 1), both))
     assert ran.code == 2
