@@ -62,7 +62,7 @@ class TaintOptions:
 
 
 def files(names: Iterable[str]) -> list[Path]:
-    """Stack files by name or path, in the order given; all of the project's if no name is given.
+    """Stack files by name or path, each once, in the order given; all of the project's if no name is given.
 
     Raises MultiarchError for an unknown name, and outside a project or in one without stacks.
     """
@@ -70,7 +70,10 @@ def files(names: Iterable[str]) -> list[Path]:
 
     wanted = list(names)
     if wanted:
-        return [file(name) for name in wanted]
+        named: dict[Path, Path] = {}
+        for path in map(file, wanted):
+            named.setdefault(path.resolve(), path)
+        return list(named.values())
     root = project.root()
     found = stack_files(root)
     if not found:
