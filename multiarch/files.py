@@ -90,8 +90,10 @@ def write_atomically(path: Path, text: str) -> None:
     """Write UTF-8 with the line ends of ``text``: a reader sees either the old file or the new one.
 
     An existing file keeps its mode; a new one gets that of the process (umask). A symbolic link stays one. Raises
-    MultiarchError if the folder can't be written, or if the path exists and is not a file.
+    MultiarchError if the folder can't be written, if the path exists and is not a file, and for ``-``.
     """
+    if str(path) == "-":
+        raise MultiarchError("- can't be written: this output goes to a file.", hint="Give the file's name.")
     link, path = path, Path(os.path.realpath(path))
     if os.path.lexists(path) and not path.is_file():
         raise MultiarchError(f"{link} can't be written: not a regular file.")

@@ -109,6 +109,7 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run:
         (("--workloads", "nothing.yaml"), "nothing.yaml"),
         (("--prices", "nothing.json"), "nothing.json"),
         (("--workloads", PRICES), "no workloads found"),
+        (("--html", "-"), "- can't be written: this output goes to a file. Give the file's name."),
     ],
 )
 @pytest.mark.usefixtures("project")
