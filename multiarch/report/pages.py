@@ -109,6 +109,6 @@ def _of_cost(report: CostReport | Unread) -> KeyFigure:
         return _not_read(label, cost.IDENTIFIER)
     if not report.complete and not report.total:
         return KeyFigure(label, "–", "unknown", cost.IDENTIFIER, Status.UNKNOWN)
-    detail = report.currency if report.complete else f"{report.currency}, and what is unknown"
+    detail = report.currency if report.complete else f"{report.currency}, plus unknown costs"
     status = Status.PLAIN if report.complete else Status.UNKNOWN
     return KeyFigure(label, f"{report.total:,.0f}", detail, cost.IDENTIFIER, status)

@@ -44,7 +44,7 @@ def test_the_chart_is_plain_text_where_others_are_colored(run: type_of_run, monk
 
 def test_what_has_no_price_is_unknown_with_the_reason(run: type_of_run) -> None:
     ran = run("cost", "payments-prod", "gke-parity", "--prices", PRICES)
-    assert ran.out.startswith("payments-prod: 1,144.35 USD per month, and what is unknown\n")
+    assert ran.out.startswith("payments-prod: 1,144.35 USD per month, plus unknown costs\n")
     assert "- Karpenter adds nodes as pods need them." in ran.out
     assert "\ngke-parity: unknown\n" in ran.out
     assert f"- {PRICES} has no prices of eu-west-3; `multiarch prices fetch` adds them." in ran.out
@@ -54,8 +54,13 @@ def test_several_stacks_are_summed_up_by_team(run: type_of_run) -> None:
     ran = run("cost", "--prices", PRICES)
     by_team = ran.out.split("By team\n")[1]
     assert re.search(r"checkout +256.60 USD per month\n", by_team)
-    assert re.search(r"payments +1,144.35 USD per month, and what is unknown\n", by_team)
+    assert re.search(r"payments +1,144.35 USD per month, plus unknown costs\n", by_team)
     assert re.search(r"legacy +unknown\n", by_team)
+
+
+def test_a_stack_that_is_named_twice_counts_once(run: type_of_run) -> None:
+    twice = ("checkout-dev", "config/stacks/Pulumi.checkout-dev.yaml")
+    assert run("cost", *twice, "--prices", PRICES).out == run("cost", "checkout-dev", "--prices", PRICES).out
 
 
 def test_costs_in_json(run: type_of_run) -> None:

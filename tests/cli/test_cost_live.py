@@ -109,7 +109,7 @@ def test_nodes_cost_what_they_are_and_pods_are_compared_by_their_workloads(
 
 def test_the_table_names_nodes_of_no_group(run: type_of_run) -> None:
     ran = live(run, {"nodes": [general("one"), node("three")]})
-    assert ran.out.startswith("checkout-dev: 190.09 USD per month, and what is unknown\n")
+    assert ran.out.startswith("checkout-dev: 190.09 USD per month, plus unknown costs\n")
     assert "(no group of the stack)" in ran.out
     assert "amd64 unknown capacity type" in ran.out
 

@@ -150,7 +150,7 @@ def test_the_key_figures_summarize_the_sections() -> None:
     assert shown["Workloads blocked"] == ("3", "of 6, 1 unknown")
     assert shown["DaemonSet findings"] == ("1", "in 2 DaemonSets")
     assert shown["Failures survived"] == ("2 of 3", "1 workload short")
-    assert shown["Cost per month"] == ("830", "USD, and what is unknown")
+    assert shown["Cost per month"] == ("830", "USD, plus unknown costs")
 
 
 def test_groups_of_the_plan_have_the_nodes_that_are_there_and_others_are_counted() -> None:
@@ -194,7 +194,7 @@ def test_a_workload_that_is_short_comes_first_with_what_limits_it() -> None:
 
 
 def test_the_way_to_a_better_stack_file_is_named_where_a_failure_is_not_survived() -> None:
-    hint = "`multiarch capacity payments-prod --recommend`"
+    hint = "`multiarch capacity` with `--recommend`"
     assert hint in section(samples.contents(), "failures").summary
     survived = replace(samples.capacity(), failures=samples.capacity().failures[1:2])
     assert hint not in section(replace(samples.contents(), capacity=survived), "failures").summary

@@ -62,7 +62,7 @@ def _stack(found: CostReport) -> Iterator[Block]:
     yield from _arm64(found)
     if found.unknown:
         yield Items("Unknown", [f"{reason}." for reason in found.unknown])
-    yield Items("What the costs are of", found.notes)
+    yield Items("How costs are computed", found.notes)
 
 
 def head(found: CostReport) -> str:
@@ -71,10 +71,10 @@ def head(found: CostReport) -> str:
 
 
 def known_part(known: Decimal, currency: str, *, complete: bool) -> str:
-    """``1,234.50 USD per month``, with ``and what is unknown`` if that is not all."""
+    """``1,234.50 USD per month``, with ``plus unknown costs`` if that is not all."""
     if complete:
         return f"{known:,.2f} {currency} per month"
-    return f"{known:,.2f} {currency} per month, and what is unknown" if known else "unknown"
+    return f"{known:,.2f} {currency} per month, plus unknown costs" if known else "unknown"
 
 
 def chart(found: CostReport) -> Iterator[Table]:

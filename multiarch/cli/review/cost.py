@@ -22,7 +22,7 @@ def cost_words(cost: CostDifference) -> str:
         return ""
     total = "unknown" if cost.total is None else f"{signed(cost.total)} {cost.currency} per month"
     if cost.total is not None and not cost.complete:
-        total += ", and what is unknown"
+        total += ", plus unknown costs"
     return "; ".join(filter(None, (total, _capacity(cost))))
 
 

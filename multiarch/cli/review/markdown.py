@@ -198,7 +198,7 @@ def _cost(cost: CostDifference) -> Iterator[str]:
     yield _row(table.columns)
     yield _row(["---"] * len(table.columns))
     yield from (_row(comment(cell, in_table=True) for cell in row) for row in table.rows)
-    yield from _folded("What the costs are of", (f"- {comment(line)}" for line in cost_notes(cost)))
+    yield from _folded("How costs are computed", (f"- {comment(line)}" for line in cost_notes(cost)))
 
 
 def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:

@@ -49,7 +49,7 @@ def _blocks(digest: Digest) -> Iterator[Block]:
         yield from (_group(group) for group in groups(stack.entries))
         if stack.cost.rows:
             yield cost_table(stack.cost)
-            yield Items("What the costs are of", list(cost_notes(stack.cost)))
+            yield Items("How costs are computed", list(cost_notes(stack.cost)))
         if stack.others:
             yield Table(
                 ("change", "type", "name", "properties"), [other_row(step) for step in stack.others], "Other changes"

@@ -175,7 +175,7 @@ def _costs(costs: SimulatedCosts | None) -> Iterator[Block]:
         notes.append(f"Prices of {costs.prices:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}")
     if costs.stale:
         notes.append(costs.stale)
-    yield Items("What the costs are of", notes)
+    yield Items("How costs are computed", notes)
 
 
 def _use(groups: Sequence[GroupOutcome]) -> Iterator[Table]:

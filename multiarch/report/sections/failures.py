@@ -21,9 +21,7 @@ def failures_section(report: CapacityReport | Unread) -> PageSection:
     if isinstance(report, Unread):
         return PageSection(IDENTIFIER, title, unread=report.reason)
     survived = sum(not each.short for each in report.failures)
-    more = (
-        f" `multiarch capacity {report.stack} --recommend` looks for the smallest change of the stack file that helps."
-    )
+    more = " `multiarch capacity` with `--recommend` looks for the cheapest change of the stack file that helps."
     hint = more if survived < len(report.failures) else ""
     return PageSection(
         IDENTIFIER,
