@@ -12,15 +12,19 @@ from multiarch.capacity.failing import After, Before
 from multiarch.capacity.failures import karpenter_lost, unavailable
 from multiarch.capacity.growth import sizes_needed
 from multiarch.capacity.model import Failure
-from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike
+from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike, can_move
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ZONE
+from multiarch.plurals import counted
 from multiarch.simulate.batches import mentioned
 from multiarch.simulate.model import EXPECTED_ZONE, Answer, WorkloadOutcome
 
 _MAX_SIZE, _TAINT, _OTHER_PODS = "at its maxSize", "does not tolerate", ("topology spread", "pod anti-affinity")
 _UNAVAILABLE, _MEMORY_LIMIT = "no new nodes", "limit memory"
 """How reasons of a simulation begin."""
+_FULL = (_MAX_SIZE, "limit", "no room left")
+"""What is in the reasons of groups that get no more nodes."""
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,16 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A workload with pending pods after a failure. ``needed`` are sizes of groups with which the pods would fit."""
+    """A workload with pending pods after a failure. ``needed`` are sizes of groups with which the pods would fit.
+
+    ``flexible`` counts pods that may use several architectures, by the group of their node and by workload.
+    """
 
     workload: Replicas
     after: After
     outcome: WorkloadOutcome
     needed: Mapping[str, int]
+    flexible: Mapping[str, Counter[str]]
     architectures: tuple[Architecture, ...]
 
     @property
@@ -80,6 +88,7 @@ class Explainer:
             if answer.usable
         )
         needed = sizes_needed(self._before, after) if limited else {}
+        flexible = self._flexible(after, workloads) if outcomes and len(self._allowed.all) > 1 else {}
         held = Counter(map(alike, after.held))
         bare, staying = Counter(map(alike, after.bare)), Counter(map(alike, after.staying))
         found = {}
@@ -87,11 +96,20 @@ class Explainer:
             workload = workloads[key]
             parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key]))
             if key in outcomes:
-                case = _Case(workload, after, outcomes[key], needed, self._allowed.of(workload.pods[0]))
-                parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
+                case = _Case(workload, after, outcomes[key], needed, flexible, self._allowed.of(workload.pods[0]))
+                limits = (*self._limits(case), *_taken(case))
+                parts.append(Explanation("; ".join(limits), "; or ".join(self._changes(case))))
             total = len(workload.pods)
             limit = "; ".join((*(each.limit for each in parts), f"{total - count} of {total} pods run"))
             found[workload.key] = Explanation(limit, "; ".join(each.change for each in parts if each.change))
+        return found
+
+    def _flexible(self, after: After, workloads: Mapping[Hashable, Replicas]) -> dict[str, Counter[str]]:
+        found: dict[str, Counter[str]] = {}
+        for node in after.settled.nodes:
+            for key, count in Counter(map(alike, filter(can_move, node.pods))).items():
+                if len(self._allowed.of(workloads[key].pods[0])) > 1:
+                    found.setdefault(node.group, Counter())[str(workloads[key])] += count
         return found
 
     @staticmethod
@@ -238,6 +256,17 @@ def _of_lost_pods(failure: Failure, bare: int, staying: int, held: int) -> Itera
     if held:
         limit = f"{held} pod{'s' * (held > 1)} with volumes in zone {' and '.join(failure.zones)}"
         yield Explanation(limit, "keep its data in volumes that every zone can attach, such as EFS, or replicate it")
+
+
+def _taken(case: _Case) -> Iterator[str]:
+    """Which pods have room on full nodes of the only architecture, though they could run on another one."""
+    full = [each.group for each in case.usable if any(words in each.reason for words in _FULL)]
+    pods = sum((case.flexible.get(each, Counter()) for each in full), Counter[str]())
+    if len(case.architectures) == 1 and pods:
+        which = sorted(pods.items(), key=lambda pair: (-pair[1], pair[0]))
+        more = f" and {counted(len(which) - _NAMED, 'more workload')}" if len(which) > _NAMED else ""
+        names = ", ".join(f"{name} ({count})" for name, count in which[:_NAMED])
+        yield f"pods that don't need {case.architectures[0]} are on these nodes: {names}{more}"
 
 
 def _lost(failure: Failure) -> str:
