@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,12 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from sandbox.cluster.cluster import Nodes
-from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
 from sandbox.registry import server as mirror
 from sandbox.webhook_image import base
 from sandbox.webhook_image.buildah import Buildah
 from tests.ci import buildkit, gitlab
-from tests.real_nodes.pods import SPACE, log, namespace, pod, until
+from tests.real_nodes.pods import SPACE, namespace, pod, printed, until
 from tests.registry import server
 from tests.registry.server import ACCOUNT, Auth
 from tools import build
@@ -194,13 +192,7 @@ def test_it_runs_on_nodes_of_both_architectures(ready_nodes: Nodes, site: Site) 
         for name, architecture in pods.items():
             machine = MACHINES[architecture]
             until(kube, name, "running")
-            said = wait_for(partial(printed, kube, name), f"{name} to print", timeout=60)
-            assert said == f"built on {machine}, runs on {machine}\n"
-
-
-def printed(kube: Kube, name: str) -> str | None:
-    """The log of a pod, None while it is empty: an emulated program takes a moment to begin."""
-    return log(kube, name) or None
+            assert printed(kube, name) == f"built on {machine}, runs on {machine}\n"
 
 
 def test_the_password_is_in_no_log_and_no_credentials_are_left(site: Site, built: gitlab.Ran) -> None:
@@ -221,7 +213,7 @@ def test_a_build_that_fails_for_one_architecture_leaves_no_tag(site: Site) -> No
 def test_a_job_that_is_cancelled_leaves_no_credentials(site: Site) -> None:
     process = site.forge.start(site.team("slow", "build_args: SECONDS=300"), **site.variables)
     try:
-        wait_for(lambda: list(site.credentials.glob("*/config.json")), "the login", timeout=60)
+        wait_for(lambda: any(site.credentials.glob("*/config.json")), "the login", timeout=60)
         time.sleep(1)  # while buildah builds
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate(timeout=60)
