@@ -37,13 +37,17 @@ class PodCount:
 
 @dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """One PodDisruptionBudget. At most one of the two limits is set; without a ``selector`` it selects no pods."""
+    """One PodDisruptionBudget. At most one of the two limits is set; without a ``selector`` it selects no pods.
+
+    ``allowed`` is how many of its pods may be evicted now, as the cluster says; 0 in a manifest.
+    """
 
     namespace: str
     name: str
     selector: LabelSelector | None
     min_available: PodCount | None = None
     max_unavailable: PodCount | None = None
+    allowed: int = 0
 
     def selects(self, namespace: str, labels: Labels) -> bool:
         """Whether it is for the pods with these labels in ``namespace``."""
@@ -85,7 +89,8 @@ def _budget(namespace: str, name: str, value: Value) -> DisruptionBudget:
         raise spec.error("minAvailable and maxUnavailable are both set.", hint="Set one of them.")
     if not name:
         raise value["metadata"]["name"].error("is missing or empty.")
-    return DisruptionBudget(namespace, name, label_selector_from(spec["selector"]), least, most)
+    allowed = value["status"]["disruptionsAllowed"].whole(0, least=0)
+    return DisruptionBudget(namespace, name, label_selector_from(spec["selector"]), least, most, allowed)
 
 
 def percentage(text: str) -> PodCount | None:

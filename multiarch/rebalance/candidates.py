@@ -19,7 +19,7 @@ from multiarch.facts.taints import Taint
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ObjectReference, Value
-from multiarch.rebalance.snapshot import LivePod, Snapshot
+from multiarch.rebalance.snapshot import REPLACE_PODS, LivePod, Snapshot
 from multiarch.scheduling.architectures import why_excluded
 from multiarch.scheduling.tolerations import first_untolerated
 
@@ -91,8 +91,10 @@ def _of_its_controller(each: LivePod, snapshot: Snapshot) -> str:
     found = snapshot.controllers.get(each.controller)
     if found is None and owner.kind == "Job":
         return "it is a Job's: it would start over"
+    if found is None and owner.kind in REPLACE_PODS:
+        return f"its controller {owner} was not found"
     if found is None:
-        return f"its controller {owner} is not a ReplicaSet, StatefulSet or ReplicationController that exists"
+        return f"its controller {owner} is not a ReplicaSet, StatefulSet or ReplicationController"
     return found.changing
 
 
@@ -122,6 +124,9 @@ def _of_its_scheduling(each: LivePod) -> str:
     scheduler = spec.get("schedulerName") or _DEFAULT_SCHEDULER
     if scheduler != _DEFAULT_SCHEDULER:
         return f"the scheduler {scheduler} has rules of its own"
+    containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+    if any(port.get("hostPort") for container in containers for port in container.get("ports") or ()):
+        return "it has host ports, which an arm64 node may not have free"
     if spec.get("resourceClaims"):
         return "it has resource claims"
     if (each.pod.spec.priority or 0) >= _SYSTEM_PRIORITY:
@@ -135,20 +140,20 @@ def _of_its_state(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
         return why
     if not each.ready:
         return "it is not ready"
-    budgets = [budget for budget in snapshot.budgets if budget.guards(each.pod)]
+    budgets = snapshot.budgets_of(each.pod)
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
         return f"several PodDisruptionBudgets select it ({names}), which the eviction API refuses"
     if budgets and not budgets[0].allowed:
         return f"the PodDisruptionBudget {budgets[0].name} allows no eviction now"
     if needs_another(each, snapshot, choice) and snapshot.ready_by_controller.get(each.controller, 0) < _SEVERAL:
-        return "it is its workload's only ready pod, and no PodDisruptionBudget allows an eviction (--evict-single)"
+        return "it is its workload's only ready pod, and no PodDisruptionBudget selects it (--evict-single)"
     return ""
 
 
 def needs_another(each: LivePod, snapshot: Snapshot, choice: Choice) -> bool:
     """Whether a pod may be evicted only while another one of its controller is ready: no budget guards it."""
-    return not choice.single and not any(budget.guards(each.pod) for budget in snapshot.budgets)
+    return not choice.single and not snapshot.budgets_of(each.pod)
 
 
 def grace_seconds(value: Mapping[str, Any]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from multiarch.errors import MultiarchError
@@ -20,6 +21,7 @@ from multiarch.kubernetes.resources import LEASES
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.cordon import in_notation
+from multiarch.rebalance.patience import Patience
 
 SECONDS = 90
 """How long the Lease lasts: longer than a request that changes something may take after it was renewed."""
@@ -52,32 +54,28 @@ class Lease:
         self._cluster, self._clock, self._run = cluster, clock, run
         self._renewed = 0.0
 
-    def acquire(self) -> None:
-        """Take the Lease. Raises LeaseHeldError if another run renews it."""
+    def acquire(self, patience: Patience) -> None:
+        """Take the Lease. Raises LeaseHeldError if another run renews it.
+
+        ``patience`` is for a cluster that has answered: one that does not answer the first request is not waited for.
+        """
         seen, since = None, self._clock.elapsed()
+        found = self._read()
         while True:
-            found = self._cluster.get(LEASES, LEASE_NAMESPACE, LEASE)
-            if found is None:
-                if self._created():
-                    return
-                continue
-            spec = found.get("spec") or {}
+            spec = (found or {}).get("spec") or {}
             holder, state = spec.get("holderIdentity") or "", (spec.get("holderIdentity"), spec.get("renewTime"))
             if holder == self._run:
                 # The answer to the request that took it was lost.
                 self._renewed = since
                 return
-            if not holder or (
-                seen == state and self._clock.elapsed() - since >= (spec.get("leaseDurationSeconds") or SECONDS)
-            ):
-                if self._taken(found):
+            if found is None or not holder or (seen == state and self._has_ended(spec, since)):
+                if patience.do(self._created if found is None else partial(self._taken, found)):
                     return
-                continue
-            if seen is not None and seen != state:
+            elif seen not in (None, state) or self._clock.wait(_LOOK_SECONDS):
                 raise LeaseHeldError(holder)
-            seen = state
-            if self._clock.wait(_LOOK_SECONDS):
-                raise LeaseHeldError(holder)
+            else:
+                seen = state
+            found = patience.do(self._read)
 
     def renew(self) -> None:
         """Renew it if that is due. Raises LeaseHeldError if another run has it."""
@@ -93,11 +91,17 @@ class Lease:
 
     def set_aside(self, workload: WorkloadKey, why: str) -> None:
         """Remember that a workload's pod could not be moved. Raises LeaseHeldError if another run has the Lease."""
-        found = self._cluster.get(LEASES, LEASE_NAMESPACE, LEASE) or {}
+        found = self._read() or {}
         kept = {key: row for key, row in _rows(found).items() if _since(row) > self._clock.now() - SET_ASIDE}
         kept[_written(workload)] = {"at": in_notation(self._clock.now()), "why": why}
         text = json.dumps(dict(sorted(kept.items())), separators=(",", ":"))
         self._change([{"op": "add", "path": _ASIDE_PATH, "value": text}])
+
+    def _read(self) -> dict[str, Any] | None:
+        return self._cluster.get(LEASES, LEASE_NAMESPACE, LEASE)
+
+    def _has_ended(self, spec: Mapping[str, Any], since: float) -> bool:
+        return self._clock.elapsed() - since >= (spec.get("leaseDurationSeconds") or SECONDS)
 
     def _created(self) -> bool:
         value = {
@@ -126,7 +130,7 @@ class Lease:
 
     def _change(self, operations: list[dict[str, Any]]) -> None:
         for _ in range(_TRIES):
-            found = self._cluster.get(LEASES, LEASE_NAMESPACE, LEASE)
+            found = self._read()
             holder = "" if found is None else (found.get("spec") or {}).get("holderIdentity") or ""
             if found is None or holder != self._run:
                 raise LeaseHeldError(holder or "none, somebody released it")

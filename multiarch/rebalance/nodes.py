@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from multiarch.autoscaling.model import AutoscalingPlan, NodePoolPlan
-from multiarch.facts.labels import EKS_COMPUTE_TYPE, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL
+from multiarch.facts.labels import EKS_COMPUTE_TYPE, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL, OPERATING_SYSTEM
 from multiarch.facts.rebalance import DO_NOT_DISRUPT
 from multiarch.nodes.model import CapacityType
 from multiarch.rebalance.snapshot import leftover_of, why_unfit
@@ -25,7 +25,12 @@ def why_skipped(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
         return "it is cordoned"
     if (node["metadata"].get("annotations") or {}).get(DO_NOT_DISRUPT) == "true":
         return f"its annotation {DO_NOT_DISRUPT} is 'true'"
-    labels = _labels(node)
+    return _why_not_ours(_labels(node), plan)
+
+
+def _why_not_ours(labels: Mapping[str, str], plan: AutoscalingPlan) -> str:
+    if (system := labels.get(OPERATING_SYSTEM, "linux")) != "linux":
+        return f"it runs {system}"
     if compute := labels.get(EKS_COMPUTE_TYPE):
         return f"EKS manages it ({compute})"
     if KARPENTER_NODE_POOL in labels and _pool(labels, plan) is None:

@@ -17,8 +17,8 @@ from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Skipped, Staying
 from multiarch.rebalance.nodes import why_left_to_karpenter, why_skipped
 from multiarch.rebalance.placeholders import placeholder_spec
-from multiarch.rebalance.room import Room, Settle
-from multiarch.rebalance.snapshot import LivePod, Snapshot
+from multiarch.rebalance.room import Room, Settle, cordoned
+from multiarch.rebalance.snapshot import LivePod, Snapshot, why_unfit
 from multiarch.simulate.settled import NodeState
 
 JudgeImages = Callable[[Sequence[LoadedObject]], Mapping[str, str]]
@@ -52,7 +52,8 @@ def make_plan(
     snapshot: Snapshot, scope: Scope, *, max_pods: int, without: Sequence[str] = (), max_nodes: int | None = None
 ) -> MovePlan:
     """Plan at most ``max_pods`` moves from at most ``max_nodes`` nodes; nodes in ``without`` were done already."""
-    states = {each.name: each for each in scope.nodes}
+    unfit = {str(each.value["metadata"]["name"]) for each in snapshot.running.nodes if why_unfit(each.value)}
+    states = {each.name: cordoned(each) if each.name in unfit else each for each in scope.nodes}
     by_node: defaultdict[str, list[LivePod]] = defaultdict(list)
     for each in snapshot.pods:
         by_node[each.pod.node_name].append(each)
@@ -71,7 +72,8 @@ def make_plan(
         elif name in states:
             sources[name] = could
     movable = _movable(sources, snapshot, scope, staying)
-    room = Room(states.values(), snapshot.daemons, scope.settle)
+    candidates = [each.pod for pods in movable.values() for each in pods]
+    room = Room(states.values(), snapshot.daemons, scope.settle, candidates)
     nodes: list[NodeMoves] = []
     left = max_pods
     for name in _order(movable, by_node):

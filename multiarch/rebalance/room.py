@@ -6,21 +6,39 @@ room too, and the pod does not prefer arm64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from multiarch.autoscaling.model import AutoscalingPlan, Capacity
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import ARCHITECTURE
-from multiarch.facts.taints import Effect, Taint
-from multiarch.scheduling.fit import Fit, daemon_overhead
+from multiarch.manifests.selectors import ARCHITECTURE_LABELS
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.rebalance.vacancy import Vacancy, labels_of
+from multiarch.scheduling.affinity import NodeAffinity
+from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
-from multiarch.simulate.settled import NodeState, Settled
+from multiarch.simulate.batches import Counted
+from multiarch.simulate.running import UNSCHEDULABLE
+from multiarch.simulate.settled import NodeState, Settled, Unavailable
+from multiarch.simulate.simulation import SimulationContext, settle
 
 Settle = Callable[[Sequence[NodeState], Sequence[Pod]], Settled]
-"""Places pods without a node on the free room of nodes, and on nodes that the stack's autoscaler adds."""
-_CORDONED = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
-"""The taint of a cordoned node. A pod that tolerates everything may be put there nevertheless."""
+"""Places pods without a node on the free room of nodes, and on arm64 nodes that the stack's autoscaler adds.
+
+See :func:`settling`.
+"""
+_AMD64 = Unavailable(capacities=frozenset(Capacity(Architecture.AMD64, each) for each in CapacityType))
+_NO_ROOM = "no arm64 node has room for it, and none can be added"
+_RULES = "no arm64 node with room meets its rules about other pods"
+_PREFERS_AMD64 = "its node affinity prefers the amd64 node to an arm64 node"
+_ON_AMD64 = "it does not prefer arm64, and an amd64 node has room for it"
+
+
+def settling(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext) -> Settle:
+    """Place pods as the stack's autoscalers do that add arm64 nodes alone. No pod takes the place of another one."""
+    return partial(settle, plan, groups, context, preempting=False, unavailable=_AMD64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +53,73 @@ class Expected:
 class Room:
     """All nodes, and what is on them. Nodes that take no pods have a taint that says so."""
 
-    def __init__(self, nodes: Iterable[NodeState], daemons: Sequence[Pod], settle: Settle) -> None:
-        """``daemons`` are DaemonSets' templates, which take room on each node."""
+    def __init__(
+        self, nodes: Iterable[NodeState], daemons: Sequence[Pod], settle: Settle, candidates: Iterable[Pod]
+    ) -> None:
+        """``daemons`` are DaemonSets' templates, which take room on each node; ``candidates`` may be moved."""
         self._nodes = {each.name: each for each in nodes}
         self._daemons = tuple(daemons)
         self._settle = settle
-        self._fit = Fit()
-        self._free: dict[str, Resources] = {}
+        self._counted = Counted(candidates)
+        self._merged: dict[str, NodeState] = {}
+        self._vacancies = {architecture: Vacancy(self._daemons) for architecture in Architecture}
+        self._addable: dict[PodSpec, tuple[bool, int]] = {}
+        for each in list(self._nodes.values()):
+            self._change(each)
 
     def without(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
         """Where each of ``pods``, evicted from ``source``, goes while that is cordoned. Nothing is changed by it."""
+        node = cordoned(self._nodes[source])
+        emptied = _less(node, pods)
+        whys = [self._why_stays(_again(pod), emptied) for pod in pods]
+        placed = iter(self._settled(node, [pod for pod, why in zip(pods, whys, strict=True) if not why]))
+        return [Expected(None, why_not=why) if why else next(placed) for why in whys]
+
+    def move(self, source: str, moved: Sequence[tuple[Pod, NodeState]]) -> None:
+        """Take pods off ``source``, and put each on the node that :meth:`without` expected."""
+        self._change(_less(self._nodes[source], [pod for pod, _ in moved]))
+        for pod, node in moved:
+            before = self._nodes.get(node.name) or replace(node, pods=())
+            self._change(replace(before, pods=(*before.pods, pod)))
+
+    def _change(self, node: NodeState) -> None:
+        self._nodes[node.name] = node
+        self._merged[node.name] = self._merge(node)
+        self._vacancies[node.shape.architecture].change(node)
+
+    def _why_stays(self, pod: Pod, here: NodeState) -> str:
+        """Why a pod stays as far as each pod alone decides that, a clause, or an empty text.
+
+        It spares placing pods that would stay in any case, which takes as long as there are nodes.
+        """
+        if not self._vacancies[Architecture.ARM64].found(pod) and not self._can_be_added(pod):
+            return _NO_ROOM
+        return self._why_on_amd64(pod, here, _most_on_arm64(pod.spec.affinity))
+
+    def _why_on_amd64(self, pod: Pod, here: NodeState, wanted: int) -> str:
+        """Why kube-scheduler may choose an amd64 node rather than an arm64 node that the pod prefers by ``wanted``."""
+        amd64 = self._vacancies[Architecture.AMD64]
+        if pod.spec.affinity.score(labels_of(here), here.name) > wanted:
+            return _PREFERS_AMD64
+        if amd64.found(pod, least=wanted, besides=here.name) or amd64.takes(here, pod, least=wanted):
+            return _ON_AMD64
+        return ""
+
+    def _can_be_added(self, pod: Pod) -> bool:
+        """Whether an autoscaler adds a node for a pod, its rules about other pods aside, where no node has room."""
+        bare = replace(pod, labels=(), spec=_without_pod_rules(pod.spec))
+        if bare.spec not in self._addable:
+            full = [replace(each, pods=(_asking_for(each.shape.allocatable),)) for each in self._nodes.values()]
+            self._addable[bare.spec] = not self._settle(full, [*self._daemons, bare]).unplaced, len(self._nodes)
+        return self._addable[bare.spec][0]
+
+    def _forget_added(self, pod: Pod) -> None:
+        """Ask again whether a node can be added for a pod that found none, where nodes were added since."""
+        spec = _without_pod_rules(pod.spec)
+        if self._addable.get(spec, (False, 0))[1] < len(self._nodes):
+            self._addable.pop(spec, None)
+
+    def _settled(self, source: NodeState, pods: Sequence[Pod]) -> list[Expected]:
         found = self._placed(source, pods)
         staying = {number for number, each in enumerate(found) if each.node is not None and each.why_not}
         if not staying or all(each.node is not None for each in found):
@@ -55,61 +130,40 @@ class Room:
             found[number] = each
         return found
 
-    def _placed(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
-        waiting = [_for_arm64(pod) for pod in pods]
-        here = _less(self._nodes[source], pods)
-        taints = tuple(sorted({*here.shape.taints, _CORDONED}))
-        around = {**self._nodes, source: replace(here, shape=replace(here.shape, taints=taints))}
-        settled = self._settle(list(around.values()), [*self._daemons, *waiting])
+    def _placed(self, source: NodeState, pods: Sequence[Pod]) -> list[Expected]:
+        if not pods:
+            return []
+        here = _less(source, pods)
+        around = {**self._merged, here.name: self._merge(here)}
+        again = [_again(pod) for pod in pods]
+        settled = self._settle(list(around.values()), [*self._daemons, *again])
         there = {(pod.namespace, pod.name): node for node in settled.nodes for pod in node.pods}
-        amd64 = {
-            name: self._left(each) if name == source else self._known(each)
-            for name, each in around.items()
-            if each.shape.architecture is Architecture.AMD64
-        }
-        return [
-            self._expected(pod, here, there.get((pod.namespace, pod.name)), around, amd64) for pod in map(_again, pods)
-        ]
+        return [self._expected(pod, here, there.get((pod.namespace, pod.name))) for pod in again]
 
-    def move(self, source: str, moved: Sequence[tuple[Pod, NodeState]]) -> None:
-        """Take pods off ``source``, and put each on the node that :meth:`without` expected."""
-        self._nodes[source] = _less(self._nodes[source], [pod for pod, _ in moved])
-        self._free.pop(source, None)
-        for pod, node in moved:
-            before = self._nodes.get(node.name) or replace(node, pods=())
-            self._nodes[node.name] = replace(before, pods=(*before.pods, pod))
-
-    def _expected(
-        self,
-        pod: Pod,
-        here: NodeState,
-        node: NodeState | None,
-        around: Mapping[str, NodeState],
-        amd64: Mapping[str, Resources],
-    ) -> Expected:
+    def _expected(self, pod: Pod, here: NodeState, node: NodeState | None) -> Expected:
         if node is None:
-            return Expected(None, why_not="no arm64 node has room for it, and none can be added")
-        new = node.name not in around
-        wanted = pod.spec.affinity.score(_labels(node))
-        if pod.spec.affinity.score(_labels(here)) > wanted:
-            return Expected(node, new, "its node affinity prefers the amd64 node to an arm64 node")
-        for name, free in amd64.items():
-            other = around[name]
-            fits = self._fit.why_not(pod, other.shape, free) is None
-            if fits and pod.spec.affinity.score(_labels(other)) >= wanted:
-                return Expected(node, new, "it does not prefer arm64, and an amd64 node has room for it")
-        return Expected(node, new)
+            self._forget_added(pod)
+            by_rules = pod.spec != _without_pod_rules(pod.spec) and self._vacancies[Architecture.ARM64].found(pod)
+            return Expected(None, why_not=_RULES if by_rules else _NO_ROOM)
+        wanted = pod.spec.affinity.score(labels_of(node), node.name)
+        return Expected(node, node.name not in self._nodes, self._why_on_amd64(pod, here, wanted))
 
-    def _known(self, node: NodeState) -> Resources:
-        if node.name not in self._free:
-            self._free[node.name] = self._left(node)
-        return self._free[node.name]
+    def _merge(self, node: NodeState) -> NodeState:
+        """The node with all pods in one, those aside that rules about other pods count: placing pods is faster then.
 
-    def _left(self, node: NodeState) -> Resources:
-        taken = daemon_overhead(self._daemons, node.shape)
-        for pod in node.pods:
-            taken += pod.requests
-        return node.shape.allocatable - taken
+        An amd64 node has no room then: only arm64 nodes are looked for.
+        """
+        kept = [pod for pod in node.pods if pod.spec.pod_anti_affinity or self._counted(pod)]
+        if node.shape.architecture is Architecture.AMD64:
+            return replace(node, pods=(*kept, _asking_for(node.shape.allocatable)))
+        requests = sum((pod.requests for pod in node.pods), Resources())
+        for pod in kept:
+            requests -= pod.requests
+        return replace(node, pods=(*kept, _asking_for(requests)))
+
+
+def _asking_for(requests: Resources) -> Pod:
+    return Pod("(several)", "", (), None, PodSpec(requests=requests))
 
 
 def _again(pod: Pod) -> Pod:
@@ -117,17 +171,32 @@ def _again(pod: Pod) -> Pod:
     return replace(pod, node_name="", phase="")
 
 
-def _for_arm64(pod: Pod) -> Pod:
-    """The same, where it finds arm64 nodes only."""
-    affinity = pod.spec.affinity
-    selector = tuple(sorted({*affinity.selector, (ARCHITECTURE, str(Architecture.ARM64))}))
-    return replace(_again(pod), spec=replace(pod.spec, affinity=replace(affinity, selector=selector)))
+def _without_pod_rules(spec: PodSpec) -> PodSpec:
+    return replace(
+        spec,
+        spread=(),
+        pod_affinity=(),
+        pod_anti_affinity=(),
+        preferred_pod_affinity=(),
+        preferred_pod_anti_affinity=(),
+    )
+
+
+def _most_on_arm64(affinity: NodeAffinity) -> int:
+    """The most that a pod's preference for an arm64 node can be."""
+    said = {key: str(Architecture.ARM64) for key in ARCHITECTURE_LABELS}
+    return sum(
+        each.weight
+        for each in affinity.preferred
+        if all(rule.matches(said) for rule in each.term.expressions if rule.key in said)
+    )
+
+
+def cordoned(node: NodeState) -> NodeState:
+    """The node, where no new pods are put unless they tolerate everything."""
+    return replace(node, shape=replace(node.shape, taints=tuple(sorted({*node.shape.taints, UNSCHEDULABLE}))))
 
 
 def _less(node: NodeState, pods: Collection[Pod]) -> NodeState:
     gone = {(pod.namespace, pod.name) for pod in pods}
     return replace(node, pods=tuple(pod for pod in node.pods if (pod.namespace, pod.name) not in gone))
-
-
-def _labels(node: NodeState) -> dict[str, str]:
-    return node.shape.labels_in(node.zone, node.name)

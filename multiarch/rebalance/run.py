@@ -75,7 +75,7 @@ class Run:
 
         Raises ClusterError if the cluster can't be reached at all.
         """
-        self._lease.acquire()
+        self._lease.acquire(self._patience)
         error: MultiarchError | None = None
         try:
             ended = self._under_lease()
@@ -103,13 +103,9 @@ class Run:
         while True:
             if why := self._why_end():
                 return why
-            snapshot = self._patience.do(lambda: read_snapshot(self._cluster))
-            self._patience.do(self._lease.renew)
-            aside = self._patience.do(lambda: read_set_aside(self._cluster, self._clock.now()))
-            plan = self._plan(snapshot, aside, done, self._left)
-            if not plan.nodes:
+            nodes = self._next(done)
+            if nodes is None:
                 return "There is nothing more to move." if done else "There is nothing to move."
-            nodes = plan.nodes[0]
             done.append(nodes.node)
             try:
                 ended = self._empty(nodes)
@@ -119,6 +115,13 @@ class Run:
             self._remember_failures()
             if ended:
                 return ended
+
+    def _next(self, done: Sequence[str]) -> NodeMoves | None:
+        """The node to empty next. What was read of the cluster is gone before it is read again."""
+        snapshot = self._patience.do(lambda: read_snapshot(self._cluster))
+        self._patience.do(self._lease.renew)
+        aside = self._patience.do(lambda: read_set_aside(self._cluster, self._clock.now()))
+        return next(iter(self._plan(snapshot, aside, done, self._left).nodes), None)
 
     @property
     def _left(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +15,9 @@ from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.running_objects import Running
 from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
-from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
+from multiarch.manifests.selectors import Expression, Operator, label_selector_from
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.rebalance.model import Leftover
 from multiarch.scheduling.pods import Pod
@@ -41,20 +42,6 @@ class Controller:
     workload: WorkloadKey
     selector: str
     changing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """A PodDisruptionBudget: the pods that it selects, and how many of them may be evicted now."""
-
-    namespace: str
-    name: str
-    selector: LabelSelector | None
-    allowed: int
-
-    def guards(self, pod: Pod) -> bool:
-        """Whether it selects the pod."""
-        return pod.namespace == self.namespace and self.selector is not None and self.selector.matches(dict(pod.labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +80,14 @@ class LivePod:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A cluster at one time. ``controllers`` are by uid; ``daemons`` are DaemonSets' templates."""
+    """A cluster at one time. ``controllers`` are by uid, ``budgets`` by namespace.
+
+    ``daemons`` are DaemonSets' templates.
+    """
 
     running: Running
     controllers: Mapping[str, Controller]
-    budgets: tuple[Budget, ...]
+    budgets: Mapping[str, tuple[DisruptionBudget, ...]]
     pods: tuple[LivePod, ...]
     daemons: tuple[Pod, ...]
 
@@ -109,6 +99,10 @@ class Snapshot:
             if each.controller and each.ready and not each.pod.terminating:
                 counts[each.controller] = counts.get(each.controller, 0) + 1
         return counts
+
+    def budgets_of(self, pod: Pod) -> list[DisruptionBudget]:
+        """The PodDisruptionBudgets that select a pod."""
+        return [each for each in self.budgets.get(pod.namespace, ()) if each.selects(pod.namespace, pod.labels)]
 
     @property
     def leftovers(self) -> tuple[Leftover, ...]:
@@ -128,7 +122,7 @@ def snapshot_of(running: Running, controllers: Sequence[LoadedObject]) -> Snapsh
     return Snapshot(
         running=running,
         controllers={each.uid: each for each in _controllers(controllers)},
-        budgets=tuple(_budgets(running.budgets)),
+        budgets=_budgets(running.budgets),
         pods=tuple(LivePod(each, pod) for each, pod in zip(running.pods, pods_in(running.pods), strict=True)),
         daemons=pods_in(running.daemon_sets),
     )
@@ -166,18 +160,14 @@ def _leftovers(nodes: Iterable[LoadedObject]) -> Iterator[Leftover]:
             yield found
 
 
-def _budgets(found: Iterable[LoadedObject]) -> Iterator[Budget]:
-    for each in found:
-        value = _value(each)
-        try:
-            yield Budget(
-                namespace=value["metadata"]["namespace"].text(),
-                name=value["metadata"]["name"].text(),
-                selector=label_selector_from(value["spec"]["selector"]),
-                allowed=value["status"]["disruptionsAllowed"].whole(0, least=0),
-            )
-        except ManifestError as error:
-            raise placed(error, [each]) from error
+def _budgets(found: Sequence[LoadedObject]) -> Mapping[str, tuple[DisruptionBudget, ...]]:
+    by_namespace: defaultdict[str, list[DisruptionBudget]] = defaultdict(list)
+    try:
+        for each in disruption_budgets_from(each.value for each in found):
+            by_namespace[each.namespace].append(each)
+    except ManifestError as error:
+        raise placed(error, found) from error
+    return {namespace: tuple(budgets) for namespace, budgets in by_namespace.items()}
 
 
 def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:

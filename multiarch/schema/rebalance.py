@@ -46,6 +46,8 @@ class Rebalance(Section):
     """Amazon ECR repositories that the run may read: names in the stack's account and region, with ``*`` for any part,
     or ARNs. Empty: no IAM role.
     """
+    memory_mib: Annotated[int, Field(ge=128, le=65536)] = 512
+    """The memory request and limit of a run in MiB. A run reads the whole cluster: 512 are enough for 30,000 pods."""
     network_policy: bool = True
     """Allow the run's pods connections to DNS, port 443 (the API server, registries, AWS) and the EKS Pod Identity
     agent, and no others.

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import HOSTNAME
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
 from multiarch.scheduling.fit import Fit, daemon_overhead
 from multiarch.scheduling.nodes import Node, NodeShape
-from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.batches import Counted, has_host_rule, topology_keys
+from multiarch.simulate.batches import Counted, has_host_rule, mentioned, topology_keys
 from multiarch.simulate.model import Batch
 from multiarch.simulate.settled import NodeState
 
@@ -277,15 +277,25 @@ class Nodes:
     def _consider_new(self, batch: Batch, queue: _Queue) -> None:
         """Add the nodes with room that were made since the last call to the queue. No node gets more room later."""
         sample, has_rules = batch.sample, self.has_rules(batch)
+        by_host = HOSTNAME in mentioned(sample.spec)
+        judged: dict[tuple[NodeShape, str | None, str], tuple[int, int] | None] = {}
         for node in islice(self.all, queue.seen, None):
-            if (
-                node.free.covers(sample.requests)
-                and self.fit.why_never(sample, node.shape) is None
-                and sample.spec.affinity.allows(node.node.labels)
-            ):
+            if not node.free.covers(sample.requests):
+                continue
+            alike = (node.shape, node.zone, node.node.name if by_host else "")
+            if alike not in judged:
+                judged[alike] = self._preference(sample, node)
+            if (preference := judged[alike]) is not None:
                 heap = queue.heaps.setdefault(self.domain(node.node) if has_rules else (), [])
-                heapq.heappush(heap, (_key(sample.spec, node), node.number))
+                heapq.heappush(heap, ((*preference, node.used), node.number))
         queue.seen = len(self.all)
+
+    def _preference(self, pod: Pod, node: SimNode) -> tuple[int, int] | None:
+        """How much a pod prefers a node, less is better, or None where it can't be on any node alike."""
+        if self.fit.why_never(pod, node.shape) is not None or not pod.spec.affinity.allows(node.node.labels):
+            return None
+        score = pod.spec.affinity.score(node.node.labels) if pod.spec.affinity.preferred else 0
+        return -score, untolerated_preferences(pod.spec.tolerations, node.shape.taints)
 
 
 def _keeping_apart(given: Iterable[NodeState]) -> list[Pod]:
@@ -297,11 +307,6 @@ def _keeping_apart(given: Iterable[NodeState]) -> list[Pod]:
         if pod.spec.pod_anti_affinity
     }
     return list(found.values())
-
-
-def _key(spec: PodSpec, node: SimNode) -> _Key:
-    preference = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
-    return -preference, untolerated_preferences(spec.tolerations, node.shape.taints), node.used
 
 
 def untolerated_preferences(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:

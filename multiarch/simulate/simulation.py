@@ -200,7 +200,7 @@ def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]
     bought = {group.name: group.capacity_type for group in groups}
     bought |= {pool.name: pool.capacities[0].capacity_type for pool in (plan.karpenter.pools if plan.karpenter else ())}
     return tuple(
-        replace(node.given, pods=node.all_pods)
+        (replace(node.given, pods=node.all_pods) if node.placed else node.given)
         if node.given is not None
         else NodeState(
             name=node.node.name,

@@ -165,6 +165,7 @@ class RebalancePlan:
     namespaces: tuple[str, ...]
     pull_secrets: tuple[str, ...]
     ecr_repositories: tuple[str, ...]
+    memory_mib: int
     network_policy: bool
     stack_file: str = field(repr=False)
 

@@ -61,6 +61,7 @@ def plan_rebalance(stack: Stack, architectures: set[Architecture], report: Probl
         namespaces=tuple(sorted(set(wanted.namespaces))),
         pull_secrets=tuple(sorted(set(wanted.pull_secrets))),
         ecr_repositories=tuple(sorted(set(wanted.ecr_repositories))),
+        memory_mib=wanted.memory_mib,
         network_policy=wanted.network_policy,
         stack_file=_stack_file(stack),
     )

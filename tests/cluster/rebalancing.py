@@ -137,6 +137,34 @@ class Moving:
         said, _ = running.communicate(timeout=timeout)
         return running.returncode, said
 
+    def cron_job(self) -> Object | None:
+        """The CronJob."""
+        return self.kube.get("batch/v1", "CronJob", NAME, NAMESPACE)
+
+    def start_job(self) -> None:
+        """Create a Job of the CronJob, as its controller does, and wait until its pod runs: it does nothing."""
+        cron_job = self.cron_job()
+        if cron_job is None:
+            raise AssertionError("it is installed")
+        owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": NAME, "uid": cron_job["metadata"]["uid"]}
+        job: Object = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {
+                "name": f"{NAME}-now",
+                "namespace": NAMESPACE,
+                "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+            },
+            "spec": cron_job["spec"]["jobTemplate"]["spec"],
+        }
+        self.kube.create(job)
+
+        def runs() -> bool:
+            pods = self.kube.list("v1", "Pod", NAMESPACE, selector=f"job-name={NAME}-now")
+            return any(each["status"]["phase"] == "Running" for each in pods)
+
+        wait_for(runs, "the Job's pod to run", timeout=30)
+
     def lease(self) -> Object | None:
         """The Lease of the runs."""
         return self.kube.get("coordination.k8s.io/v1", "Lease", LEASE, LEASE_NAMESPACE)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
+from multiarch.rebalance.install.names import NAME, NAMESPACE
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
 from tests.cluster.kubelets import Healthy
@@ -154,19 +155,33 @@ def end_lease(moving: Moving) -> None:
     moving.kube.patch(lease, {"spec": {"leaseDurationSeconds": 3}})
 
 
-def test_two_runs_do_not_meet_and_one_that_is_asked_to_end_uncordons_its_node(moving: Moving) -> None:
+def test_two_runs_do_not_meet_and_the_run_of_a_cron_job_that_is_deleted_uncordons_its_node(moving: Moving) -> None:
+    """The CronJob is deleted as Pulumi does, in the foreground: then its rights are there until its pod has ended."""
     moving.add_nodes(ARM64_NODES)
+    moving.start_job()
     running = moving.start(rebalance_plan(**FAST | {"pace": "5m"}))
     wait_for_a_move(moving)
     code, said = moving.rebalance(rebalance_plan(**FAST))
     assert code == 1, said
     assert "Lease" in said
     assert len(moving.marked()) == 1
+    moving.kubelets.not_ending.add(NAMESPACE)
+    moving.kube.delete(moving.cron_job() or {}, foreground=True)
+    wait_for(lambda: ending(moving), "the pod of the run to be asked to end", timeout=30)
     running.send_signal(signal.SIGTERM)
     code, said = end_of(running, timeout=30)
     assert code == 128 + signal.SIGTERM, said
     assert moving.marked() == {}
     assert len(moving.places(API)) == REPLICAS
+    assert moving.cron_job() is not None, "it waits for its pod"
+    moving.kubelets.not_ending.clear()
+    wait_for(lambda: moving.cron_job() is None, "the CronJob to be gone", timeout=30)
+
+
+def ending(moving: Moving) -> list[Object]:
+    """Pods of the CronJob that have got SIGTERM, with the time that a run needs to end."""
+    pods = moving.kube.list("v1", "Pod", NAMESPACE, selector=f"app.kubernetes.io/name={NAME}")
+    return [each for each in pods if each["metadata"].get("deletionGracePeriodSeconds", 0) >= 120]
 
 
 def test_the_api_server_restarts_in_the_middle(moving: Moving) -> None:

@@ -62,6 +62,7 @@ def test_its_objects_are_those_that_are_listed(found: World) -> None:
 def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
     words = {
         "maxPods": 5,
+        "memoryMib": 1024,
         "pace": "2m",
         "namespaces": ["shop", "pay"],
         "quietHours": {"schedule": "0 8 * * mon-fri", "duration": "10h"},
@@ -74,6 +75,10 @@ def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
     assert container["args"][:2] == ["rebalance", "/etc/multiarch/stack/Pulumi.shop-dev.yaml"]
     assert {"--apply", "--max-pods=5", "--pace=2m", "--namespace=pay", "--namespace=shop"} <= set(container["args"])
     assert "--quiet-hours=0 8 * * mon-fri 10h" in container["args"]
+    assert (container["resources"]["limits"], container["resources"]["requests"]["memory"]) == (
+        {"memory": "1024Mi"},
+        "1024Mi",
+    )
     assert [each["key"] for each in spec["tolerations"]] == ["cpu"]
     data: Any = found.inputs("kubernetes:core/v1:ConfigMap", NAME)["data"]
     assert "cpu=graviton:NoSchedule" in data["Pulumi.shop-dev.yaml"]

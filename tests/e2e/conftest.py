@@ -35,9 +35,13 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """All four stacks, up in one world; what is up is always what the files say. One has the webhook too, at first."""
+    """All four stacks, up in one world; what is up is always what the files say.
+
+    One has the webhook and the CronJob that rebalances too, at first.
+    """
     with watched(tmp_path_factory.mktemp("platform") / "clone") as made:
         made.edit(WITH_WEBHOOK, "admissionWebhook", value={"enabled": True, "image": WEBHOOK_IMAGE})
+        made.edit(WITH_WEBHOOK, "rebalance", value={"enabled": True, "namespaces": ["shop"], "memoryMib": 1024})
         for stack in STACKS:
             made.sandbox("up", stack)
         yield made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from multiarch.kubernetes.resources import Kind
@@ -13,10 +12,10 @@ from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.rebalance.candidates import Choice
 from multiarch.rebalance.model import MovePlan
 from multiarch.rebalance.plan import Scope, make_plan
+from multiarch.rebalance.room import settling
 from multiarch.rebalance.snapshot import REPLACE_PODS, Snapshot, snapshot_of
 from multiarch.simulate.context import simulation_context
 from multiarch.simulate.running import cluster_state
-from multiarch.simulate.simulation import settle
 from multiarch.stack.model import Plan
 from tests.rebalance.objects import Object
 from tests.rebalance.world import World
@@ -95,7 +94,7 @@ def moves(
         choice=choice or Choice(),
         judge_images=judge,
         nodes=state.nodes,
-        settle=partial(settle, wanted.autoscaling, wanted.node_groups, context),
+        settle=settling(wanted.autoscaling, wanted.node_groups, context),
     )
     return make_plan(found, scope, max_pods=max_pods)
 

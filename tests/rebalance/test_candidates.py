@@ -84,7 +84,7 @@ def volume(**source: Any) -> Callable[[World], None]:
         (orphan, "it has no controller that would replace it"),
         (owned("Job"), "it is a Job's: it would start over"),
         (owned("Workflow"), "its controller Workflow/mine is not a ReplicaSet, StatefulSet or"),
-        (owned("ReplicaSet"), "its controller ReplicaSet/mine is not a ReplicaSet, StatefulSet or"),
+        (owned("ReplicaSet"), "its controller ReplicaSet/mine was not found"),
         (annotated("multiarch-eks/rebalance", "off"), "its annotation multiarch-eks/rebalance is 'off'"),
         (annotated("karpenter.sh/do-not-disrupt", "true"), "its annotation karpenter.sh/do-not-disrupt is 'true'"),
         (
@@ -101,6 +101,7 @@ def volume(**source: Any) -> Callable[[World], None]:
         (volume(csi={"driver": "x"}), "volume data (csi) may be tied to a zone or a node"),
         (spec(schedulerName="mine"), "the scheduler mine has rules of its own"),
         (spec(resourceClaims=[{"name": "gpu"}]), "it has resource claims"),
+        (spec(containers=[{"name": "a", "ports": [{"hostPort": 80}]}]), "it has host ports"),
         (spec(priority=2_000_000_000), "its priority is a system pod's"),
         (unready, "it is not ready"),
         (guarded, "the PodDisruptionBudget api allows no eviction now"),

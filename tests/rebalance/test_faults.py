@@ -12,7 +12,7 @@ from tests.rebalance.world import KilledError, away, killed, only
 
 def test_an_api_server_that_restarts_is_waited_for() -> None:
     calls = number_of_calls()
-    for number in range(5, calls):
+    for number in range(2, calls):
         made = world()
 
         def restart(found: int, name: str, number: int = number) -> None:
@@ -44,7 +44,7 @@ def test_a_run_killed_at_any_call_is_cleaned_up_by_the_next(moment: str) -> None
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_up(moment: str) -> None:
-    for number in range(5, number_of_calls() + 1):
+    for number in range(3, number_of_calls() + 1):
         made = world()
 
         def gone(found: int, name: str, number: int = number) -> None:
@@ -68,7 +68,7 @@ def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_one_failed_call_changes_nothing(moment: str) -> None:
-    for number in range(5, number_of_calls() + 1):
+    for number in range(2, number_of_calls() + 1):
         made = world()
         setattr(made, moment, only(number, away))
         report = run(made)
@@ -128,3 +128,11 @@ def test_a_node_that_can_not_be_uncordoned_is_named() -> None:
     assert (list(report.still_cordoned), report.exit_code) == (made.cordoned, 3)
     assert len(made.cordoned) == 1, "no other node is cordoned after it"
     assert any("Could not uncordon" in each for each in said)
+
+
+def test_a_cluster_that_does_not_answer_at_all_is_not_waited_for() -> None:
+    made = world()
+    made.before = away
+    with pytest.raises(ClusterError):
+        run(made)
+    assert (made.calls, made.seconds) == (1, 0)

@@ -53,6 +53,11 @@ class RebalanceSettings(TypedDict):
     or ARNs. Empty: no IAM role.
     """
 
+    memoryMib: NotRequired[int]
+    """The memory request and limit of a run in MiB. A run reads the whole cluster: 512 are enough for 30,000 pods.
+    Default: 512.
+    """
+
     networkPolicy: NotRequired[bool]
     """Allow the run's pods connections to DNS, port 443 (the API server, registries, AWS) and the EKS Pod Identity
     agent, and no others. Default: true.

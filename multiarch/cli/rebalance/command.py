@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -141,9 +140,9 @@ class _Planner:
         from dataclasses import replace
 
         from multiarch.rebalance.plan import Scope
+        from multiarch.rebalance.room import settling
         from multiarch.simulate.context import simulation_context
         from multiarch.simulate.running import cluster_state
-        from multiarch.simulate.simulation import settle
 
         plan = self.plan
         state = cluster_state(snapshot.running, plan.node_groups, plan.autoscaling.pool_names)
@@ -155,7 +154,7 @@ class _Planner:
             choice=replace(self._choice, set_aside=set_aside),
             judge_images=self._judge,
             nodes=state.nodes,
-            settle=partial(settle, plan.autoscaling, plan.node_groups, context),
+            settle=settling(plan.autoscaling, plan.node_groups, context),
         )
 
 

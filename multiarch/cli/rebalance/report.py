@@ -38,7 +38,8 @@ def _plan(stack: Plan, plan: MovePlan, quiet: bool) -> Iterator[Block]:  # noqa:
     if quiet:
         yield "These are quiet hours: a run would move nothing now."
     for each in plan.leftovers:
-        yield f"Node {each.node} is cordoned by the run {each.run} of {each.at}. A run with --apply uncordons it first."
+        run = f"the run {each.run} of {each.at}" if each.run and each.at else "a run"
+        yield f"Node {each.node} is cordoned by {run}. A run with --apply uncordons it first."
     if plan.nodes:
         rows = [
             (node.node, _by_workload(node.moves), ", ".join(_targets(node.moves)), str(node.stay))

@@ -147,6 +147,7 @@ def _rebalance(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield f"{section}.namespaces", ", ".join(rebalance.namespaces) or "all", _origin(stack, (section, "namespaces"))
     role = ", ".join(rebalance.ecr_repositories) or "no role"
     yield f"{section}.ecrRepositories", role, _origin(stack, (section, "ecrRepositories"))
+    yield f"{section}.memoryMib", str(rebalance.memory_mib), _origin(stack, (section, "memoryMib"))
 
 
 def _network(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:

@@ -17,7 +17,6 @@ _LONGEST_RUN = 4 * 3600
 """Seconds after which a run is ended; what is left is for the next one."""
 _GRACE = 120
 """Seconds in which a run that is ended uncordons its node, also if the API server is away for a while."""
-_MEMORY = "512Mi"
 
 
 def objects(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> list[Object]:
@@ -105,11 +104,12 @@ def _cron_job(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
 
 
 def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Object:
+    memory = f"{plan.memory_mib}Mi"
     container = {
         "name": "rebalance",
         "image": plan.image,
         "args": arguments(plan, stack),
-        "resources": {"requests": {"cpu": "100m", "memory": _MEMORY}, "limits": {"memory": _MEMORY}},
+        "resources": {"requests": {"cpu": "100m", "memory": memory}, "limits": {"memory": memory}},
         "securityContext": restricted.container_security(),
         "volumeMounts": [{"name": "stack", "mountPath": _STACK_FOLDER, "readOnly": True}],
     }
