@@ -20,7 +20,7 @@ from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
-from multiarch.review.nodes.properties import at, entries, resources, text_at, whole_at
+from multiarch.review.properties import at, entries, resources, text_at, whole_at
 from multiarch.stack.model import Plan
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from multiarch.review import noise
 from multiarch.review.holdings import holding
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.property_paths import value_at
+from multiarch.review.property_paths import parts, value_at
 from multiarch.review.values import from_to, resource_name
 
 DRIFT = ReviewRule(
@@ -52,7 +52,6 @@ def _line(step: Step, path: str, update: Step | None) -> str:
     values = f"{path}: {change}" if change else f"{path} differs"
     if update is None or update.operation is Operation.SAME:
         return f"{values}; this update leaves it"
-    top = path.partition(".")[0].partition("[")[0]
-    if any(each.partition(".")[0].partition("[")[0] == top for each in update.changed):
+    if any(parts(each)[0] == parts(path)[0] for each in update.changed):
         return f"{values}; this update sets it to what the program says"
     return f"{values}; this update leaves it"

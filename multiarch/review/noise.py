@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multiarch.review.model import Change, Operation, Step
-from multiarch.review.property_paths import MISSING, parts, value_at
+from multiarch.review.property_paths import MISSING, is_below, parts, value_at
 
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
@@ -164,7 +164,7 @@ def _is_metadata(step: Step, path: str) -> bool:
     if not step.type.startswith("kubernetes:"):
         return False
     keys = parts(path)
-    if any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in _STATUS):
+    if is_below(path, _STATUS):
         return True
     match keys:
         case ("metadata", "labels", str(key)):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
+
+from multiarch.review.model import SECRET, UNKNOWN
 
 
 class _Missing:
@@ -18,6 +21,7 @@ _PART = re.compile(r"""\.?([^.\[\]"]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]""")
 _PLAIN = re.compile(r"[^.\[\]\"]+")
 
 
+@lru_cache(maxsize=4096)
 def parts(path: str) -> tuple[str | int, ...]:
     """The keys and list indexes of a path. What is not one is taken as a single key."""
     found: list[str | int] = []
@@ -35,14 +39,21 @@ def parts(path: str) -> tuple[str | int, ...]:
 
 
 def value_at(properties: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any JSON value)
-    """The value at a path, or MISSING."""
+    """The value at a path, or MISSING; UNKNOWN or SECRET if a value above it is that."""
     value: Any = properties
     for part in parts(path):
         if isinstance(part, int) and isinstance(value, list):
             value = value[part] if part < len(value) else MISSING
-        else:
-            value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
+        elif isinstance(value, Mapping):
+            value = value.get(part, MISSING)
+        elif value not in (SECRET, UNKNOWN):
+            return MISSING
     return value
+
+
+def is_below(path: str, roots: Iterable[str]) -> bool:
+    """Whether a path is one of ``roots`` or below it."""
+    return any(path == root or path.startswith((f"{root}.", f"{root}[")) for root in roots)
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401  (any JSON values)

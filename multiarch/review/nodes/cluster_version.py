@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from multiarch.review.model import Change, Operation
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
-from multiarch.review.nodes.properties import after, before, resources
+from multiarch.review.properties import after, before, resources
 
 CLUSTER = "aws:eks/cluster:Cluster"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.nodes.group_states import NODE_POOL
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
-from multiarch.review.nodes.properties import at, changes_of, is_unknown, resources
+from multiarch.review.properties import at, changes_of, is_unknown, resources
 
 DISRUPTION = ReviewRule(
     "change-disruption",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from multiarch.manifests.disruption_budgets import PodCount, percentage
 from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, State, Step
-from multiarch.review.nodes.properties import at, is_unknown, mapping, resources, text_at, whole
+from multiarch.review.properties import at, is_unknown, mapping, resources, text_at, whole
 
 BUDGETS = ReviewRule(
     "weaken-disruption-budget",

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from multiarch.plurals import counted
 from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
 from multiarch.review.nodes.group_states import MANAGED_GROUP
-from multiarch.review.nodes.properties import after, before, whole
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
+from multiarch.review.properties import after, before, whole
 
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""

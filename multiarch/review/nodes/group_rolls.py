@@ -15,8 +15,8 @@ from multiarch.plurals import counted
 from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Risk, Step
 from multiarch.review.nodes.group_ends import all_nodes, end_of, number_of_nodes, where_from
 from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind
-from multiarch.review.nodes.properties import after, before, changes_of, mapping, resources, whole, whole_at
 from multiarch.review.nodes.roll_rules import KEEP, ROLL
+from multiarch.review.properties import after, before, changes_of, mapping, resources, whole, whole_at
 
 EVICTION_MINUTES = 15
 """How long EKS tries to evict the pods of a node in an update: then it fails, or with force it deletes them."""

@@ -24,7 +24,7 @@ from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.review.model import Change, Operation, Properties, State, Step
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
-from multiarch.review.nodes.properties import at, entries, is_unknown, mapping, resources, text_at, whole_at
+from multiarch.review.properties import at, entries, is_unknown, mapping, resources, text_at, whole_at
 from multiarch.stack.model import NewNetwork, Plan
 
 MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"

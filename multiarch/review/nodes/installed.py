@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.review.model import Change, Operation
 from multiarch.review.nodes.plans import both_plans
-from multiarch.review.nodes.properties import resources
+from multiarch.review.properties import resources
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 AUTOSCALER_RELEASES: Mapping[str, Autoscaler] = {

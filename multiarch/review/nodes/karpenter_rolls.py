@@ -15,8 +15,9 @@ from multiarch.review.model import Change, Finding, Operation, Properties, Step
 from multiarch.review.nodes.cluster_version import version_change
 from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
 from multiarch.review.nodes.plans import both_plans
-from multiarch.review.nodes.properties import after, at, before, changes_of, entries, is_below, resources, text_at
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
+from multiarch.review.properties import after, at, before, changes_of, entries, resources, text_at
+from multiarch.review.property_paths import is_below
 
 _UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.

@@ -12,7 +12,7 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_CLASS
 from multiarch.review.nodes.plans import both_plans
-from multiarch.review.nodes.properties import after, at, before, changes_of, entries, is_unknown, resources, text_at
+from multiarch.review.properties import after, at, before, changes_of, entries, is_unknown, resources, text_at
 
 IMAGE = ReviewRule(
     "change-image", Risk.LOW, "another image of nodes", "Do the image's release notes name changes that matter here?"

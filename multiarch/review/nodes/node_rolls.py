@@ -13,9 +13,9 @@ from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROU
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
-from multiarch.review.nodes.properties import resources
 from multiarch.review.nodes.renames import successors
 from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
+from multiarch.review.properties import resources
 
 RULES = (ROLL, REMOVE, KEEP)
 

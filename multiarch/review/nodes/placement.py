@@ -12,9 +12,9 @@ from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRu
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
 from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
-from multiarch.review.nodes.properties import after, before, changes_of, whole, whole_at
 from multiarch.review.nodes.renames import RENAME, find_renames
 from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
+from multiarch.review.properties import after, before, changes_of, whole, whole_at
 
 LABELS = ReviewRule(
     "change-labels",

@@ -11,7 +11,7 @@ from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.review.model import Change, Finding, Operation, State, Step
 from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
-from multiarch.review.nodes.properties import resources
+from multiarch.review.properties import resources
 from multiarch.review.property_paths import differences
 from multiarch.stack.model import Plan
 

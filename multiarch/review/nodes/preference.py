@@ -14,8 +14,8 @@ from multiarch.review.model import Change, Finding, Operation, Properties, Revie
 from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_POOL, GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE, installed
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
-from multiarch.review.nodes.properties import after, before, changes_of, entries, resources, text_at, whole_at
 from multiarch.review.nodes.taints import is_hard
+from multiarch.review.properties import after, before, changes_of, entries, resources, text_at, whole_at
 
 PREFERENCE = ReviewRule(
     "change-preference",

@@ -8,7 +8,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.review.model import Finding, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
-from multiarch.review.nodes.properties import changes_of
+from multiarch.review.properties import changes_of
 
 TAINTS = ReviewRule(
     "change-taints",

@@ -12,7 +12,7 @@ from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk,
 from multiarch.review.nodes.cluster_version import VersionChange, version_change
 from multiarch.review.nodes.installed import RELEASE
 from multiarch.review.nodes.node_images import IMAGE, OLD_IMAGE, UNPINNED, find_images
-from multiarch.review.nodes.properties import after, before, changes_of, is_unknown, resources
+from multiarch.review.properties import after, before, changes_of, is_unknown, resources
 
 KUBERNETES = ReviewRule(
     "change-kubernetes",

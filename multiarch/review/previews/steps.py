@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import Operation, Properties, State, Step
-from multiarch.review.property_paths import MISSING, differences, value_at
+from multiarch.review.model import SECRET, UNKNOWN, Operation, Properties, State, Step
+from multiarch.review.property_paths import differences, value_at
 
 _OPERATIONS = {
     "same": Operation.SAME,
@@ -254,7 +254,8 @@ def _keeps_name(record: Record) -> bool | None:
         return None
     for path in _NAMES:
         name = value_at(new, path)
-        if name is not MISSING and path not in new[_DEFAULTS] and name == value_at(old, path):
+        known = isinstance(name, str) and name not in (SECRET, UNKNOWN)
+        if known and path not in new[_DEFAULTS] and name == value_at(old, path):
             return True
     return None
 

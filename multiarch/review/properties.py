@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from multiarch.review.model import SECRET, UNKNOWN, Operation, Properties, Step
+from multiarch.review.property_paths import MISSING, is_below, value_at
 
 
 def at(properties: Properties, path: str) -> object:
@@ -13,22 +14,13 @@ def at(properties: Properties, path: str) -> object:
 
     None if it is missing, unknown or a secret, or has a part that is.
     """
-    value = _raw(properties, path)
-    return value if _is_known(value) else None
+    value = value_at(properties, path)
+    return value if value is not MISSING and _is_known(value) else None
 
 
 def is_unknown(properties: Properties, path: str) -> bool:
     """Whether a value at a path is known only during the update, or a secret, in whole or in part."""
-    return not _is_known(_raw(properties, path))
-
-
-def _raw(properties: Properties, path: str) -> object:
-    value: object = properties
-    for key in path.split("."):
-        if not isinstance(value, Mapping):
-            return value if value in (SECRET, UNKNOWN) else None
-        value = value.get(key)
-    return value
+    return not _is_known(value_at(properties, path))
 
 
 def _is_known(value: object) -> bool:
@@ -95,8 +87,3 @@ def resources(steps: tuple[Step, ...], *types: str) -> Iterator[Step]:
 def changes_of(step: Step, *roots: str) -> list[str]:
     """Return the changed paths that are one of ``roots`` or below it."""
     return [path for path in step.changed if is_below(path, roots)]
-
-
-def is_below(path: str, roots: Iterable[str]) -> bool:
-    """Whether a path is one of ``roots`` or below it."""
-    return any(path == root or path.startswith((f"{root}.", f"{root}[")) for root in roots)
