@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from multiarch.cost.pricing import Pricing
 from multiarch.prices.amounts import known_sum, minus, reasons, total
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
-from multiarch.review.cost_parts import Part, parts, region_prices
+from multiarch.review.cost_parts import Part, parts, pricing_of
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 
 _INCREASE = ReviewRule(
@@ -90,7 +89,8 @@ class CostDifference:
 
 def difference(change: Change) -> CostDifference:
     """What the change costs; no rows if it changes nothing that has a price."""
-    before, after = parts(change)
+    pricing = pricing_of(change)
+    before, after = parts(change, pricing)
     # What costs the same before and after would only hide what the rest costs, if its price is unknown.
     kept = Counter((part.subject, part) for part in before) & Counter((part.subject, part) for part in after)
     old, new = _without(before, kept.copy()), _without(after, kept)
@@ -99,13 +99,8 @@ def difference(change: Change) -> CostDifference:
     shown = {(row.team, row.what) for row in rows}
     old, new = ([part for part in side if (part.team, part.what) in shown] for side in (old, new))
     amounts = [amount for part in (*old, *new) for amount in (part.monthly, part.at_most)]
-    prices = region_prices(change)
     return CostDifference(
-        rows,
-        prices,
-        tuple(_basis(old, new)),
-        reasons(amounts),
-        Pricing(prices, change.today, change.price_age).stale if rows else "",
+        rows, pricing.prices, tuple(_basis(old, new)), reasons(amounts), pricing.stale if rows else ""
     )
 
 
@@ -120,13 +115,12 @@ def _without(side: Sequence[Part], kept: Counter[tuple[str, Part]]) -> list[Part
     return left
 
 
-def find(change: Change) -> Iterator[Finding]:
-    """A finding for each team whose known costs rise by more than the threshold."""
-    found = difference(change)
+def increases(found: CostDifference, threshold: Decimal) -> Iterator[Finding]:
+    """A finding for each team whose known costs rise by more than ``threshold`` per month."""
     for team in sorted({row.team for row in found.rows}):
         rows = [(row, row.change) for row in found.rows if row.team == team]
         rise = known_sum(amount for _, amount in rows)
-        if rise <= change.cost_threshold:
+        if rise <= threshold:
             continue
         at_most = total(row.change_at_most for row, _ in rows)
         bound = "" if isinstance(at_most, UnknownPrice) else f"; at the groups' maximum sizes {signed(at_most)}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
+from multiarch.cost.pricing import Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_type
@@ -63,14 +63,19 @@ class _Group:
     why: str
 
 
-def parts(change: Change) -> tuple[list[Part], list[Part]]:
+def pricing_of(change: Change) -> Pricing:
+    """The prices of the stack's region."""
+    return Pricing(_prices_of(change.prices, _region(change)), change.today, change.price_age)
+
+
+def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
     """What the changed resources cost before, and after.
 
     The preview says it; without steps, what the two stack files differ in.
     """
     if not change.preview.steps:
         return _of_plans(change)
-    pricing = _Pricing(change, _region(change))
+    pricing = _Parts(change, prices)
     before: list[Part] = []
     after: list[Part] = []
     for step in resources(change.preview.steps, *_PRICED):
@@ -91,15 +96,15 @@ def _of_plans(change: Change) -> tuple[list[Part], list[Part]]:
     plans = [None if side is None else side.plan for side in (change.before, change.after)]
     if any(side is not None and side.plan is None for side in (change.before, change.after)):
         return [], []
-    before, after = ([] if plan is None else [*_of_plan(_Pricing(change, plan.region), plan)] for plan in plans)
+    before, after = ([] if plan is None else [*_of_plan(change, plan)] for plan in plans)
     return before, after
 
 
-class _Pricing:
-    """The prices of one stack's region, and the day that support of Kubernetes versions counts from."""
+class _Parts:
+    """Makes the parts of one stack, with the prices of its region."""
 
-    def __init__(self, change: Change, region: str | None) -> None:
-        self._pricing = Pricing(_prices_of(change.prices, region), change.today)
+    def __init__(self, change: Change, pricing: Pricing) -> None:
+        self._pricing = pricing
         # Objects of Kubernetes have no tags.
         states = (state for step in change.preview.steps for state in (step.old, step.new) if state is not None)
         self._team = next(filter(None, map(_tagged, states)), change.preview.stack)
@@ -110,8 +115,7 @@ class _Pricing:
         if step.type == CLUSTER:
             return self.control_plane(team, text_at(state.inputs, "version") or text_at(state.outputs, "version"))
         if step.type == _NAT_GATEWAY:
-            monthly = self._pricing.nat_gateways(1)
-            return Part(team, "NAT gateways", f"NAT gateway {step.name}", monthly, monthly, basis="without traffic")
+            return self.nat_gateway(team, step.name)
         if step.type == NODE_POOL:
             return pool(team, step.name, at(state.inputs, "spec.limits.cpu"))
         found = _group(step, state, now, () if plan is None else zones_of(plan, step.name))
@@ -151,6 +155,11 @@ class _Pricing:
             amount, basis = self._pricing.control_plane(version)
         return Part(team, "control plane", "control plane", amount, amount, basis=basis)
 
+    def nat_gateway(self, team: str, name: str) -> Part:
+        """What a NAT gateway costs without traffic."""
+        monthly = self._pricing.nat_gateways(1)
+        return Part(team, "NAT gateways", f"NAT gateway {name}", monthly, monthly, basis="without traffic")
+
 
 def pool(team: str, name: str, cpu_limit: object) -> Part:
     """A NodePool, whose nodes are as many as pods need."""
@@ -159,12 +168,14 @@ def pool(team: str, name: str, cpu_limit: object) -> Part:
     return Part(team, "Karpenter's nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
 
 
-def _of_plan(pricing: _Pricing, plan: Plan) -> Iterator[Part]:
+def _of_plan(change: Change, plan: Plan) -> Iterator[Part]:
+    pricing = _Parts(change, Pricing(_prices_of(change.prices, plan.region), change.today))
     for group in plan.node_groups:
         sizes, capacity = group.sizes, capacity_of(plan, group)
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
     yield pricing.control_plane(plan.team, plan.cluster.version)
+    yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(nat_gateways_of(plan)))
     for each in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
         yield pool(plan.team, each.name, each.cpu_limit)
 
@@ -227,11 +238,6 @@ def _region(change: Change) -> str | None:
             if found := (fields[3] if len(fields) > 4 else "") or region_of_zone(zone):  # noqa: PLR2004
                 return found
     return None
-
-
-def region_prices(change: Change) -> RegionPrices | UnknownPrice:
-    """The prices of the stack's region."""
-    return _prices_of(change.prices, _region(change))
 
 
 def _prices_of(prices: PriceList | None, region: str | None) -> RegionPrices | UnknownPrice:

@@ -57,10 +57,9 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.PODS, autoscalers),
     (Topic.PODS, disruption_budgets),
     (Topic.VERSIONS, versions_support),
-    (Topic.COSTS, cost),
     (Topic.DRIFT, drift),
 )
-"""Every module that finds something, below its topic."""
+"""Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
 _UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
 """What a module raises where a preview has values of another type than their provider declares."""
 UNREADABLE = ReviewRule(
@@ -74,6 +73,7 @@ RULES_BY_TOPIC: Mapping[Topic, Sequence[ReviewRule]] = {
         dict.fromkeys(
             [
                 *([UNREADABLE] if topic is Topic.BREAKS else []),
+                *(cost.RULES if topic is Topic.COSTS else []),
                 *(rule for of, finder in _FINDERS if of is topic for rule in finder.RULES),
             ]
         )
@@ -147,7 +147,8 @@ def digest(changes: Iterable[Change]) -> Digest:
 
 
 def _reviewed(change: Change) -> StackReview:
-    entries = [entry for topic, finder in _FINDERS for entry in _entries(topic, finder, change)]
+    costs, entries = _costs(change)
+    entries += [entry for topic, finder in _FINDERS for entry in _entries(topic, finder, change)]
     order = {name: at for at, name in enumerate(RULES)}
     topics = list(Topic)
     entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
@@ -159,7 +160,7 @@ def _reviewed(change: Change) -> StackReview:
         tuple(others),
         tuple(" ".join(masked(text).split()) for text in warnings),
         (*left_out, *dropped),
-        _cost(change),
+        costs,
     )
 
 
@@ -169,19 +170,25 @@ def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
         for finding in finder.find(change):
             yield Entry(topic, _clean(finding))
     except _UNEXPECTED as error:
-        said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
-        text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
-        names = ", ".join(rule.name for rule in finder.RULES)
-        yield Entry(topic, _clean(Finding(UNREADABLE, f"rules {names}", text, (said,))))
+        yield _unreadable(topic, finder.RULES, error)
 
 
-def _cost(change: Change) -> CostDifference:
-    """What the change costs. Values of an unexpected type are a finding of the rules about costs already."""
+def _costs(change: Change) -> tuple[CostDifference, list[Entry]]:
+    """What the change costs, and the findings about it."""
     try:
-        return cost.difference(change)
-    except _UNEXPECTED:
+        found = cost.difference(change)
+    except _UNEXPECTED as error:
         reason = "a value in the preview is not of the type that its provider declares"
-        return CostDifference((), UnknownPrice(reason), (), (reason,), "")
+        unknown = CostDifference((), UnknownPrice(reason), (), (reason,), "")
+        return unknown, [_unreadable(Topic.COSTS, cost.RULES, error)]
+    return found, [Entry(Topic.COSTS, _clean(each)) for each in cost.increases(found, change.cost_threshold)]
+
+
+def _unreadable(topic: Topic, rules: Sequence[ReviewRule], error: Exception) -> Entry:
+    said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
+    text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
+    names = ", ".join(rule.name for rule in rules)
+    return Entry(topic, _clean(Finding(UNREADABLE, f"rules {names}", text, (said,))))
 
 
 def _clean(finding: Finding) -> Finding:

@@ -73,7 +73,8 @@ def row(*steps: Step, **more: Any) -> CostRow:
 
 
 def find(*steps: Step, **more: Any) -> list[Finding]:
-    return list(cost.find(priced(*steps, **more)))
+    made = priced(*steps, **more)
+    return list(cost.increases(cost.difference(made), made.cost_threshold))
 
 
 def reason(amount: object) -> str:
@@ -295,9 +296,19 @@ def test_without_a_preview_the_stack_files_are_compared() -> None:
         "amd64 on-demand nodes",
         "arm64 on-demand nodes",
         "control plane",
+        "NAT gateways",
     }
     broken = replace(plans_only(plan(), larger), before=Version("stack.yaml", None, "invalid"))
     assert cost.difference(broken).rows == ()
+
+
+def test_without_a_preview_nat_gateways_count_as_they_do_with_one() -> None:
+    zones = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
+    single, spread = (plan({"network": {"zones": zones, "nat": nat}}) for nat in ("single", "per-zone"))
+    found = cost.difference(plans_only(single, spread))
+    assert [(each.what, each.change) for each in found.rows] == [("NAT gateways", Decimal("70.08"))]
+    assert found.basis == tuple(f"NAT gateway nat-{each}: nothing → without traffic" for each in (1, 2))
+    assert cost.difference(plans_only(spread, single)).total == Decimal("-70.08")
 
 
 TYPES = st.sampled_from(sorted(PRICES.on_demand))

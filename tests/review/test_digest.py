@@ -166,10 +166,10 @@ def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.M
 
 
 def test_costs_that_fail_are_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def parts(_: Change) -> None:
+    def difference(_: Change) -> None:
         raise ValueError("invalid literal")
 
-    monkeypatch.setattr(cost, "parts", parts)
+    monkeypatch.setattr(cost, "difference", difference)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
     assert found.stacks[0].cost.rows == ()
