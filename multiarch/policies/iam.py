@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
+from multiarch.policies.conditions import limits_who
 from multiarch.policies.model import Policy, Resource, UndecidedError, items, text, value
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -86,10 +87,20 @@ def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
     ]  # fmt: skip
     if value(statement, "NotPrincipal") is not None:
         yield f"{name}: NotPrincipal with Allow trusts all that are not named."
-    if "*" in named and not value(statement, "Condition"):
-        yield f"{name}: everyone may assume the role."
-    if value(statement, "Principal.Federated") is not None and not value(statement, "Condition"):
-        yield f"{name}: every token of the identity provider may assume the role; a condition must name the subject."
+    by_token = value(statement, "Principal.Federated") is not None
+    if "*" not in named and not by_token:
+        return
+    condition = value(statement, "Condition")
+    if limits_who(condition):
+        return
+    if any(unknown in json.dumps(condition) for unknown in UNKNOWN_VALUES):
+        raise UndecidedError("assumeRolePolicy")
+    if "*" in named:
+        why = ", because its condition does not limit who" if condition else ""
+        yield f"{name}: everyone may assume the role{why}."
+    if by_token:
+        why = ", because its condition does not limit whose" if condition else "; a condition must name the subject"
+        yield f"{name}: every token of the identity provider may assume the role{why}."
 
 
 POLICIES = (

@@ -144,6 +144,8 @@ VIOLATIONS = [
     ("iam-wildcards", (resource(POLICY, {"policy": "{"}),), "not JSON"),
     ("iam-wildcards", (_trust({"Principal": {"AWS": "*"}}),), "everyone"),
     ("iam-wildcards", (_trust({"Principal": {"Federated": "arn:aws:iam::1:oidc-provider/a"}}),), "every token"),
+    ("iam-wildcards", (_trust({"Principal": "*", "Condition": {"StringLike": {"aws:userid": "*"}}}),), "not limit who"),
+    ("iam-wildcards", (_trust({"Principal": {"Federated": "a"}, "Condition": {"StringLike": {"sub": "*"}}}),), "whose"),
     ("iam-wildcards", (resource(ATTACHMENT, {"policyArn": "arn:aws:iam::aws:policy/AdministratorAccess"}),), "nearly"),
     ("daemonset-architectures", (_daemon_set("amd64-only"),), "amd64-only on arm64 nodes: unsupported: a reason"),
     ("daemonset-architectures", (_daemon_set("elsewhere"),), "unknown"),
@@ -182,6 +184,7 @@ ALLOWED = [
     ("iam-wildcards", (_policy({"Effect": "Deny", "Action": "*", "Resource": "*"}),)),
     ("iam-wildcards", (_trust({"Principal": {"Service": "ec2.amazonaws.com"}}),)),
     ("iam-wildcards", (_trust({"Principal": {"Federated": "arn:a"}, "Condition": {"StringEquals": {"a:sub": "b"}}}),)),
+    ("iam-wildcards", (_trust({"Principal": "*", "Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}),)),
     ("daemonset-architectures", (_daemon_set("both"),)),
     ("daemonset-architectures", (_daemon_set("amd64-only", nodeSelector={"kubernetes.io/arch": "amd64"}),)),
 ]  # fmt: skip
@@ -207,6 +210,10 @@ def test_what_follows_the_policy_passes(rule: str, resources: tuple[Resource, ..
         ("public-endpoint", _cluster(endpointPublicAccess=UNKNOWN)),
         ("public-endpoint", _cluster(endpointPublicAccess=True, publicAccessCidrs=[UNKNOWN])),
         ("iam-wildcards", resource(POLICY, {"policy": UNKNOWN})),
+        (
+            "iam-wildcards",
+            _trust({"Principal": "*", "Condition": {"StringNotEquals": {"aws:PrincipalOrgID": UNKNOWN}}}),
+        ),
     ],
 )
 def test_what_is_not_known_yet_is_left_to_the_update(rule: str, unknown: Resource) -> None:

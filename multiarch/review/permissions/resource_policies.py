@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from multiarch.policies.conditions import limits_who
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.permissions.comparison import Elements, Grant, widened
 from multiarch.review.permissions.document import Statement, read
@@ -190,11 +191,11 @@ def _risk(grants: list[Grant], new: _Guarded) -> Risk:
 
 
 def _is_open(elements: Elements) -> bool:
-    """Whether a statement lets in everybody, or all that a service does for others, without a condition."""
+    """Whether a statement lets in everybody, without a condition that limits who."""
     principal = elements.get("Principal")
-    if elements.get("Condition"):
+    if limits_who(elements.get("Condition")):
         return False
-    return not isinstance(principal, Mapping) or principal.get("AWS") in ("*", ["*"])
+    return not isinstance(principal, Mapping) or "*" in several(principal.get("AWS"))
 
 
 def _subject(sides: Sides, key: _Key) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from multiarch.policies.conditions import limits_who
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.permissions.comparison import Grant, widened
 from multiarch.review.permissions.document import Document, read
@@ -74,7 +75,9 @@ def _is_open(elements: Mapping[str, object]) -> bool:
     principal = elements.get("Principal")
     if not isinstance(principal, Mapping):
         return True
-    return principal.get("AWS") in ("*", ["*"]) or ("Federated" in principal and not elements.get("Condition"))
+    return "*" in several(principal.get("AWS")) or (
+        "Federated" in principal and not limits_who(elements.get("Condition"))
+    )
 
 
 def _provider(sides: Sides, old: Resource | None, new: Resource, _: Effort) -> Iterator[Finding]:

@@ -65,6 +65,7 @@ def test_a_new_policy_is_as_risky_as_those_whom_it_lets_in() -> None:
     assert risk(lets("s3:GetObject", ROOT)) == "LOW"
     assert risk(lets("s3:GetObject", "*", StringEquals={"aws:PrincipalOrgID": "o-1"})) == "LOW"
     assert risk(lets("s3:GetObject", "*")) == "HIGH"
+    assert risk(lets("s3:GetObject", "*", Bool={"aws:SecureTransport": "true"})) == "HIGH"
     assert risk(lets("s3:GetObject", ROOT, Actoin={})) == "LOW"
     assert risk({"Effect": "Allow"}) == "MEDIUM"
 

@@ -67,6 +67,8 @@ def test_a_looser_condition_is_named_with_the_one_before() -> None:
         ({"AWS": "arn:aws:iam::111122223333:role/ci"}, {}, "MEDIUM"),
         ({"Federated": PROVIDER}, {"StringEquals": {SUBJECT: "repo:shop/web:environment:prod"}}, "MEDIUM"),
         ({"Federated": PROVIDER}, {}, "HIGH"),
+        ({"Federated": PROVIDER}, {"StringLike": {SUBJECT: "repo:*"}}, "HIGH"),
+        ({"AWS": ["arn:aws:iam::111122223333:role/ci", "*"]}, {}, "HIGH"),
         ({"AWS": "*"}, {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}, "HIGH"),
         ("*", {}, "HIGH"),
     ],
