@@ -40,10 +40,9 @@ if [ "${1:-}" = --one ]; then
   elif grep -q "no stack named '$2' found" "$REPORTS/previews/$2.log" && preview_new "$2"; then
     say "$2: previewed as a new stack"
   else
-    : >"$REPORTS/previews/$2.failed"
-    python3 "$(dirname "$0")/failed_preview.py" "$2" "$REPORTS/previews/$2.json" "$REPORTS/previews/$2.log"
-    say "$2: the preview failed"
+    exit 0
   fi
+  rm -- "$REPORTS/previews/$2.failed"
   exit 0
 fi
 
@@ -55,6 +54,15 @@ rm -rf -- "$REPORTS/previews"
 mkdir -p "$REPORTS/previews"
 private_folder
 export REPORTS CREDENTIALS_DIR
-run xargs -P "${JOBS:-4}" -n 1 "$0" --one <"$REPORTS/affected.txt"
-failed=$(find "$REPORTS/previews" -name '*.failed' | wc -l)
+# A preview that is killed, or is never begun, has failed too.
+while IFS= read -r stack; do : >"$REPORTS/previews/$stack.failed"; done <"$REPORTS/affected.txt"
+run xargs -P "${JOBS:-4}" -n 1 "$0" --one <"$REPORTS/affected.txt" || say "error: not all previews were run"
+failed=0
+for file in "$REPORTS"/previews/*.failed; do
+  [ -e "$file" ] || continue
+  stack=$(basename "$file" .failed)
+  python3 "$(dirname "$0")/failed_preview.py" "$stack" "$REPORTS/previews/$stack.json" "$REPORTS/previews/$stack.log"
+  say "$stack: the preview failed"
+  failed=$((failed + 1))
+done
 [ "$failed" -eq 0 ] || { say "$failed of $(wc -l <"$REPORTS/affected.txt") previews failed"; exit 1; }

@@ -98,6 +98,24 @@ def test_a_preview_that_fails_at_once_is_in_the_digest_with_what_was_said(tmp_pa
     assert (preview.stack, preview.succeeded, preview.errors) == ("checkout-dev", False, ("no credentials",))
 
 
+def test_a_preview_that_is_killed_or_never_begun_has_failed_and_the_others_are_kept(
+    tmp_path: Path, program: Program
+) -> None:
+    """By the kernel, for want of memory: first the engine, then what runs the previews."""
+    killed = {"b-dev": "kill -KILL $$", "c-dev": "kill -KILL $(ps -o ppid= -p $PPID) $$"}
+    cases = "".join(f"{name}) echo '{{\"steps\": ['; {action} ;; " for name, action in killed.items())
+    program("pulumi", f'case $3 in {cases} esac; echo "{{}}"')
+    ran = run(tmp_path, "preview.sh", "a-dev", "b-dev", "c-dev", "d-dev", JOBS="1")
+    assert ran.returncode == 1
+    assert "3 of 4 previews failed" in ran.stderr
+    read = [tmp_path / f"reports/previews/{name}-dev.json" for name in "bcd"]
+    (b, c, d) = [preview for file in read for preview in previews.read(file.read_bytes(), str(file))]
+    assert [each.stack for each in (b, c, d)] == ["b-dev", "c-dev", "d-dev"]
+    assert [each.succeeded for each in (b, c, d)] == [False] * 3
+    assert d.errors == ("The preview failed, and said nothing.",)
+    assert (tmp_path / "reports/previews/a-dev.json").read_text() == "{}\n"
+
+
 def test_a_new_stack_is_previewed_in_a_backend_of_its_own_and_its_file_stays_as_it_is(
     tmp_path: Path, program: Program
 ) -> None:
@@ -229,6 +247,19 @@ def test_drift_is_what_a_refreshed_preview_would_change(
     assert (tmp_path / "reports/drift.md").read_text() == "digest\n"
 
 
+@pytest.mark.parametrize(("summary", "code"), [({"same": 4}, 3), ({"same": 3, "update": 1}, 4)])
+def test_a_failed_preview_does_not_hide_the_drift_of_other_stacks(
+    tmp_path: Path, program: Program, summary: dict[str, int], code: int
+) -> None:
+    (tmp_path / "preview.json").write_text(json.dumps({"changeSummary": summary}))
+    program("pulumi", '[ "$3" = a-dev ] || { echo \'{"changeSummary": {"update": 1}}\'; exit 255; }; cat preview.json')
+    program("multiarch", "echo digest; exit 1")
+    assert run(tmp_path, "drift.sh", "a-dev", "b-dev").returncode == code
+    assert (tmp_path / "reports/drift.md").read_text() == "digest\n"
+    program("multiarch", "exit 2")  # what it says is of no use
+    assert run(tmp_path, "drift.sh", "a-dev", "b-dev").returncode == 3
+
+
 def test_an_audit_keeps_its_report_and_its_exit_code(tmp_path: Path, program: Program) -> None:
     program("multiarch", 'echo "$*"; exit 1')
     ran = run(tmp_path, "audit.sh", "nodes", "a-dev", AUDIT_ARGS="--no-ssm")
@@ -274,10 +305,11 @@ def test_an_issue_is_opened_for_findings_closed_without_and_left_alone_after_a_f
     tmp_path: Path, program: Program
 ) -> None:
     program("multiarch", 'echo "$*" >>calls')
-    codes = [run(tmp_path, "issue.sh", code, "drift", "Drift of stacks", "drift.md").returncode for code in "013"]
-    assert codes == [0, 0, 3]
+    codes = [run(tmp_path, "issue.sh", code, "drift", "Drift of stacks", "drift.md").returncode for code in "0134"]
+    assert codes == [0, 0, 3, 4]
     assert (tmp_path / "calls").read_text().splitlines() == [
         "post issue --close --name drift",
+        "post issue drift.md --name drift --title Drift of stacks",
         "post issue drift.md --name drift --title Drift of stacks",
     ]
 

@@ -221,6 +221,21 @@ def test_a_preview_that_fails_at_night_leaves_the_issue_and_fails_the_job(checko
     assert checkout.github.issues == {}
 
 
+def test_drift_of_one_stack_is_in_the_issue_though_the_preview_of_another_fails(
+    checkout: Checkout, engine: Engine
+) -> None:
+    stacks = checkout.root / "config" / "stacks"
+    text = (stacks / f"Pulumi.{STACK}.yaml").read_text()
+    (stacks / "Pulumi.checkout-prod.yaml").write_text(text.replace("environment: dev", "environment: prod"))
+    engine(f'if [ "$3" != {STACK} ]; then echo no network >&2; exit 255; fi\n{prints(DELETION)}')
+    job = checkout.job("drift.yml", "drift", role=ROLE)
+    assert [(step.name, step.returncode) for step in failures(job)] == [("Compare", 4), ("Keep the issue", 4)]
+    (issue,) = checkout.github.issues.values()
+    assert issue["state"] == "open"
+    assert "delete-stateful" in issue["body"]
+    assert "no network" in issue["body"]
+
+
 def test_an_audit_has_a_python_that_can_ask_eks_for_the_cluster(checkout: Checkout) -> None:
     """The system's Python of a runner has no boto3."""
     job = checkout.job("audits.yml", "audit", {"matrix.audit": "nodes"}, cluster="a", region="eu-west-1", role=ROLE)
