@@ -4,6 +4,7 @@
 #
 #   PREVIEW_ROLE, UPDATE_ROLE  the IAM roles of the two steps; with _STACK at the end for one stack.
 #   CONSTRAIN                  true (default): `up` follows the plan of `plan`, and fails if it would do anything else.
+#                              What the program ignores, such as the number of nodes that an autoscaler sets, may change.
 #                              The engine calls update plans experimental. false: `up` does what the program says now.
 #
 # `plan` writes plan-STACK.json (values are encrypted as in the stack's state), preview-STACK.json and preview-STACK.txt
@@ -26,6 +27,7 @@ plan)
   if is_true "${CONSTRAIN:-true}"; then set -- "$@" --save-plan "$plan"; fi
   run pulumi preview "$@" --diff >"$REPORTS/preview-$stack.txt" || { cat "$REPORTS/preview-$stack.txt"; exit 1; }
   cat "$REPORTS/preview-$stack.txt"
+  [ ! -f "$plan" ] || python3 "$(dirname "$0")/ignored_changes.py" "$plan"
   ;;
 up)
   use_aws_role "$(role_of UPDATE "$stack")"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import multiarch
+from multiarch.facts.unknown_values import UNKNOWN_TEXT
 from multiarch.review.previews import reading as previews
 from tests.quotations import ROOT
 from tools import build
@@ -216,6 +217,22 @@ def test_an_update_follows_the_plan_that_was_shown(tmp_path: Path, program: Prog
     assert "true preview" in preview
     assert "--save-plan reports/plan-a-dev.json" in preview
     assert "--yes --skip-preview --plan reports/plan-a-dev.json" in up
+
+
+def test_a_plan_takes_any_number_that_the_program_ignores_and_nothing_else(tmp_path: Path, program: Program) -> None:
+    sizes: dict[str, object] = {"desiredSize": 2, "maxSize": 9}
+    ignored = ["scalingConfig.desiredSize", "version", "taints[0].value"]
+    updates = {"scalingConfig": sizes, "version": "1.35", "taints": [1]}
+    goal = {"ignoreChanges": ignored, "inputDiff": {"updates": updates}}
+    created = {"ignoreChanges": ignored, "inputDiff": {"adds": {"scalingConfig": {"desiredSize": 2}}}}
+    resources = {"group": {"goal": goal}, "new": {"goal": created}, "gone": {"steps": []}}
+    plan = {"config": {"a": 1}, "resourcePlans": resources}
+    (tmp_path / "made.json").write_text(json.dumps(plan))
+    program("pulumi", "cp made.json reports/plan-a-dev.json")
+    ran = run(tmp_path, "update.sh", "plan", "a-dev")
+    assert (ran.returncode, ran.stderr) == (0, "note: the update takes any value of group scalingConfig.desiredSize\n")
+    updates["scalingConfig"] = sizes | {"desiredSize": UNKNOWN_TEXT}
+    assert json.loads((tmp_path / "reports/plan-a-dev.json").read_text()) == plan
 
 
 def test_an_update_without_its_plan_is_refused_unless_plans_are_off(tmp_path: Path, program: Program) -> None:

@@ -59,6 +59,15 @@ def managed_group(aws: Aws, cluster: str, name: str) -> Row:
     return row
 
 
+def set_nodes(aws: Aws, cluster: str, name: str, nodes: int) -> None:
+    """Set the number of nodes of a managed group, as an autoscaler does."""
+    aws.client("eks").update_nodegroup_config(
+        clusterName=cluster,
+        nodegroupName=managed_group(aws, cluster, name)["nodegroupName"],
+        scalingConfig={"desiredSize": nodes},
+    )
+
+
 def instances(aws: Aws, cluster: str, name: str) -> list[Row]:
     """The running instances of a group."""
     filters = [

@@ -61,11 +61,8 @@ def test_raising_one_groups_max_size_updates_exactly_that_group_and_keeps_what_a
 ) -> None:
     stack, aws = "checkout-dev", platform.aws("checkout-dev")
     cluster = platform.plan(stack).cluster.name
-    managed = held.managed_group(aws, cluster, "graviton")["nodegroupName"]
     # What cluster-autoscaler and Karpenter do goes past Pulumi, and EKS tells of it with the group's sizes.
-    aws.client("eks").update_nodegroup_config(
-        clusterName=cluster, nodegroupName=managed, scalingConfig={"desiredSize": 3}
-    )
+    held.set_nodes(aws, cluster, "graviton", 3)
     assert platform.preview(stack) == []
     before = platform.instance_ids(stack)
     assert len(before["graviton"]) == 3
@@ -75,9 +72,7 @@ def test_raising_one_groups_max_size_updates_exactly_that_group_and_keeps_what_a
         assert group_of(platform, stack, "graviton")[1].scaling["MaxSize"] == 9
         assert group_of(platform, stack, "general")[1].scaling["MaxSize"] != 9
         assert platform.instance_ids(stack) == before
-    aws.client("eks").update_nodegroup_config(
-        clusterName=cluster, nodegroupName=managed, scalingConfig={"desiredSize": 1}
-    )
+    held.set_nodes(aws, cluster, "graviton", 1)
 
 
 def test_the_same_holds_for_a_self_managed_group(platform: World) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import environment, project, state
+from tests.e2e import aws as held
 from tests.e2e.world import TIMEOUT, World
 from tests.quotations import ROOT
 
@@ -41,7 +42,13 @@ def test_an_update_does_what_its_preview_showed_and_refuses_more(platform: World
     code, said = update(platform, tmp_path, "up")
     assert (code, "violates plan" in said) == (1, True), said
     platform.edit(STACK, *SIZE, value=7)
+    aws, cluster = platform.aws(STACK), platform.plan(STACK).cluster.name
+    nodes = held.managed_group(aws, cluster, "graviton")["scalingConfig"]["desiredSize"]
+    held.set_nodes(aws, cluster, "graviton", nodes + 1)
     code, said = update(platform, tmp_path, "up")
     assert code == 0, said
+    sizes = held.managed_group(aws, cluster, "graviton")["scalingConfig"]
+    assert (sizes["maxSize"], sizes["desiredSize"]) == (7, nodes + 1)
+    held.set_nodes(aws, cluster, "graviton", nodes)
     assert platform.preview(STACK) == []
     assert not (tmp_path / "credentials").exists()

@@ -37,9 +37,7 @@ def _prepare(world: World) -> None:
 
 def _change_outside_of_pulumi(world: World) -> None:
     """An autoscaler starts nodes, and somebody gives a role more than its component does."""
-    aws, cluster = world.aws(DEV), world.plan(DEV).cluster.name
-    name = held.managed_group(aws, cluster, "graviton")["nodegroupName"]
-    aws.client("eks").update_nodegroup_config(clusterName=cluster, nodegroupName=name, scalingConfig={"desiredSize": 3})
+    held.set_nodes(world.aws(DEV), world.plan(DEV).cluster.name, "graviton", 3)
     (row,) = [row for row in world.resources(PROD) if row["urn"].endswith("::managed-nodes-session-logs")]
     names = {"RoleName": row["inputs"]["role"], "PolicyName": row["inputs"]["name"]}
     document = json.loads(row["inputs"]["policy"])
