@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from multiarch.errors import MultiarchError, StackError
 from multiarch.git import Repository
+from multiarch.plurals import counted
 from multiarch.review.model import Version
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, load_file
 from multiarch.stack.plan import make_plan
@@ -42,7 +43,7 @@ class Folder(NamedTuple):
             plan = make_plan(load_file(file, project_file=self.path / PROJECT_FILE), today=today)
         except StackError as error:
             found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
-            more = f" {len(found) - 1} more problems." if len(found) > 1 else ""
+            more = f" {counted(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
             return Version(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
         except MultiarchError as error:
             return Version(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))

@@ -137,6 +137,26 @@ def test_markdown_answers_each_question_first(run: type_of_run, tmp_path: Path) 
     assert "**HIGH: SQS queue jobs** (`delete-stateful`)<br>" in lines
 
 
+def test_where_nothing_was_looked_for_the_markdown_says_so(run: type_of_run, repository: Path) -> None:
+    def rows() -> list[str]:
+        lines = run("review", "--since", "main", "-o", "markdown").out.splitlines()
+        return [line for line in lines if line.startswith(("| **Rolls", "| **Widens", "| **Costs", "| **Other"))]
+
+    edited(repository, "203.0.113.0/24", "203.0.113.0/25")
+    unknown = "not known without a preview"
+    assert rows() == [
+        "| **Rolls** | nothing found |",
+        f"| **Widens** | {unknown} |",
+        "| **Costs** | nothing found |",
+        f"| **Other** | {unknown} |",
+    ]
+    edited(repository, "maxSize: 4", "maxSize: 0")
+    assert rows() == [f"| **{topic}** | {unknown} |" for topic in ("Rolls", "Widens", "Costs", "Other")]
+    data = digest(step("same", ROLE, "a", {}, {}), diagnostics=[error("it broke")])
+    failed = run("review", written(repository, data), "-o", "markdown").out
+    assert "| **Widens** | nothing found before the preview failed |" in failed
+
+
 def test_nothing_of_others_is_obeyed_in_markdown(run: type_of_run, tmp_path: Path) -> None:
     data = digest(
         step("delete", QUEUE, EVIL, {"name": EVIL}),

@@ -30,6 +30,8 @@ SMALLEST = 2_000
 _NOTHING = "nothing found"
 ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
+_BY_FILES = frozenset({Topic.ROLLS, Topic.COSTS})
+"""Those of them that the stack files show without a preview."""
 _MOST_NAMES = 20
 _MOST_OPEN = 3
 """Stacks whose section is open; those of the others open by a click, because a table above names them all."""
@@ -186,10 +188,19 @@ def _summary(stack: StackReview) -> Iterator[str]:
         if found or costs:
             yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
-            yield _row([f"**{topic}**", _NOTHING])
-    others = f"{counted(len(stack.others), 'change')}" if stack.others else _NOTHING
+            yield _row([f"**{topic}**", _nothing(stack, by_files=topic in _BY_FILES)])
+    others = f"{counted(len(stack.others), 'change')}" if stack.others else _nothing(stack, by_files=False)
     yield _row(["**Other**", others])
     yield _row(["**Left out**", comment(left_out_words(stack), in_table=True)])
+
+
+def _nothing(stack: StackReview, *, by_files: bool) -> str:
+    """What a row says where nothing was found: whether it was looked for, and in all of the change."""
+    change = stack.change
+    if change.preview.source:
+        return _NOTHING if change.preview.succeeded else f"{_NOTHING} before the preview failed"
+    valid = all(side is None or side.plan is not None for side in (change.before, change.after))
+    return _NOTHING if by_files and valid else "not known without a preview"
 
 
 def _cost(cost: CostDifference) -> Iterator[str]:
