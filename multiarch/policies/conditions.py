@@ -13,10 +13,12 @@ _FREE_KEYS = frozenset(
     {
         *("aws:currenttime", "aws:epochtime", "aws:tokenissuetime", "aws:securetransport", "aws:requestedregion"),
         *("aws:multifactorauthage", "aws:multifactorauthpresent", "aws:referer", "aws:useragent"),
-        *("sts:rolesessionname", "sts:sourceidentity"),
+        *("aws:principaltype", "sts:rolesessionname", "sts:sourceidentity"),
     }
 )
 """Keys in lower case whose value every caller can have."""
+_TAGS = "aws:principaltag/"
+"""Every account gives its own roles tags."""
 _OWNED_CLAIMS = {
     "gitlab.com": frozenset({"sub"}),
     "token.actions.githubusercontent.com": frozenset(
@@ -59,7 +61,9 @@ def _limits(operator: str, key: str, values: object) -> bool:
     issuer, _, claim = key.rpartition(":")
     # Every token has a subject.
     may_be_missing = quantifier == "ForAllValues" or (base != comparison and claim != "sub")
-    if may_be_missing or base == "Null" or "Not" in base or key in _FREE_KEYS or claim == "amr":
+    if may_be_missing or base == "Null" or "Not" in base or claim == "amr":
+        return False
+    if key in _FREE_KEYS or key.startswith(_TAGS):
         return False
     if issuer in _OWNED_CLAIMS and claim not in _OWNED_CLAIMS[issuer]:
         return False

@@ -32,7 +32,7 @@ LIMITS: list[dict[str, Any]] = [
     {"ArnEquals": {"aws:SourceArn": "arn:aws:sns:eu-west-1:111122223333:*"}},
     {"IpAddress": {"aws:SourceIp": ["192.0.2.0/24"]}},
     {"StringEquals": {"aws:PrincipalOrgID": "*"}},
-    {"StringLike": {"aws:PrincipalTag/team": "${aws:username}"}},
+    {"StringLike": {"aws:PrincipalOrgID": "${aws:ResourceOrgID}"}},
 ]
 LIMITS_NOBODY: list[Any] = [
     None,
@@ -59,7 +59,7 @@ LIMITS_NOBODY: list[Any] = [
     {"StringEqualsIfExists": {"aws:PrincipalOrgID": "o-1"}},
     {"Null": {f"{GITHUB}:sub": "false"}},
     {"Bool": {"aws:SecureTransport": "true"}, "DateLessThan": {"aws:CurrentTime": "2027-01-01T00:00:00Z"}},
-    {"StringEquals": {"sts:RoleSessionName": "deploy"}},
+    {"StringEquals": {"sts:RoleSessionName": "deploy", "aws:PrincipalTag/team": "shop"}},
     {"IpAddress": {"aws:SourceIp": ["192.0.2.0/24", "0.0.0.0/0"]}},
     {"NotIpAddress": {"aws:SourceIp": "192.0.2.0/24"}},
     {"StringLike": {"aws:PrincipalOrgID": "?*"}},
