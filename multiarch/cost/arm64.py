@@ -28,7 +28,7 @@ from multiarch.scheduling.fit import allowed_zones
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.simulate.pools import priced_types
+from multiarch.simulate.offerings import priced_types
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.shapes import group_shape, pool_shape
 from multiarch.stack.model import Plan

@@ -137,6 +137,11 @@ class Placements:
                 return Reason(Cause.TOPOLOGY_SPREAD, f"topology spread constraint {number}: {text}")
         return self._unmet_affinity(rules, node) or self._kept_apart(rules, node) or self._kept_away(rules.peers, node)
 
+    def spread_counts(self, pod: Pod, node: Node, topology_key: str) -> tuple[int, ...]:
+        """How many pods each hard spread constraint of ``pod`` with this key counts in the domain of ``node``."""
+        rules = self._rules_of(pod).spread
+        return tuple(spread.count(node) for _, spread, _ in rules if spread.rule.topology_key == topology_key)
+
     @staticmethod
     def _unmet_affinity(rules: _Rules, node: Node) -> Reason | None:
         wanted = rules.affinity

@@ -125,6 +125,10 @@ class Spread:
             self._domains[domain] = before + count
             self._move(before, before + count)
 
+    def count(self, node: Node) -> int:
+        """How many pods are in the domain of ``node``."""
+        return self._domains.get(node.labels.get(self.rule.topology_key, ""), 0)
+
     def why_not(self, node: Node, *, selects_itself: bool) -> str | None:
         """Why a pod of this rule can't be on ``node``, or ``None``."""
         rule = self.rule

@@ -24,7 +24,8 @@ from multiarch.scheduling.topology import Placements
 from multiarch.simulate.batches import domains_of
 from multiarch.simulate.model import Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.pools import Offer, Pool, first, relaxations
+from multiarch.simulate.pools import Offer, Pool, relaxations
+from multiarch.simulate.type_sets import first
 
 _Zones = tuple[str | None, ...]
 _Domain = tuple[str | None, ...]
@@ -113,7 +114,6 @@ class Karpenter:
         self._turn = 0
         # What counts against limits: started nodes and planned nodes.
         self._counted = dict(self._capacity)
-        self._tally: Counter[tuple[int, str | None]] = Counter()
         self._domains: Counter[tuple[int, _Domain]] = Counter()
         self._placements: Placements | None = None
         self._possible = Placements()
@@ -234,7 +234,7 @@ class Karpenter:
                 continue
             name = pool.plan.name
             types = pool.within_limits(self._counted[name])
-            claim = _Claim(len(self._claims), place, pool, types, pool.open_zones, Resources(), 0)
+            claim = _Claim(len(self._claims), place, pool, types, pool.zones or (None,), Resources(), 0)
             fitting, _ = self._fitting(batch, relaxation, claim)
             if fitting is None:
                 self._explain(batch, relaxation, offer, claim)
@@ -261,14 +261,28 @@ class Karpenter:
         types &= claim.pool.with_room_for(used)
         if not types:
             return None, True
-        if not batch.depends_on_pods and not self._nodes.pod_anti_affinity:
-            return _Fitting(types, zones, used), True
-        types, open_zones, permanent = self._open_domains(batch, relaxation, claim, types, zones)
-        if not open_zones:
-            return None, permanent
-        if relaxation.zonal:
-            open_zones = (min(open_zones, key=lambda zone: self._tally[batch.number, zone]),)
-        return _Fitting(types, open_zones, used), True
+        if batch.depends_on_pods or self._nodes.pod_anti_affinity:
+            types, zones, permanent = self._open_domains(batch, relaxation, claim, types, zones)
+            if not zones:
+                return None, permanent
+            if relaxation.zonal:
+                zones = (self._emptiest(relaxation, claim, types, zones),)
+        types &= claim.pool.offerings.of(zones)
+        return (_Fitting(types, zones, used), True) if types else (None, not relaxation.zonal)
+
+    def _emptiest(self, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones) -> str | None:
+        """The zone with the fewest pods, for which alone Karpenter plans a node, whether it has an offering or not.
+
+        Source: karpenter, ``pkg/controllers/provisioning/scheduling/topologygroup.go`` (``nextDomainTopologySpread``).
+        Among equally empty zones it takes any, round after round, so in the end one with an offering.
+        """
+        placements = self._placements
+
+        def key(zone: str | None) -> tuple[tuple[int, ...], bool]:
+            counts = placements.spread_counts(relaxation.pod, claim.node(types, zone), ZONE) if placements else ()
+            return counts, not types & claim.pool.offerings.of((zone,))
+
+        return min(zones, key=key)
 
     def _open_domains(
         self, batch: Batch, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones
@@ -314,7 +328,6 @@ class Karpenter:
             self._turn += 1
             claim.turn = -self._turn
         zone = claim.zones[0] if len(claim.zones) == 1 else None
-        self._tally[batch.number, zone] += 1
         if domains := self._relaxations[batch.number][0].domains:
             self._domains[batch.number, claim.domain(claim.types, domains)] += 1
         if self._placements is not None and batch.counted:
@@ -336,26 +349,39 @@ class Karpenter:
         """Record why a pool that a pod can use adds no node for it."""
         pool, wanted = claim.pool, batch.sample.requests
         fitting_types = offer.types & pool.with_room_for(wanted)
+        offered = fitting_types & pool.offerings.of(offer.zones)
         key = (batch.number, pool.plan.name)
         if not fitting_types:
             self._reasons.refused[key] = "too large for its instance types, DaemonSets included"
-        elif why := pool.why_unavailable(replace(offer, types=fitting_types)):
+        elif why := pool.offerings.why_none(fitting_types, offer.zones):
             self._reasons.refused[key] = why
-        elif not fitting_types & claim.types:
+        elif not offered & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
             text = pool.why_limited(wanted)
             self._reasons.refused[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
-        elif self._placements is not None:
-            # Where a zone is lost, another one says what keeps the pod off.
-            zone = next(each for each in offer.zones if each in claim.zones)
-            reason = self._placements.why_not(relaxation.pod, claim.node(fitting_types & claim.types, zone))
-            if reason is not None:
-                self._reasons.refused[key] = reason.text
+        elif why := self._why_excluded(relaxation, claim, offered & claim.types, offer.zones):
+            self._reasons.refused[key] = why
+
+    def _why_excluded(self, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones) -> str | None:
+        """Why other pods keep a pod off a new node in every zone, or None."""
+        if self._placements is None:
+            return None
+        reasons = {zone: self._placements.why_not(relaxation.pod, claim.node(types, zone)) for zone in zones}
+        allowed = tuple(zone for zone in zones if reasons[zone] is None)
+        offered = [zone for zone in zones if types & claim.pool.offerings.of((zone,))]
+        # Where a zone is lost, another one says what keeps the pod off.
+        reason = reasons[offered[0]]
+        if reason is not None:
+            return reason.text
+        zone = self._emptiest(relaxation, claim, types, allowed) if relaxation.zonal else offered[0]
+        if zone in offered:
+            return None
+        return f"topology spread: Karpenter takes the zone with the fewest pods, {zone}, where no nodes can be had"
 
     def _launch(self) -> None:
         """Add the planned nodes, each of the type that is bought of those that hold its pods."""
         for claim in self._claims:
-            index, zones = claim.pool.bought(claim.types, claim.zones)
+            index, zones = claim.pool.offerings.bought(claim.types, claim.zones)
             shape = claim.pool.shapes[index]
             name = claim.pool.plan.name
             zone = min(zones, key=lambda each: self._nodes.in_zone(name, each))

@@ -1,20 +1,18 @@
 """NodePools for the simulation: which of a pool's instance types and zones a pod can use, and which have room.
 
-A pool has hundreds of instance types. Sets of types are integers, one bit per type, smallest type first; the sets of
-types with at least some amount of a resource are computed once per resource.
+A pool has hundreds of instance types; the sets of types with at least some amount of a resource are computed once per
+resource.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import TypeVar
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import Accelerator, InstanceType
+from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.labels import (
     ARCHITECTURE,
     HOSTNAME,
@@ -25,10 +23,9 @@ from multiarch.facts.labels import (
     ZONE,
 )
 from multiarch.facts.node_resources import usable_memory
-from multiarch.facts.partitions import region_of_zone
 from multiarch.facts.taints import Effect
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
-from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.scheduling.fit import allowed_zones, daemon_overhead
 from multiarch.scheduling.nodes import Node
@@ -37,8 +34,10 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.batches import domains_of
+from multiarch.simulate.offerings import Offerings, priced_types
 from multiarch.simulate.settled import Unavailable
 from multiarch.simulate.shapes import pool_shapes
+from multiarch.simulate.type_sets import Levels, bits, first
 
 _CONSTANT = (ARCHITECTURE, OPERATING_SYSTEM, REGION, KARPENTER_CAPACITY_TYPE)
 """Labels that have one value, or that every NodePool lists."""
@@ -51,23 +50,6 @@ class Offer:
 
     types: int
     zones: tuple[str | None, ...]
-
-
-class _Levels:
-    """Sets of types by their amount of one resource."""
-
-    def __init__(self, amounts: Sequence[int]) -> None:
-        order = sorted(range(len(amounts)), key=lambda index: amounts[index])
-        self._values = [amounts[index] for index in order]
-        self._sets = [0] * (len(order) + 1)
-        for place in range(len(order) - 1, -1, -1):
-            self._sets[place] = self._sets[place + 1] | 1 << order[place]
-
-    def at_least(self, amount: int) -> int:
-        return self._sets[bisect_left(self._values, amount)]
-
-    def at_most(self, amount: int) -> int:
-        return self._sets[0] & ~self.at_least(amount + 1)
 
 
 class Pool:
@@ -86,17 +68,17 @@ class Pool:
     ) -> None:
         """Compute shapes and labels of all types. With ``prices``, types without one can't be bought."""
         self.plan = plan
-        self._prices = prices
-        self._offers: dict[tuple[str | None, ...], list[tuple[int, Sequence[str | None]]]] = {}
-        self._unavailable = unavailable or Unavailable()
         order = [capacity.architecture for capacity in plan.capacities]
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
         self.zones = tuple(wanted) or zones
         priced = () if prices is None else priced_types(plan, prices)
         self.without_prices = prices is not None and not priced
         """Whether prices were given, and none of them is of the pool's types."""
+        self.priced = bool(priced)
+        """Whether prices decide about the type that is bought."""
         self.types = tuple(sorted(priced or plan.instance_types, key=lambda each: _size(each, order)))
-        self.open_zones = self._unavailable.open_zones(self.zones)
+        known = prices if priced else None
+        self.offerings = Offerings(plan, self.types, self.zones or (None,), unavailable or Unavailable(), known)
         shapes = pool_shapes(plan, node_class, self.zones, region)
         self.shapes = tuple(shapes[each.name] for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
@@ -110,20 +92,14 @@ class Pool:
             each: sum(1 << index for index, shape in enumerate(self.shapes) if shape.architecture is each)
             for each in architectures
         }
-        by_architecture = {each.architecture: each for each in plan.capacities}
-        self._available = sum(
-            types
-            for architecture, types in self._by_architecture.items()
-            if self._unavailable.why_not(plan.name, by_architecture[architecture], self.zones or (None,)) is None
-        )
         self.type_sets = tuple(type_sets.values())
         """Sets of types that have the same labels for all pods; they differ in size."""
         listed = (each.key for each in plan.requirements if each.operator == "In")
         self._topology_keys = frozenset((*_CONSTANT, *listed, *(key for key, _ in plan.labels)))
-        self._room: dict[str, _Levels] = {}
+        self._room: dict[str, Levels] = {}
         self._overhead: tuple[Resources, ...] = ()
-        self._capacity_cpu = _Levels([each.vcpus * 1000 for each in self.types])
-        self._capacity_memory = _Levels([usable_memory(each) for each in self.types])
+        self._capacity_cpu = Levels([each.vcpus * 1000 for each in self.types])
+        self._capacity_memory = Levels([usable_memory(each) for each in self.types])
         self._memory_limit = None if plan.memory_limit is None else round_up(parse_quantity(plan.memory_limit))
         self._free: tuple[Resources, ...] = ()
 
@@ -158,7 +134,7 @@ class Pool:
         if amount <= 0:
             return self.all
         if resource not in self._room:
-            self._room[resource] = _Levels([_amount(each, resource) for each in self._free])
+            self._room[resource] = Levels([_amount(each, resource) for each in self._free])
         return self._room[resource].at_least(amount)
 
     @property
@@ -167,8 +143,8 @@ class Pool:
         return (1 << len(self.types)) - 1
 
     def within_limits(self, used: Resources) -> int:
-        """The set of types that can be had and added within the limits; ``used`` is the nodes' capacity."""
-        found = self._available
+        """The set of types that can be added within the limits; ``used`` is the nodes' capacity."""
+        found = self.all
         if self.plan.cpu_limit is not None:
             found &= self._capacity_cpu.at_most(self.plan.cpu_limit * 1000 - used.cpu)
         if self._memory_limit is not None:
@@ -184,54 +160,10 @@ class Pool:
         """Architectures of a set of types, sorted."""
         return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
 
-    def why_unavailable(self, offer: Offer) -> str | None:
-        """Why no node can be had for a pod that can use ``offer``, or None. Limits are not looked at."""
-        by_architecture = {each.architecture: each for each in self.plan.capacities}
-        whys = [
-            self._unavailable.why_not(self.plan.name, by_architecture[each], offer.zones)
-            for each in self.architectures(offer.types)
-        ]
-        return None if None in whys else "; ".join(dict.fromkeys(why for why in whys if why))
-
     def capacity_of(self, instance_type: str, otherwise: Resources) -> Resources:
         """CPU and memory of a node as its limits count them; of a type that the pool can't buy, ``otherwise``."""
         index = next((index for index, each in enumerate(self.types) if each.name == instance_type), None)
         return otherwise if index is None else self.largest(1 << index)
-
-    @property
-    def priced(self) -> bool:
-        """Whether prices decide about the type that is bought."""
-        return self._prices is not None and not self.without_prices
-
-    def bought(self, types: int, zones: tuple[str | None, ...]) -> tuple[int, Sequence[str | None]]:
-        """The index of the type that is bought of a set, and those of ``zones`` in which it is the cheapest.
-
-        Without prices it is the smallest type, in any of the zones. Bare metal and accelerators come last, as Karpenter
-        has it.
-        """
-        if not self.priced:
-            return first(types), zones
-        if zones not in self._offers:
-            self._offers[zones] = self._offers_in(zones)
-        return next((index, there) for index, there in self._offers[zones] if types >> index & 1)
-
-    def _offers_in(self, zones: tuple[str | None, ...]) -> list[tuple[int, Sequence[str | None]]]:
-        """All types with the zones in which they are the cheapest, in the order in which they are bought."""
-        found = []
-        for index, each in enumerate(self.types):
-            hours = {zone: self._hour(each, zone) for zone in zones}
-            known = [hour for hour in hours.values() if isinstance(hour, Decimal)]
-            lowest = min(known) if known else Decimal("Infinity")
-            there = [zone for zone in zones if hours[zone] == lowest] or zones
-            found.append(((_is_exotic(each), lowest, index), there))
-        return [(key[2], there) for key, there in sorted(found, key=lambda each: each[0])]
-
-    def _hour(self, instance: InstanceType, zone: str | None) -> Amount:
-        """The price of a type in a zone; where the zone's name is a placeholder, the mean of all zones."""
-        if self._prices is None:
-            return UnknownPrice("no prices were given")
-        known = (zone,) if zone and region_of_zone(zone) == self._prices.region else ()
-        return self._prices.hour(instance.name, self.plan.capacities[0].capacity_type, known)
 
     def why_types_are_missing(self) -> str:
         """Which types are not bought for want of a price, as in ``general-arm64-spot 12 of 30``, or an empty text."""
@@ -279,23 +211,6 @@ class Pool:
         Source: karpenter, ``pkg/controllers/provisioning/scheduling/topology.go`` (``buildDomainGroups``).
         """
         return next((key for key in domains_of(spec, hard=True) if key not in self._topology_keys), None)
-
-
-def priced_types(plan: NodePoolPlan, prices: RegionPrices) -> tuple[InstanceType, ...]:
-    """The types that have a price as the pool buys them: Karpenter takes others for types that the region lacks.
-
-    Source: karpenter-provider-aws, ``pkg/providers/instancetype/offering/base_resolver.go``.
-    """
-    capacity_type = plan.capacities[0].capacity_type
-    return tuple(each for each in plan.instance_types if isinstance(prices.hour(each.name, capacity_type), Decimal))
-
-
-def _is_exotic(instance: InstanceType) -> bool:
-    """Whether Karpenter buys the type only if no other will do.
-
-    Source: karpenter-provider-aws, ``pkg/providers/instance/filter/filter.go`` (``ExoticInstanceTypeFilter``).
-    """
-    return instance.bare_metal or instance.accelerator is not Accelerator.NONE
 
 
 def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
@@ -371,18 +286,6 @@ class _Remaining:
 
 def _by_weight(terms: Sequence[_Weighted]) -> list[_Weighted]:
     return sorted(terms, key=lambda term: -term.weight)
-
-
-def first(types: int) -> int:
-    """The index of the smallest type in a set that is not empty."""
-    return (types & -types).bit_length() - 1
-
-
-def bits(types: int) -> Iterable[int]:
-    """The indices of a set's types."""
-    while types:
-        yield first(types)
-        types &= types - 1
 
 
 def _amount(resources: Resources, name: str) -> int:

@@ -12,7 +12,8 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.pools import Pool, bits, relaxations
+from multiarch.simulate.pools import Pool, relaxations
+from multiarch.simulate.type_sets import bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from multiarch.simulate.settled import Settled
 from multiarch.simulate.shapes import pool_shape
 from multiarch.simulate.simulation import SimulationContext, simulate_nodes
 from tests.scheduling.manifests import ZONES
-from tests.simulate.simulated import TOLERANT, got, group, pods, pooled
+from tests.simulate.simulated import TOLERANT, answer, got, group, pods, pooled
 from tests.simulate.test_pools import BIG
+from tests.simulate.test_settle import ZONE, spread
 from tests.stack.words import plan
 
 ARM = "general-arm64-on-demand"
@@ -99,6 +100,37 @@ def test_a_spot_node_starts_in_the_zone_where_it_is_cheapest() -> None:
         words, prices(spot=spot), pods(**BIG, **TOLERANT, nodeSelector={"topology.kubernetes.io/zone": "eu-west-1a"})
     )
     assert types(in_a, "general-arm64-spot") == {"c7g.xlarge": 1}
+
+
+def test_a_type_without_a_spot_price_in_a_zone_is_not_bought_there() -> None:
+    pool = {"architectures": ["arm64"], "families": ["m7g", "c7g"], "sizes": ["xlarge"]}
+    spot = {"m7g.xlarge": {"eu-west-1b": "0.05"}, "c7g.xlarge": {"eu-west-1a": "0.06", "eu-west-1b": "0.08"}}
+    known = prices({"m7g.xlarge": "0.2", "c7g.xlarge": "0.3"}, spot)
+
+    def in_zone(zone: str, **more: Any) -> Settled:
+        return bought(pooled({"general": pool}), known, pods(**more, **TOLERANT, nodeSelector={ZONE: zone}))
+
+    assert types(in_zone("eu-west-1a", **BIG), "general-arm64-spot") == {"c7g.xlarge": 1}
+    assert types(in_zone("eu-west-1b", **BIG), "general-arm64-spot") == {"m7g.xlarge": 1}
+    # A c7g.xlarge has too little memory.
+    large = in_zone("eu-west-1a", cpu="1", memory="10Gi")
+    assert types(large, ARM) == {"m7g.xlarge": 1}
+    reason = answer(large.simulation, "general-arm64-spot").reason
+    assert reason == "no instance type that fits has a spot price in zone eu-west-1a"
+
+
+def test_a_spread_over_zones_buys_what_is_cheapest_in_each() -> None:
+    pool = {"architectures": ["arm64"], "capacityTypes": ["spot"], "families": ["m7g", "c7g"], "sizes": ["xlarge"]}
+    spot = {
+        "m7g.xlarge": {"eu-west-1a": "0.09", "eu-west-1b": "0.05", "eu-west-1c": "0.01"},
+        "c7g.xlarge": {"eu-west-1a": "0.06", "eu-west-1b": "0.08", "eu-west-1c": "0.02"},
+    }
+    result = bought(pooled({"general": pool}), prices(spot=spot), pods(count=3, **BIG, **spread(), **TOLERANT))
+    assert {(node.instance_type, node.zone) for node in result.nodes if node.group == "general-arm64-spot"} == {
+        ("c7g.xlarge", "eu-west-1a"),
+        ("m7g.xlarge", "eu-west-1b"),
+        ("m7g.xlarge", "eu-west-1c"),
+    }
 
 
 @pytest.mark.parametrize(

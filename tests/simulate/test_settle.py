@@ -31,9 +31,9 @@ def rule(kind: str, key: str, app: str) -> dict[str, Any]:
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
-def spread(key: str = ZONE, app: str = "api") -> dict[str, Any]:
+def spread(key: str = ZONE, app: str = "api", *, skew: int = 1) -> dict[str, Any]:
     selector = {"matchLabels": {"app": app}}
-    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    constraint = {"maxSkew": skew, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
     return {"topologySpreadConstraints": [constraint]}
 
 
@@ -196,6 +196,36 @@ def test_for_karpenter_a_lost_zone_stays_a_domain_that_a_spread_counts() -> None
     assert (by_zone(result), len(result.unplaced)) == ({ZONES[0]: 1, ZONES[2]: 1}, 4)
     reason = answer(result.simulation, "general-arm64-spot").reason
     assert reason.endswith("would have 2 pods, the emptiest domain 0; maxSkew is 1")
+
+
+@pytest.mark.parametrize("skew", [1, 2, 9])
+def test_karpenter_plans_a_node_for_the_emptiest_zone_alone_even_where_that_is_lost(skew: int) -> None:
+    first = run(pooled(POOLS), pods(count=3, **BIG, **spread(skew=skew), **TOLERANT), nodes=())
+    assert by_zone(first) == dict.fromkeys(ZONES, 1)
+    left, lost = without(first, zone=ZONES[0])
+    after = run(pooled(POOLS), nodes=left, more=lost, unavailable=Unavailable(zones=frozenset((ZONES[0],))))
+    assert len(after.unplaced) == 1
+    reason = answer(after.simulation, "general-arm64-spot").reason
+    if skew == 1:
+        assert reason.endswith("would have 2 pods, the emptiest domain 0; maxSkew is 1")
+    else:
+        where = f"the zone with the fewest pods, {ZONES[0]}, where no nodes can be had"
+        assert reason == f"topology spread: Karpenter takes {where}"
+
+
+def test_of_equally_empty_zones_karpenter_comes_to_one_that_has_nodes() -> None:
+    one = run(pooled(POOLS), pods(**BIG, **spread(), **TOLERANT), nodes=())
+    gone = Unavailable(zones=frozenset((ZONES[1],)))
+    more = pods_from([pods(**BIG, **spread(), **TOLERANT)])
+    after = run(pooled(POOLS), nodes=one.nodes, more=more, unavailable=gone)
+    assert (by_zone(one), by_zone(after)) == ({ZONES[0]: 1}, {ZONES[0]: 1, ZONES[2]: 1})
+
+
+def test_a_spread_goes_to_the_zone_with_the_fewest_pods_those_of_given_nodes_counted() -> None:
+    first = run(pooled(POOLS), pods(count=5, **BIG, **spread(skew=2), **TOLERANT), nodes=())
+    assert sorted(by_zone(first).values()) == [1, 2, 2]
+    (more,) = pods_from([pods(**BIG, **spread(skew=2), **TOLERANT)])
+    assert by_zone(run(pooled(POOLS), nodes=first.nodes, more=[more])) == dict.fromkeys(ZONES, 2)
 
 
 def test_given_nodes_count_against_the_limits_of_their_pool() -> None:
