@@ -93,8 +93,9 @@ def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
 
 
 def _of_plans(change: Change) -> tuple[list[Part], list[Part]]:
+    """What the two stack files cost; nothing for a deleted one, whose resources are left running."""
     plans = [None if side is None else side.plan for side in (change.before, change.after)]
-    if any(side is not None and side.plan is None for side in (change.before, change.after)):
+    if plans[1] is None or (change.before is not None and plans[0] is None):
         return [], []
     before, after = ([] if plan is None else [*_of_plan(change, plan)] for plan in plans)
     return before, after

@@ -152,6 +152,8 @@ def test_where_nothing_was_looked_for_the_markdown_says_so(run: type_of_run, rep
     ]
     edited(repository, "maxSize: 4", "maxSize: 0")
     assert rows() == [f"| **{topic}** | {unknown} |" for topic in ("Rolls", "Widens", "Costs", "Other")]
+    (repository / FILE).unlink()
+    assert rows() == [f"| **{topic}** | {unknown} |" for topic in ("Rolls", "Widens", "Costs", "Other")]
     data = digest(step("same", ROLE, "a", {}, {}), diagnostics=[error("it broke")])
     failed = run("review", written(repository, data), "-o", "markdown").out
     assert "| **Widens** | nothing found before the preview failed |" in failed

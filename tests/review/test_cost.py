@@ -302,6 +302,10 @@ def test_without_a_preview_the_stack_files_are_compared() -> None:
     assert cost.difference(broken).rows == ()
 
 
+def test_a_deleted_stack_file_saves_nothing_while_its_resources_run() -> None:
+    assert cost.difference(plans_only(plan(), None)).rows == ()
+
+
 def test_without_a_preview_nat_gateways_count_as_they_do_with_one() -> None:
     zones = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
     single, spread = (plan({"network": {"zones": zones, "nat": nat}}) for nat in ("single", "per-zone"))

@@ -199,8 +199,10 @@ def _nothing(stack: StackReview, *, by_files: bool) -> str:
     change = stack.change
     if change.preview.source:
         return _NOTHING if change.preview.succeeded else f"{_NOTHING} before the preview failed"
-    valid = all(side is None or side.plan is not None for side in (change.before, change.after))
-    return _NOTHING if by_files and valid else "not known without a preview"
+    compared = change.after is not None and all(
+        side is None or side.plan is not None for side in (change.before, change.after)
+    )
+    return _NOTHING if by_files and compared else "not known without a preview"
 
 
 def _cost(cost: CostDifference) -> Iterator[str]:
