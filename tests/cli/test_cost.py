@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_several_stacks_are_summed_up_by_team(run: type_of_run) -> None:
 def test_a_stack_that_is_named_twice_counts_once(run: type_of_run) -> None:
     twice = ("checkout-dev", "config/stacks/Pulumi.checkout-dev.yaml")
     assert run("cost", *twice, "--prices", PRICES).out == run("cost", "checkout-dev", "--prices", PRICES).out
+
+
+def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need(run: type_of_run, clone: Path) -> None:
+    file = clone / "config" / "stacks" / "Pulumi.checkout-dev.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("minSize: 1", "minSize: 0"), encoding="utf-8")
+    pods = {
+        "kind": "Pod",
+        "metadata": {"name": "one"},
+        "spec": {"containers": [{"name": "a", "image": "localhost:1/a"}]},
+    }
+    Path("pods.json").write_text(json.dumps(pods), encoding="utf-8")
+    ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", "pods.json")
+    assert re.search(r"^ graviton +0 +0.00 +266.01$", ran.out, re.MULTILINE)
 
 
 def test_costs_in_json(run: type_of_run) -> None:

@@ -55,6 +55,10 @@ def _stack(found: CostReport) -> Iterator[Block]:
         )
         for number, line in enumerate(found.lines)
     ]
+    # Groups without a node cost nothing now, but up to their maximum size they may.
+    rows += [
+        (group, "", "", "0", shown(Decimal(0)), shown(amount)) for group, amount in most.items() if group not in last
+    ]
     rows += [(what, "", "", "", shown(amount), "") for what, amount in found.others]
     yield Table(("what", "capacity", "instance type", "nodes", "per month", "at maximum size"), rows)
     yield from chart(found)
