@@ -8,7 +8,7 @@ from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
 from multiarch.scheduling.priorities import PriorityClasses
-from multiarch.scheduling.requests import requests_of
+from multiarch.scheduling.requests import assumed_beside, requests_of
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import tolerations_from
 from multiarch.scheduling.topology_rules import (
@@ -32,6 +32,7 @@ _NOT_READ_OF_CONTAINERS = frozenset(
 class PodSpec:
     """What a pod asks of a node, name, labels and images left out, so that all pods of a workload are equal here.
 
+    ``assumed`` is what kube-scheduler's scores add to ``requests`` for containers without requests; it is not reserved.
     Preferred terms about other pods exclude no node; Karpenter honors them as long as it can.
     ``priority`` is ``None`` where only the class's name is known; ``preempts``: the pod may take the place of pods of
     lower priority. ``unmodelled`` are clauses about what is asked for
@@ -51,6 +52,7 @@ class PodSpec:
     preempts: bool = True
     operating_system: str = "linux"
     unmodelled: tuple[str, ...] = ()
+    assumed: Resources = field(default_factory=Resources)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,14 +106,14 @@ def pod_spec_from(
     priority = (classes or PriorityClasses()).of(value)
     written = tolerations_from(value["tolerations"])
     tolerations = (*written, *(added for added in more_tolerations if added not in written))
-    spread = spread_from(value["topologySpreadConstraints"])
+    requests = requests_of(value)
     affinity = pod_terms_from(value["affinity"]["podAffinity"])
     anti_affinity = pod_terms_from(value["affinity"]["podAntiAffinity"])
     return PodSpec(
-        requests=requests_of(value),
+        requests=requests,
         tolerations=tolerations,
         affinity=node_affinity_from(value),
-        spread=spread,
+        spread=spread_from(value["topologySpreadConstraints"]),
         pod_affinity=affinity,
         pod_anti_affinity=anti_affinity,
         preferred_pod_affinity=preferred_pod_terms_from(value["affinity"]["podAffinity"]),
@@ -120,7 +122,8 @@ def pod_spec_from(
         priority_class=value["priorityClassName"].text(),
         preempts=priority.preempts,
         operating_system=value["os"]["name"].text() or "linux",
-        unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),
+        unmodelled=(*unmodelled_in(value, written, (*affinity, *anti_affinity)), *more_unmodelled),
+        assumed=assumed_beside(value, requests),
     )
 
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from multiarch.manifests.values import Value
 from multiarch.scheduling.resources import Resources
 
 _Amounts = dict[str, Fraction]
+_NOTHING: Mapping[str, Fraction] = MappingProxyType({})
+_ASSUMED = MappingProxyType({"cpu": Fraction(1, 10), "memory": Fraction(200 * 2**20)})
+"""What kube-scheduler's scores assume of a container without requests (``schedutil.DefaultMilliCPURequest``)."""
 
 
 def requests_of(pod_spec: Value) -> Resources:
@@ -21,26 +25,40 @@ def requests_of(pod_spec: Value) -> Resources:
 
     Raises ManifestError for an invalid quantity, and for a pod without containers.
     """
+    return _requests(pod_spec, _NOTHING)
+
+
+def assumed_beside(pod_spec: Value, requests: Resources) -> Resources:
+    """What kube-scheduler's scores add to a pod's ``requests`` for containers without requests of CPU or memory."""
+    with_defaults = _requests(pod_spec, _ASSUMED)
+    return Resources(cpu=with_defaults.cpu - requests.cpu, memory=with_defaults.memory - requests.memory)
+
+
+def _requests(pod_spec: Value, missing: Mapping[str, Fraction]) -> Resources:
+    """Add up requests, with those in ``missing`` for containers that have none."""
     containers = list(pod_spec["containers"].items())
     if not containers:
         raise pod_spec["containers"].error("is missing or empty.")
-    amounts = _at_pod_level(pod_spec["resources"], _of_containers(containers, pod_spec["initContainers"].items()))
+    of_containers = _of_containers(containers, pod_spec["initContainers"].items(), missing)
+    amounts = _at_pod_level(pod_spec["resources"], of_containers)
     _add(amounts, pod_spec["overhead"].quantities())
     return Resources.of({**amounts, "pods": Fraction(1)})
 
 
-def _of_containers(containers: Iterable[Value], init_containers: Iterable[Value]) -> _Amounts:
+def _of_containers(
+    containers: Iterable[Value], init_containers: Iterable[Value], missing: Mapping[str, Fraction]
+) -> _Amounts:
     """The larger of what runs for good and the most that start-up takes, resource by resource.
 
     A sidecar (an init container with restartPolicy Always) runs for good, beside each init container after it.
     """
     running: _Amounts = {}
     for container in containers:
-        _add(running, _of_container(container))
+        _add(running, {**missing, **_of_container(container)})
     sidecars: _Amounts = {}
     starting: _Amounts = {}
     for container in init_containers:
-        wanted = _of_container(container)
+        wanted = {**missing, **_of_container(container)}
         if container["restartPolicy"].text() == "Always":
             _add(running, wanted)
             _add(sidecars, wanted)

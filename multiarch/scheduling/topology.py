@@ -1,6 +1,7 @@
 """What other pods rule out: topology spread, pod affinity and anti-affinity, by zone, host or any other label.
 
-The rules are kube-scheduler's filters PodTopologySpread and InterPodAffinity:
+The rules are kube-scheduler's filters PodTopologySpread and InterPodAffinity. What other pods make better or worse is
+counted here too, for its scores of the same name:
 https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/,
 https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
 """
@@ -8,7 +9,7 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.topology_counts import Matches, Peers, Spread, SpreadRule
-from multiarch.scheduling.topology_rules import BoundTerm
+from multiarch.scheduling.topology_rules import BoundTerm, SpreadConstraint
 
 _Asker = tuple[PodSpec, str, Labels]
 
@@ -27,9 +28,11 @@ _Asker = tuple[PodSpec, str, Labels]
 class _Rules:
     """One pod's rules with its labels and namespace filled in, and the counts that they read.
 
-    ``spread`` holds, for each hard constraint, its number as written, its count, and whether it selects the pod.
-    ``nodes`` counts the pods like it by node. ``counted_by`` are the counts that the pod itself is part of, of the
-    first ``known`` counts of all.
+    ``spread`` holds, for each hard constraint, its number as written, its count, and whether it selects the pod;
+    ``soft_spread`` the counts of the others, None for one that counts no pod. ``preferred`` are preferred terms with
+    their weights, negative for anti-affinity; ``pulls`` are the terms by which the pod, once it has a node, attracts
+    others there, or repels them. ``nodes`` counts the pods like it by node. ``counted_by`` are the counts that the pod
+    itself is part of, of the first ``known`` counts of all.
     """
 
     peers: Peers
@@ -39,6 +42,9 @@ class _Rules:
     selects_itself: bool
     anti_affinity: tuple[Matches, ...]
     bound_anti_affinity: tuple[BoundTerm, ...]
+    soft_spread: tuple[Matches | None, ...]
+    preferred: tuple[tuple[Matches, int], ...]
+    pulls: tuple[tuple[BoundTerm, int], ...]
     counted_by: list[Spread | Matches] = field(default_factory=list)
     known: int = 0
 
@@ -63,6 +69,8 @@ class Placements:
         self._matches: dict[tuple[BoundTerm, ...], Matches] = {}
         self._repelled: dict[BoundTerm, Counter[str]] = {}
         self._repelling: dict[Peers, list[BoundTerm]] = {}
+        self._pulled: dict[BoundTerm, Counter[str]] = {}
+        self._pulling: dict[Peers, list[BoundTerm]] = {}
         self._counts: list[Spread | Matches] = []
         self._trial: list[tuple[Node, _Rules | None, int]] | None = None
 
@@ -127,6 +135,36 @@ class Placements:
             each.place(node, count)
         for term in rules.bound_anti_affinity:
             self._repel(term, node, count)
+        for term, weight in rules.pulls:
+            self._pull(term, node, weight * count)
+
+    def soft_counts(self, pod: Pod, node: Node) -> list[int]:
+        """For each soft spread constraint of ``pod``, in their order, how many pods that count share the node's domain.
+
+        0 where the node has none.
+        """
+        found = self._rules_of(pod).soft_spread
+        return [0 if each is None else each.count(each.terms[0], node) for each in found]
+
+    def attraction(self, pod: Pod, node: Node, *, by: str | None = None) -> int:
+        """The sum of the weights by which pods near ``node`` attract ``pod``; repelling ones count negative.
+
+        Both ``pod``'s preferred terms count and those of the other pods, and, with a weight of 1, the pod affinity
+        that the other pods require. With ``by`` only terms of that topology key count.
+        """
+        rules = self._rules_of(pod)
+        total = 0
+        for matches, weight in rules.preferred:
+            (term,) = matches.terms
+            if by in (None, term.topology_key):
+                total += weight * matches.count(term, node)
+        if self._pulled:
+            if rules.peers not in self._pulling:
+                self._pulling[rules.peers] = [term for term in self._pulled if rules.peers.selected_by(term)]
+            for term in self._pulling[rules.peers]:
+                if by in (None, term.topology_key):
+                    total += self._pulled[term][node.labels.get(term.topology_key, "")]
+        return total
 
     def why_not(self, pod: Pod, node: Node) -> Reason | None:
         """Why other pods keep ``pod`` off ``node``, or ``None``. The node need not be added yet."""
@@ -190,6 +228,14 @@ class Placements:
         if value is not None:
             self._repelled[term][value] += count
 
+    def _pull(self, term: BoundTerm, node: Node, weight: int) -> None:
+        if term not in self._pulled:
+            self._pulled[term] = Counter()
+            self._pulling.clear()
+        value = node.labels.get(term.topology_key)
+        if value is not None:
+            self._pulled[term][value] += weight
+
     def _rules_of(self, pod: Pod) -> _Rules:
         asker = (pod.spec, pod.namespace, pod.labels)
         if asker not in self._rules:
@@ -201,6 +247,10 @@ class Placements:
         peers = Peers(pod.namespace, pod.labels)
         affinity = tuple(term.bound(pod.namespace, labels) for term in pod.spec.pod_affinity)
         apart = tuple(term.bound(pod.namespace, labels) for term in pod.spec.pod_anti_affinity)
+        weighted = [(each.term.bound(pod.namespace, labels), each.weight) for each in pod.spec.preferred_pod_affinity]
+        weighted += [
+            (each.term.bound(pod.namespace, labels), -each.weight) for each in pod.spec.preferred_pod_anti_affinity
+        ]
         rules = [
             (number, SpreadRule.of(constraint, pod))
             for number, constraint in enumerate(pod.spec.spread, start=1)
@@ -214,7 +264,17 @@ class Placements:
             selects_itself=all(peers.selected_by(term) for term in affinity),
             anti_affinity=tuple(self._matching((term,)) for term in apart),
             bound_anti_affinity=apart,
+            soft_spread=tuple(self._soft(each, pod, labels) for each in pod.spec.spread if not each.hard),
+            preferred=tuple((self._matching((term,)), weight) for term, weight in weighted),
+            pulls=(*((term, 1) for term in affinity), *weighted),
         )
+
+    def _soft(self, constraint: SpreadConstraint, pod: Pod, labels: Mapping[str, str]) -> Matches | None:
+        selector = constraint.selector_for(labels)
+        # As for hard constraints, an empty selector counts no pod.
+        if selector is None or not selector.expressions:
+            return None
+        return self._matching((BoundTerm(constraint.topology_key, selector, (pod.namespace,), None),))
 
     def _spread(self, rule: SpreadRule) -> Spread:
         if rule not in self._spreads:

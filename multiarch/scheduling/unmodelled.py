@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Value
-from multiarch.scheduling.affinity import PREFERRED
-from multiarch.scheduling.topology_rules import NAMESPACE_NAME, PodTerm, SpreadConstraint
+from multiarch.scheduling.topology_rules import NAMESPACE_NAME, PodTerm
 
 # Volumes that live on the node or in the API server tie a pod to no zone and use no attachment of the instance.
 _FREE_VOLUMES = frozenset(
@@ -16,24 +15,13 @@ _FREE_VOLUMES = frozenset(
 )
 
 
-def unmodelled_in(
-    pod_spec: Value,
-    tolerations: tuple[Toleration, ...],
-    spread: tuple[SpreadConstraint, ...],
-    terms: tuple[PodTerm, ...],
-) -> Iterator[str]:
+def unmodelled_in(pod_spec: Value, tolerations: tuple[Toleration, ...], terms: tuple[PodTerm, ...]) -> Iterator[str]:
     """Yield what a pod's spec asks for and is not checked, one clause each."""
     yield from _about_the_node(pod_spec)
     yield from _about_scheduling(pod_spec)
     for toleration in tolerations:
         if toleration.unsupported:
             yield toleration.unsupported
-    for number, constraint in enumerate(spread, start=1):
-        if not constraint.hard:
-            yield f"topology spread constraint {number} (ScheduleAnyway, {constraint.topology_key}): a preference"
-    for rule in ("podAffinity", "podAntiAffinity"):
-        if list(pod_spec["affinity"][rule][PREFERRED].items()):
-            yield f"preferred {rule}: a preference"
     if any(_needs_namespace_labels(term.namespace_selector) for term in terms):
         yield f"namespaceSelector of a pod affinity term: of a namespace's labels only {NAMESPACE_NAME} is known"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from multiarch.facts.labels import HOSTNAME, REPLACED_BY, ZONE
 from multiarch.manifests.selectors import Expression
@@ -26,7 +26,7 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
         name = str(sample.owner) if sample.owner else f"Pod/{sample.name}"
         if sample.owner is None and len(alike) > 1:
             name = f"{name} and {len(alike) - 1} like it"
-        matters = bool(sample.spec.pod_anti_affinity) or counted(sample)
+        matters = bool(terms_of(sample.spec)) or counted(sample)
         made.append(Batch(number, name, tuple(alike), _depends_on_pods(sample.spec), matters))
     return made
 
@@ -34,9 +34,9 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
 class Counted:
     """Whether a rule of some of the given pods selects a pod. Counting others would only take time."""
 
-    def __init__(self, samples: Iterable[Pod], *, anti_affinity: bool = False) -> None:
-        """Collect the rules of one pod of each batch; ``anti_affinity``: only those that keep other pods away."""
-        rules = _anti_affinity if anti_affinity else _rules
+    def __init__(self, samples: Iterable[Pod], rules: Callable[[Pod], Iterable[BoundTerm]] | None = None) -> None:
+        """Collect the rules of one pod of each batch: all, or those that ``rules`` gives."""
+        rules = rules or _rules
         self._rules = tuple({rule: None for sample in samples for rule in rules(sample)})
         self._known: dict[tuple[str, Labels], bool] = {}
 
@@ -63,7 +63,7 @@ def domains_of(spec: PodSpec, *, hard: bool = False) -> Iterator[str]:
 
     ``hard``: without those of preferences.
     """
-    terms = (*spec.pod_affinity, *spec.pod_anti_affinity) if hard else _terms(spec)
+    terms = (*spec.pod_affinity, *spec.pod_anti_affinity) if hard else terms_of(spec)
     spread = (rule.topology_key for rule in spec.spread if rule.hard or not hard)
     keys = (*spread, *(term.topology_key for term in terms))
     yield from (key for key in keys if key not in (ZONE, HOSTNAME))
@@ -76,7 +76,7 @@ def topology_keys(spec: PodSpec) -> Iterator[str]:
 
 def has_host_rule(spec: PodSpec) -> bool:
     """Whether a spread constraint or pod (anti-)affinity of a spec is about hosts."""
-    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in _terms(spec)))
+    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in terms_of(spec)))
     return HOSTNAME in keys
 
 
@@ -99,11 +99,11 @@ def _expressions(affinity: NodeAffinity) -> Iterator[Expression]:
 
 
 def _depends_on_pods(spec: PodSpec) -> bool:
-    return bool(spec.spread or _terms(spec))
+    return bool(spec.spread or terms_of(spec))
 
 
-def _terms(spec: PodSpec) -> tuple[PodTerm, ...]:
-    """Pod affinity and anti-affinity terms, required and preferred."""
+def terms_of(spec: PodSpec) -> tuple[PodTerm, ...]:
+    """The pod affinity and anti-affinity terms, required and preferred."""
     preferred = (*spec.preferred_pod_affinity, *spec.preferred_pod_anti_affinity)
     return (*spec.pod_affinity, *spec.pod_anti_affinity, *(each.term for each in preferred))
 
@@ -113,10 +113,19 @@ def _rules(sample: Pod) -> Iterator[BoundTerm]:
     labels = dict(sample.labels)
     for constraint in sample.spec.spread:
         yield BoundTerm(constraint.topology_key, constraint.selector_for(labels), (sample.namespace,), None)
-    for term in _terms(sample.spec):
+    for term in terms_of(sample.spec):
         yield term.bound(sample.namespace, labels)
 
 
-def _anti_affinity(sample: Pod) -> Iterator[BoundTerm]:
+def repelling(sample: Pod) -> Iterator[BoundTerm]:
+    """Yield the terms by which a pod keeps others away from its node."""
     labels = dict(sample.labels)
     yield from (term.bound(sample.namespace, labels) for term in sample.spec.pod_anti_affinity)
+
+
+def attracting(sample: Pod) -> Iterator[BoundTerm]:
+    """Yield the terms by which a pod makes its node better or worse for others."""
+    labels = dict(sample.labels)
+    preferred = (*sample.spec.preferred_pod_affinity, *sample.spec.preferred_pod_anti_affinity)
+    for term in (*sample.spec.pod_affinity, *(each.term for each in preferred)):
+        yield term.bound(sample.namespace, labels)

@@ -9,22 +9,25 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import HOSTNAME
+from multiarch.facts.labels import HOSTNAME, ZONE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
-from multiarch.scheduling.fit import Fit, daemon_overhead
+from multiarch.scheduling.fit import Fit, daemon_overhead, runs_on
 from multiarch.scheduling.nodes import Node, NodeShape
+from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.scores import Candidate, balance_score, free_score, scores
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.batches import Counted, has_host_rule, mentioned, topology_keys
+from multiarch.simulate.batches import Counted, attracting, has_host_rule, mentioned, repelling, terms_of, topology_keys
 from multiarch.simulate.model import Batch
 from multiarch.simulate.settled import NodeState
+from multiarch.simulate.soft_rules import PodsByController, SoftRules
 
-_Key = tuple[int, int, float]
-_Entry = tuple[_Key, int]
+_Entry = tuple[int, int]
 _Domain = tuple[str | None, ...]
+_Class = tuple[_Domain, int, int, tuple[int, ...]]
 _PERMANENT = frozenset((Cause.POD_ANTI_AFFINITY,))
 """No pod leaves its node here, so anti-affinity excludes a node for good; spread constraints and affinity may not."""
 
@@ -33,7 +36,8 @@ _PERMANENT = frozenset((Cause.POD_ANTI_AFFINITY,))
 class SimNode:
     """A node and its free resources. ``architectures`` are those that it can have once it is bought.
 
-    ``given`` is the node as it was before, None for a new one; ``placed`` are pods that it got since.
+    ``given`` is the node as it was before, None for a new one; ``placed`` are pods that it got since. ``assumed`` is
+    what kube-scheduler's scores count besides for containers without requests.
     """
 
     number: int
@@ -44,6 +48,7 @@ class SimNode:
     free: Resources
     architectures: tuple[Architecture, ...]
     instance_type: str
+    assumed: Resources
     given: NodeState | None = None
     placed: list[Pod] = field(default_factory=list)
 
@@ -62,21 +67,25 @@ class SimNode:
         """The number of pods on it, those of DaemonSets aside."""
         return len(self.placed) + (len(self.given.pods) if self.given else 0)
 
-    @property
-    def used(self) -> float:
-        """The used shares of CPU and memory, added up: 0 to 2."""
-        whole = self.shape.allocatable
-        return 2 - self.free.cpu / max(whole.cpu, 1) - self.free.memory / max(whole.memory, 1)
+    def assume(self, pod: Pod) -> None:
+        """Count for scores what a pod that comes here does not request."""
+        more = pod.spec.assumed
+        if more.cpu or more.memory:
+            self.assumed += more
+
+    def fullness(self, spec: PodSpec) -> int:
+        """How full the node is with one more pod, as kube-scheduler's score for free resources has it: -100 to 0."""
+        return -free_score(self.shape.allocatable, self.free, self.assumed, spec)
 
 
 @dataclass(slots=True)
 class _Queue:
-    """Nodes that may still take a pod of one batch, best first, by topology domain.
+    """Nodes that may still take a pod of one batch, the emptiest first, by what else matters to the pods.
 
-    ``seen`` counts the nodes that were considered. Pods without rules about others know one domain only.
+    ``seen`` counts the nodes that were considered.
     """
 
-    heaps: dict[_Domain, list[_Entry]] = field(default_factory=dict)
+    heaps: dict[_Class, list[_Entry]] = field(default_factory=dict)
     seen: int = 0
 
 
@@ -99,14 +108,16 @@ class Nodes:
         self.fit = fit
         self._daemons = tuple(daemons)
         self._overhead: dict[NodeShape, Resources] = {}
+        self._assumed: dict[NodeShape, Resources] = {}
         self._batches = {batch.number: batch for batch in batches}
-        before = _keeping_apart(given)
+        before = _with_terms(given)
         samples = [batch.sample for batch in batches]
         self.pod_rules = bool(before) or any(batch.depends_on_pods for batch in batches)
-        self.pod_anti_affinity = bool(before) or any(sample.spec.pod_anti_affinity for sample in samples)
+        self.pod_anti_affinity = any(pod.spec.pod_anti_affinity for pod in (*samples, *before))
         self.host_rules = any(has_host_rule(pod.spec) for pod in (*samples, *before))
-        self._domain_keys = tuple(sorted({key for pod in (*samples, *before) for key in topology_keys(pod.spec)}))
-        repelled = Counted((pod for pod in (*samples, *before) if pod.spec.pod_anti_affinity), anti_affinity=True)
+        keys = {key for pod in (*samples, *before) for key in topology_keys(pod.spec)}
+        self._domain_keys = tuple(sorted({ZONE, *keys}))
+        repelled = Counted((*samples, *before), repelling)
         self._with_rules = {batch.number for batch in batches if batch.depends_on_pods or repelled(batch.sample)}
         self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
         self._names: set[str] = set()
@@ -115,6 +126,11 @@ class Nodes:
         self._newest_zones: defaultdict[str, list[str | None]] = defaultdict(list)
         self._counted_before: list[tuple[Pod, SimNode]] = []
         self._counted = Counted(samples)
+        self._by_controller = PodsByController(samples)
+        terms = dict.fromkeys(term for pod in (*samples, *before) for term in attracting(pod))
+        self.soft = {
+            batch.number: SoftRules(batch.sample, terms, self.placements, self._by_controller) for batch in batches
+        }
         for state in given:
             if state.name in self._names:
                 raise ValueError(f"two nodes are called {state.name}")
@@ -122,14 +138,20 @@ class Nodes:
             self._take(state)
 
     def counts(self, pod: Pod) -> bool:
-        """Whether ``placements`` counts a pod: it keeps others away, or a rule selects it."""
-        return self.pod_rules and (bool(pod.spec.pod_anti_affinity) or self._counted(pod))
+        """Whether ``placements`` counts a pod: it has rules about other pods, or a rule selects it."""
+        return self.pod_rules and (bool(terms_of(pod.spec)) or self._counted(pod))
 
     def overhead(self, shape: NodeShape) -> Resources:
         """What DaemonSets request on a node."""
         if shape not in self._overhead:
             self._overhead[shape] = daemon_overhead(self._daemons, shape)
         return self._overhead[shape]
+
+    def _assumed_of_daemons(self, shape: NodeShape) -> Resources:
+        if shape not in self._assumed:
+            there = (each.spec.assumed for each in self._daemons if each.per_node and runs_on(each, shape))
+            self._assumed[shape] = sum(there, Resources())
+        return self._assumed[shape]
 
     def next_zone(self, group: str, zones: Sequence[str | None]) -> str | None:
         """The zone of an Auto Scaling Group's next node: the group keeps its zones balanced."""
@@ -151,6 +173,8 @@ class Nodes:
                 free -= pod.requests
         made = self._add(state.group, state.shape, state.name, state.zone, free, state.instance_type, state)
         for pod in state.pods:
+            made.assume(pod)
+            self._by_controller.place(pod, made.node)
             if self.counts(pod):
                 self.placements.place(pod, made.node)
                 self._counted_before.append((pod, made))
@@ -166,7 +190,10 @@ class Nodes:
         given: NodeState | None = None,
     ) -> SimNode:
         node = shape.node(name, zone)
-        made = SimNode(len(self.all), group, shape, node, zone, free, (shape.architecture,), instance_type, given)
+        assumed = self._assumed_of_daemons(shape)
+        made = SimNode(
+            len(self.all), group, shape, node, zone, free, (shape.architecture,), instance_type, assumed, given
+        )
         self.all.append(made)
         self._by_group[group].append(made)
         self._zones[group, zone] += 1
@@ -207,7 +234,9 @@ class Nodes:
     def put(self, batch: Batch, pod: Pod, node: SimNode) -> None:
         """Place a pod without checking that it fits."""
         node.free -= pod.requests
+        node.assume(pod)
         node.placed.append(pod)
+        self._by_controller.place(pod, node.node)
         self.where[batch.number].append((pod, node))
         if self.pod_rules and batch.counted:
             self.placements.place(pod, node.node)
@@ -238,32 +267,73 @@ class Nodes:
     def bind(self, batch: Batch, pod: Pod) -> SimNode | None:
         """Place a pod on the node that kube-scheduler prefers among those with room, or return None.
 
-        Preferred node affinity and ``PreferNoSchedule`` come first, then the emptier node, then the older.
+        Of nodes with the same score the oldest gets it. Of nodes that differ in nothing but how full they are, only the
+        emptiest is looked at.
         """
         queue = self._queues[batch.number]
         self._consider_new(batch, queue)
-        best = min(
-            (entry for heap in queue.heaps.values() if (entry := self._best(batch, heap)) is not None), default=None
-        )
-        if best is None:
+        heads = self._heads(batch, queue)
+        if not heads:
             return None
-        found = self.all[best[1]]
+        found = heads[0][1] if len(heads) == 1 else self._best(batch, queue, heads)
         self.put(batch, pod, found)
         return found
 
-    def _best(self, batch: Batch, heap: list[_Entry]) -> _Entry | None:
-        """The best node of one domain, with its key. Nodes that never take another pod of the batch are dropped."""
+    def _best(self, batch: Batch, queue: _Queue, heads: Sequence[tuple[_Class, SimNode]]) -> SimNode:
+        candidates = [self.candidate(batch, node) for _, node in heads]
+        able = sum(map(len, queue.heaps.values()))
+        found = zip(scores(candidates, self.soft[batch.number].spread, able), (node for _, node in heads), strict=True)
+        return min(found, key=lambda each: (-each[0], each[1].number))[1]
+
+    def candidate(self, batch: Batch, node: SimNode) -> Candidate:
+        """What kube-scheduler's scores look at, for a pod of a batch on a node."""
+        soft = self.soft[batch.number]
+        preference, untolerated = self._preference(batch.sample, node)
+        return Candidate(
+            preference=preference,
+            untolerated=untolerated,
+            resources=balance_score(node.shape.allocatable, node.free, batch.sample.requests)
+            - node.fullness(batch.sample.spec),
+            spread=soft.spread_counts(node.node),
+            attraction=soft.attraction(node.node),
+        )
+
+    @staticmethod
+    def _preference(sample: Pod, node: SimNode) -> tuple[int, int]:
+        """The weights of the preferred node affinity that a node meets, and how many soft taints are not tolerated."""
+        spec = sample.spec
+        preference = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
+        return preference, untolerated_preferences(spec.tolerations, node.shape.taints)
+
+    def _heads(self, batch: Batch, queue: _Queue) -> list[tuple[_Class, SimNode]]:
+        """The emptiest node of each class that can take a pod. Nodes that never take another one are dropped."""
+        found: dict[_Class, SimNode] = {}
+        left = list(queue.heaps)
+        while left:
+            kind = left.pop()
+            node = self._head(batch, kind, queue, left) if kind in queue.heaps else None
+            if node is not None:
+                found[kind] = node
+        return list(found.items())
+
+    def _head(self, batch: Batch, kind: _Class, queue: _Queue, left: list[_Class]) -> SimNode | None:
+        """The same for one class. Classes that get nodes from it are added to ``left``."""
+        soft = self.soft[batch.number]
+        heap = queue.heaps[kind]
         aside: list[_Entry] = []
         found = None
         while heap and found is None:
-            (preference, unwanted, used), number = heap[0]
+            fullness, number = heap[0]
             node = self.all[number]
-            if used != node.used:
-                heapq.heapreplace(heap, ((preference, unwanted, node.used), number))
+            if fullness != (now := node.fullness(batch.sample.spec)):
+                heapq.heapreplace(heap, (now, number))
             elif not node.free.covers(batch.sample.requests):
                 heapq.heappop(heap)
+            elif soft.by_host and (other := (*kind[:3], soft.host_counts(node.node))) != kind:
+                heapq.heappush(queue.heaps.setdefault(other, []), heapq.heappop(heap))
+                left.append(other)
             elif (reason := self.why_not(batch, node.node)) is None:
-                found = heap[0]
+                found = node
             elif not self.host_rules:
                 break  # it holds for the whole domain
             else:
@@ -272,11 +342,16 @@ class Nodes:
                     aside.append(taken)
         for entry in aside:
             heapq.heappush(heap, entry)
+        if not heap:
+            del queue.heaps[kind]
         return found
 
     def _consider_new(self, batch: Batch, queue: _Queue) -> None:
         """Add the nodes with room that were made since the last call to the queue. No node gets more room later."""
-        sample, has_rules = batch.sample, self.has_rules(batch)
+        if queue.seen == len(self.all):
+            return
+        sample, soft = batch.sample, self.soft[batch.number]
+        by_domain = self.has_rules(batch) or soft.any
         by_host = HOSTNAME in mentioned(sample.spec)
         judged: dict[tuple[NodeShape, str | None, str], tuple[int, int] | None] = {}
         for node in islice(self.all, queue.seen, None):
@@ -284,28 +359,18 @@ class Nodes:
                 continue
             alike = (node.shape, node.zone, node.node.name if by_host else "")
             if alike not in judged:
-                judged[alike] = self._preference(sample, node)
+                able = self.fit.why_never(sample, node.shape) is None and sample.spec.affinity.allows(node.node.labels)
+                judged[alike] = self._preference(sample, node) if able else None
             if (preference := judged[alike]) is not None:
-                heap = queue.heaps.setdefault(self.domain(node.node) if has_rules else (), [])
-                heapq.heappush(heap, ((*preference, node.used), node.number))
+                domain = self.domain(node.node) if by_domain else ()
+                kind = (domain, *preference, soft.host_counts(node.node))
+                heapq.heappush(queue.heaps.setdefault(kind, []), (node.fullness(sample.spec), node.number))
         queue.seen = len(self.all)
 
-    def _preference(self, pod: Pod, node: SimNode) -> tuple[int, int] | None:
-        """How much a pod prefers a node, less is better, or None where it can't be on any node alike."""
-        if self.fit.why_never(pod, node.shape) is not None or not pod.spec.affinity.allows(node.node.labels):
-            return None
-        score = pod.spec.affinity.score(node.node.labels) if pod.spec.affinity.preferred else 0
-        return -score, untolerated_preferences(pod.spec.tolerations, node.shape.taints)
 
-
-def _keeping_apart(given: Iterable[NodeState]) -> list[Pod]:
-    """One of the given pods for each required anti-affinity that keeps others away."""
-    found = {
-        (pod.namespace, pod.labels, pod.spec): pod
-        for state in given
-        for pod in state.pods
-        if pod.spec.pod_anti_affinity
-    }
+def _with_terms(given: Iterable[NodeState]) -> list[Pod]:
+    """One of the given pods for each kind that has rules about other pods."""
+    found = {(pod.namespace, pod.labels, pod.spec): pod for state in given for pod in state.pods if terms_of(pod.spec)}
     return list(found.values())
 
 

@@ -44,6 +44,7 @@ class Run:
         self.nodes: dict[str, NodeState] = {}
         self.pods: dict[str, Pod] = {}
         self.bound: dict[str, str] = {}
+        self._steps: dict[str, int] = {}
         self.daemons = [pod for pod in case.pods() if pod.per_node]
         self._templates = {each["metadata"]["name"]: each["spec"]["template"] for each in case.manifests}
 
@@ -56,6 +57,12 @@ class Run:
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}
         with contextlib.suppress(KubeError):  # the controller may have been faster
             self.kube.create(account)
+        for each in self.case.of_kind("Deployment", "StatefulSet"):
+            # kube-scheduler spreads the pods of a Service as it does those of a ReplicaSet, which are bare pods here.
+            ports = [{"port": 80}]
+            spec = {"clusterIP": "None", "selector": each["spec"]["selector"]["matchLabels"], "ports": ports}
+            metadata = {"name": each["metadata"]["name"], "namespace": name}
+            self.kube.create({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
         for each in self.case.of_kind("DaemonSet"):
             template = each["spec"]["template"]
             self.kube.create({**each, "spec": {**each["spec"], "template": _selecting(template, name)}})
@@ -91,6 +98,8 @@ class Run:
             assert pod.owner is not None
             template = _selecting(self._templates[pod.owner.name], self.case.namespace)
             metadata = {"name": pod.name, "namespace": self.case.namespace, "labels": template["metadata"]["labels"]}
+            if node:
+                self.bound[pod.name] = node
             spec = {**template["spec"], **({"nodeName": node} if node else {})}
             self.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
@@ -126,6 +135,9 @@ class Run:
         for name in late:
             self._delete(name)
         gone = [pod for name, pod in self.pods.items() if name not in found or name in late]
+        for name in self.pods:
+            if nodes.get(name) != self.bound.get(name):
+                self._steps[name] = int(found[name]["metadata"]["resourceVersion"]) if name in found else 0
         self.bound = {name: nodes[name] for name in self.pods if nodes.get(name) and name not in late}
         self.create(self.in_order(gone))
 
@@ -135,6 +147,12 @@ class Run:
         for pod, node in self.bound.items():
             on[node].append(self.pods[pod])
         return [replace(state, pods=tuple(self.in_order(on[name]))) for name, state in self.nodes.items()]
+
+    def steps(self) -> list[tuple[Pod, str]]:
+        """The pods that kube-scheduler has placed since the last call, in its order, with their nodes."""
+        names = sorted((name for name in self._steps if name in self.bound), key=lambda name: self._steps[name])
+        self._steps.clear()
+        return [(self.pods[name], self.bound[name]) for name in names]
 
     def waiting(self) -> list[Pod]:
         """The pods without a node."""

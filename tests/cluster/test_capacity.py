@@ -13,25 +13,29 @@ from tests.cluster.failure_stacks import STACKS
 from tests.cluster.failure_workloads import TRAITS
 
 SEED, COUNT = 1, 76
-LEAST = 60
-"""So many of the cases agree; in the others kube-scheduler may choose, see docs/explanation/capacity.md."""
+LEAST = 62
+"""So many of the cases agree; in the others kube-scheduler has a choice, see docs/explanation/capacity.md."""
+LEAST_BEST = 0.95
+"""This share of the pods is on a node with the best score."""
 CASES = list(cases(SEED, COUNT))
 
 
 @pytest.fixture(scope="module")
 def played(control_plane: ControlPlane) -> list[Played]:
-    """All cases; those that differ are played once more, because kube-scheduler takes any of equally good nodes."""
-    first = play(control_plane.kube, CASES)
-    differing = [each.case for each in first if each.differences()]
-    again = play(control_plane.kube, differing) if differing else []
-    return [*(each for each in first if each.case not in differing), *again]
+    return play(control_plane.kube, CASES)
 
 
-def test_the_same_pods_have_no_node_where_only_one_answer_is_possible(played: list[Played]) -> None:
-    assert [line for each in played for line in each.differences()] == []
+def test_the_model_allows_what_kube_scheduler_does_and_no_more(played: list[Played]) -> None:
+    assert [line for each in played for line in each.refused()] == []
 
 
-def test_sixty_cases_and_more_agree(played: list[Played]) -> None:
+def test_nearly_every_pod_is_on_a_node_with_the_best_score(played: list[Played]) -> None:
+    choices = [stage.choices for each in played for stage in (each.before, each.after)]
+    best, others = sum(each.best for each in choices), [line for each in choices for line in each.others]
+    assert best >= LEAST_BEST * (best + len(others)), others
+
+
+def test_most_cases_agree(played: list[Played]) -> None:
     agreeing = [each for each in played if each.agrees]
     assert len(agreeing) >= LEAST, [each.case.name for each in played if not each.agrees]
     assert sum(bool(each.after.real) for each in agreeing) >= LEAST // 2
@@ -39,7 +43,7 @@ def test_sixty_cases_and_more_agree(played: list[Played]) -> None:
 
 
 def test_the_autoscaler_seldom_adds_other_nodes_than_were_simulated(played: list[Played]) -> None:
-    assert sum(each.before.more + each.after.more > 0 for each in played) <= COUNT // 10
+    assert sum(not each.same_nodes for each in played) <= COUNT // 10
 
 
 def test_the_cases_are_the_same_in_every_run() -> None:

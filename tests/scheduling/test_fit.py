@@ -201,26 +201,6 @@ UNMODELLED: list[tuple[dict[str, Any], str]] = [
     ({"tolerations": [{"key": "a", "operator": "Lt", "value": "1"}]}, "toleration a<1"),
     (
         {
-            "topologySpreadConstraints": [
-                {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
-            ]
-        },
-        "topology spread constraint 1 (ScheduleAnyway",
-    ),
-    (
-        {
-            "affinity": {
-                "podAntiAffinity": {
-                    "preferredDuringSchedulingIgnoredDuringExecution": [
-                        {"weight": 1, "podAffinityTerm": {"topologyKey": ZONE}}
-                    ]
-                }
-            }
-        },
-        "preferred podAntiAffinity",
-    ),
-    (
-        {
             "affinity": {
                 "podAffinity": {
                     "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -278,3 +258,10 @@ WANTED = st.builds(Resources, st.integers(0, 20), st.integers(0, 20), st.integer
 def test_what_covers_a_request_is_what_leaves_no_shortage_and_a_place(free: Resources, wanted: Resources) -> None:
     assert free.covers(wanted) is (not free.shortages(wanted) and free.pods >= 1)
     assert (free - wanted) + wanted == free
+
+
+def test_preferences_about_other_pods_are_judged() -> None:
+    soft = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
+    apart = [{"weight": 1, "podAffinityTerm": {"topologyKey": ZONE}}]
+    affinity = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": apart}}
+    assert unmodelled(pod(topologySpreadConstraints=[soft], affinity=affinity)) == ()

@@ -1,0 +1,105 @@
+"""What kube-scheduler did, step by step, held against the model: may it, and would the model have done the same.
+
+Of equally good nodes kube-scheduler takes any, so it may end elsewhere than the model. Each of its steps has to be one
+that the model's rules allow, and what it leaves waiting has to be what they leave waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from multiarch.capacity.failures import unavailable
+from multiarch.capacity.model import Failure
+from multiarch.scheduling.fit import Fit
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.scores import scores
+from multiarch.simulate.batches import batches_of
+from multiarch.simulate.context import simulation_context
+from multiarch.simulate.model import Batch
+from multiarch.simulate.nodes import Nodes, SimNode
+from multiarch.simulate.settled import NodeState, Settled
+from multiarch.simulate.simulation import settle
+from tests.cluster.failure_run import Run
+
+
+@dataclass(slots=True)
+class Choices:
+    """``best`` counts pods on a node with the best score, ``others`` those elsewhere.
+
+    ``refused`` are pods on nodes on which the model allows none of them, and pods without a node that it gives one.
+    """
+
+    best: int = 0
+    others: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def judge(run: Run, choices: Choices) -> None:
+    """Judge what kube-scheduler did since the last call, in any order in which each step is allowed."""
+    steps = run.steps()
+    moved = {pod.name for pod, _ in steps}
+    states = [replace(state, pods=tuple(pod for pod in state.pods if pod.name not in moved)) for state in run.states()]
+    batches = batches_of(pod for pod, _ in steps)
+    of_pod = {pod.name: batch for batch in batches for pod in batch.pods}
+    nodes = Nodes(batches, run.daemons, Fit(), states)
+    by_name = {node.node.name: node for node in nodes.all}
+    left = [(of_pod[pod.name], pod, by_name[node]) for pod, node in steps]
+    while left:
+        step = next((each for each in left if _allowed(nodes, each[0], each[2])), None)
+        if step is None:
+            choices.refused += [f"{pod.name} is on {node.node.name}: {_why(nodes, b, node)}" for b, pod, node in left]
+            return
+        left.remove(step)
+        batch, pod, node = step
+        if node in _best(nodes, batch):
+            choices.best += 1
+        else:
+            choices.others.append(f"{pod.name} on {node.node.name}, not {_best(nodes, batch)[0].node.name}")
+        nodes.put(batch, pod, node)
+
+
+def next_nodes(run: Run, failure: Failure, choices: Choices) -> Sequence[NodeState]:
+    """The nodes that the autoscaler adds for the pods that are waiting; none of them may have room elsewhere."""
+    states = run.states()
+    made = grown(run, failure, states)
+    for before, after in zip(states, made.nodes, strict=False):
+        for pod in _difference(after.pods, before.pods):
+            choices.refused.append(f"{pod} waits, and could be on {before.name}")
+    return made.nodes[len(states) :]
+
+
+def grown(run: Run, failure: Failure, states: Sequence[NodeState]) -> Settled:
+    """What the model makes of the pods that are waiting."""
+    plan = run.case.stack.plan
+    return settle(
+        plan.autoscaling,
+        plan.node_groups,
+        simulation_context(plan),
+        states,
+        [*run.waiting(), *run.daemons],
+        unavailable=unavailable(failure, plan),
+    )
+
+
+def _difference(after: Sequence[Pod], before: Sequence[Pod]) -> Iterator[str]:
+    names = {pod.name for pod in before}
+    yield from (pod.name for pod in after if pod.name not in names)
+
+
+def _allowed(nodes: Nodes, batch: Batch, node: SimNode) -> bool:
+    return node.free.covers(batch.sample.requests) and not _why(nodes, batch, node)
+
+
+def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
+    never = nodes.fit.why_not(batch.sample, node.shape, node.free) or nodes.why_not(batch, node.node)
+    if never is None and not batch.sample.spec.affinity.allows(node.node.labels):
+        return "its zone is excluded"
+    return "" if never is None else never.text
+
+
+def _best(nodes: Nodes, batch: Batch) -> list[SimNode]:
+    """All nodes with the best score."""
+    able = [node for node in nodes.all if _allowed(nodes, batch, node)]
+    found = scores([nodes.candidate(batch, node) for node in able], nodes.soft[batch.number].spread, len(able))
+    return [node for node, score in zip(able, found, strict=True) if score == max(found)]

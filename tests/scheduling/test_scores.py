@@ -1,0 +1,97 @@
+"""kube-scheduler's scores, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from multiarch.facts.labels import HOSTNAME, ZONE
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.scores import DEFAULT_SPREAD, Candidate, SoftSpread, balance_score, free_score, scores
+from tests.scheduling.manifests import GI, container, pod
+
+NODE = Resources(cpu=4000, memory=16 * GI, pods=58)
+NOTHING = Resources()
+MIB_200 = 200 * 2**20
+
+
+def wanting(cpu: int, memory: int, *, assumed: Resources = NOTHING) -> PodSpec:
+    return PodSpec(requests=Resources(cpu=cpu, memory=memory, pods=1), assumed=assumed)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "free", "score"),
+    [
+        pytest.param(1000, 4 * GI, NODE, 75 + 75, id="balanced"),
+        pytest.param(2000, 4 * GI, NODE, (50 + 75) // 2 + 50 + (50 - 13) // 2, id="more CPU than memory"),
+        pytest.param(
+            1000, 0, Resources(cpu=4000, memory=8 * GI), (75 + 50) // 2 + 50 + (50 + 87 - 75) // 2, id="evens out"
+        ),
+        pytest.param(4000, 16 * GI, NODE, 0 + 75, id="filling"),
+        pytest.param(0, 0, NODE, 100, id="no requests"),
+    ],
+)  # fmt: skip
+def test_free_resources_and_their_balance(cpu: int, memory: int, free: Resources, score: int) -> None:
+    spec = wanting(cpu, memory)
+    assert free_score(NODE, free, NOTHING, spec) + balance_score(NODE, free, spec.requests) == score
+
+
+def test_containers_without_requests_count_as_used() -> None:
+    there = Resources(cpu=1000, memory=4 * GI)
+    assert free_score(NODE, NODE, there, wanting(0, 0, assumed=Resources(cpu=400, memory=0))) == (65 + 75) // 2
+
+
+def test_a_node_without_resources_scores_nothing() -> None:
+    assert free_score(NOTHING, NOTHING, NOTHING, wanting(0, 0)) == 0
+    assert balance_score(NOTHING, NOTHING, wanting(1, 1).requests) == 0
+
+
+def test_every_container_without_a_request_counts_by_itself() -> None:
+    none, both = container(), container({"cpu": "1", "memory": "1Gi"})
+    assert pod(containers=[none, none]).spec.assumed == Resources(cpu=200, memory=2 * MIB_200)
+    assert pod(containers=[both, container({"cpu": "1"})]).spec.assumed == Resources(memory=MIB_200)
+    assert pod(containers=[both]).spec.assumed == NOTHING
+    assert pod(containers=[both], initContainers=[none]).spec.assumed == NOTHING
+    assert pod(containers=[none], resources={"requests": {"cpu": "1"}}).spec.assumed == Resources(memory=MIB_200)
+
+
+def test_preferences_are_shares_of_the_best() -> None:
+    nodes = [Candidate(50, 0, 10), Candidate(100, 2, 0), Candidate(0, 1, 20)]
+    assert scores(nodes, (), 3) == [10 + 100 + 300, 0 + 200 + 0, 20 + 0 + 150]
+
+
+def test_without_preferences_only_resources_count() -> None:
+    assert scores([Candidate(0, 0, 10), Candidate(0, 0, 20)], (), 2) == [10, 20]
+
+
+def test_the_default_spread_counts_hosts_and_zones() -> None:
+    nodes = [
+        Candidate(0, 0, 0, spread=(("n1", 2), ("a", 2))),
+        Candidate(0, 0, 0, spread=(("n2", 0), ("a", 2))),
+        Candidate(0, 0, 0, spread=(("n3", 0), ("b", 0))),
+    ]
+    host, zone = math.log(3 + 2), math.log(2 + 2)
+    counts = [round(2 * host + 2 * zone + 6), round(2 * zone + 6), 6]
+    expected = [2 * (100 * (counts[0] + 6 - count) // counts[0]) for count in counts]
+    assert scores(nodes, DEFAULT_SPREAD, 3) == expected
+    assert expected == sorted(expected)
+
+
+def test_a_soft_spread_without_pods_prefers_no_node() -> None:
+    nodes = [Candidate(0, 0, 5, spread=(("a", 0),)), Candidate(0, 0, 7, spread=((None, 0),))]
+    assert scores(nodes, (SoftSpread(ZONE, 1),), 2) == [5, 7]
+
+
+def test_hosts_weigh_more_where_there_are_more() -> None:
+    nodes = [Candidate(0, 0, 0, spread=(("n1", 3), ("a", 0))), Candidate(0, 0, 0, spread=(("n2", 0), ("b", 6)))]
+    rules = (SoftSpread(HOSTNAME, 1), SoftSpread(ZONE, 1))
+    few, many = scores(nodes, rules, 2), scores(nodes, rules, 1000)
+    assert few[0] > few[1]
+    assert many[0] < many[1]
+
+
+def test_attraction_is_a_share_between_the_least_and_the_most() -> None:
+    nodes = [Candidate(0, 0, 0, attraction=each) for each in (-100, 0, 50)]
+    assert scores(nodes, (), 3) == [0, 2 * 66, 200]
