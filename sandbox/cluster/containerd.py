@@ -39,7 +39,7 @@ class Settings:
     """What a containerd needs to know.
 
     ``subnet`` is the pods' addresses, ``10.44.1.0/24``; ``pause`` the image of pod sandboxes; ``registries`` a folder
-    with a ``hosts.toml`` per registry.
+    with a ``hosts.toml`` per registry. ``snapshotter`` is containerd's name of what holds the file systems of images.
     """
 
     folder: Path
@@ -49,6 +49,7 @@ class Settings:
     subnet: str
     pause: str
     registries: Path
+    snapshotter: str
 
     @property
     def own(self) -> Path:
@@ -122,8 +123,8 @@ def _configuration(settings: Settings) -> dict[str, object]:
         "grpc": {"address": str(settings.socket)},
         "plugins": {
             f"{_CRI}.images": {
-                # The one that works on every file system; without the second, pulls need another one.
-                "snapshotter": "native",
+                "snapshotter": settings.snapshotter,
+                # Without it, pulls with ``native`` need another snapshotter.
                 "use_local_image_pull": True,
                 "pinned_images": {"sandbox": settings.pause},
                 "registry": {"config_path": str(settings.registries)},

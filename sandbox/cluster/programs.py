@@ -30,7 +30,7 @@ class ClusterError(OutsideError):
 
 
 def wait_for(check: Callable[[], T | None], what: str, *, timeout: float, pause: float = 0.1) -> T:
-    """Return the first result of ``check`` that is neither None nor False; ``timeout`` in seconds.
+    """Return the first result of ``check`` that is true, so neither an empty list nor an empty text; times in seconds.
 
     Raises:
         ClusterError: there was none in time.
@@ -38,7 +38,7 @@ def wait_for(check: Callable[[], T | None], what: str, *, timeout: float, pause:
     deadline = time.monotonic() + timeout
     while True:
         found = check()
-        if found is not None and found is not False:
+        if found:
             return found
         if time.monotonic() > deadline:
             raise ClusterError(f"waited {timeout:.0f} s for {what}")

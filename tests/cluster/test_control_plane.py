@@ -80,6 +80,6 @@ def test_controllers_make_pods_and_the_scheduler_says_that_there_is_no_node(kube
         reasons = [each.get("message", "") for item in pods for each in item["status"].get("conditions", ())]
         return reasons[0] if len(pods) == 2 and reasons else ""
 
-    assert "no nodes available" in wait_for(lambda: said() or None, "the scheduler", timeout=20)
+    assert "no nodes available" in wait_for(said, "the scheduler", timeout=20)
     kube.delete(owner)
     wait_for(lambda: not kube.list("v1", "Pod", "default", selector="app=copies"), "pods to go", timeout=20)

@@ -93,6 +93,11 @@ def test_waiting_in_vain_says_for_what() -> None:
     assert time.monotonic() - began < 5
 
 
+def test_what_is_empty_is_waited_for() -> None:
+    answers = iter([None, False, "", [], ["there"]])
+    assert wait_for(lambda: next(answers), "something", timeout=20, pause=0.01) == ["there"]
+
+
 def test_a_paused_program_stands_still_and_goes_on() -> None:
     with Programs.running() as programs:
         clock = programs.start("clock", [sys.executable, "-uc", "import time\nwhile 1: print(1); time.sleep(0.02)"])

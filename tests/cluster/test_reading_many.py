@@ -92,7 +92,7 @@ def crowded() -> Iterator[Crowded]:
         kube = plane.kube
         for number in range(NAMESPACES):
             kube.apply(namespace(space(number)))
-        wait_for(lambda: accounts(kube) == NAMESPACES or None, "the namespaces' service accounts", timeout=30)
+        wait_for(lambda: accounts(kube) == NAMESPACES, "the namespaces' service accounts", timeout=30)
         # Nobody is to look at the pods but the API server: it takes five times as long otherwise.
         for name in ("kube-scheduler", "kube-controller-manager"):
             programs.stop(programs.named(name))

@@ -39,7 +39,7 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     ):
         made["metadata"]["namespace"] = SPACE
         kube.create(made)
-    wait_for(lambda: judged(kube) or None, "kube-scheduler to look at the pods", timeout=20)
+    wait_for(lambda: judged(kube), "kube-scheduler to look at the pods", timeout=20)
     yield control_plane
     for item in kube.list("v1", "Pod", SPACE):
         kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)

@@ -76,7 +76,7 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """A node of each architecture, two pods on the arm64 one, and a pod that fits nowhere."""
     kube = control_plane.kube
     with applied(kube, objects()):
-        wait_for(lambda: judged(kube) or None, "kube-scheduler to look at the pods", timeout=30)
+        wait_for(lambda: judged(kube), "kube-scheduler to look at the pods", timeout=30)
         yield control_plane
 
 
@@ -91,7 +91,7 @@ def page(plane: ControlPlane, tmp_path: Path) -> Path:
 
 def wait_until_it_may(kube: Kube, token: str, *, budgets: bool) -> None:
     reader = Kube(replace(kube.access, token=token))
-    wait_for(lambda: lists_budgets(reader) is budgets or None, "the account's rights", timeout=20)
+    wait_for(lambda: lists_budgets(reader) is budgets, "the account's rights", timeout=20)
 
 
 def lists_budgets(reader: Kube) -> bool:

@@ -76,7 +76,7 @@ def test_pods_are_of_their_deployment_and_a_cordoned_node_takes_none(plane: Cont
     def pods() -> list[Owner | None]:
         return [each.owner for each in state(plane).pending if each.namespace == SPACE]
 
-    wait_for(lambda: len(pods()) == REPLICAS or None, "the pods of the Deployment", timeout=30)
+    wait_for(lambda: len(pods()) == REPLICAS, "the pods of the Deployment", timeout=30)
     assert pods() == [Owner("Deployment", "api")] * REPLICAS
     (found,) = [each for each in state(plane).nodes if each.name == NODE]
     assert (found.group, found.zone, found.shape.max_pods) == ("web", "eu-west-1a", 10)

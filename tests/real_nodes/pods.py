@@ -81,4 +81,4 @@ def log(kube: Kube, name: str) -> str:
 
 def printed(kube: Kube, name: str) -> str:
     """What a running container has printed, once that is anything: "running" comes before its program's first line."""
-    return wait_for(lambda: log(kube, name) or None, f"{name} to print something", timeout=60)
+    return wait_for(lambda: log(kube, name), f"{name} to print something", timeout=60)

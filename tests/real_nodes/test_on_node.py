@@ -127,7 +127,15 @@ def test_a_container_of_an_imported_image_has_its_manifest(
     node = ready_nodes.by_architecture[architecture]
     running(ready_nodes, f"exported-{architecture}", images.BOTH, architecture)
     manifest = write_archive(node, child(node, target(node, images.BOTH), architecture), tmp_path / "image.tar")
-    node.ctr("images", "import", "--local", "--snapshotter", "native", "--all-platforms", str(tmp_path / "image.tar"))
+    node.ctr(
+        "images",
+        "import",
+        "--local",
+        "--snapshotter",
+        node.settings.snapshotter,
+        "--all-platforms",
+        str(tmp_path / "image.tar"),
+    )
     status = running(ready_nodes, f"imported-{architecture}", IMPORTED, architecture, imagePullPolicy="Never")
     found = reported(node, status)
 

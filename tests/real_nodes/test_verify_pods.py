@@ -158,7 +158,7 @@ def _import(node: Node, repository: Repository) -> None:
             info = tarfile.TarInfo(name)
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
-    node.ctr("images", "import", "--local", "--snapshotter", "native", "--all-platforms", str(archive))
+    node.ctr("images", "import", "--local", "--snapshotter", node.settings.snapshotter, "--all-platforms", str(archive))
 
 
 @pytest.fixture
