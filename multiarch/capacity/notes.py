@@ -10,6 +10,7 @@ from multiarch.capacity.model import FailureResult
 from multiarch.capacity.waiting import Waits
 from multiarch.capacity.workloads import Replicas, claims_volumes
 from multiarch.facts.architectures import Architecture
+from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.fit import unmodelled
 from multiarch.stack.model import Plan
 
@@ -32,6 +33,8 @@ def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) 
     """Yield what is assumed for these workloads, a sentence or more each."""
     if before.context.assumed:
         yield before.context.assumed
+    if before.plan.autoscaling.karpenter is not None:
+        yield _about_types(before.context.prices)
     without = [each for each in workloads if not all((each.pods[0].requests.cpu, each.pods[0].requests.memory))]
     if without:
         yield (
@@ -47,6 +50,16 @@ def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) 
             "--movable-volumes is for others. How many an instance can attach is not checked."
         )
     yield from waits.described()
+
+
+def _about_types(prices: RegionPrices | None) -> str:
+    """Which instance types Karpenter's nodes are of: failures lose other pods with other nodes."""
+    if prices is None:
+        return "Karpenter's nodes are of the smallest instance type that holds their pods; by --prices of the cheapest."
+    return (
+        "Karpenter's nodes are of the cheapest instance type that holds their pods, by the prices of "
+        f"{prices.fetched:%Y-%m-%d %H:%M} UTC."
+    )
 
 
 def warnings_on(

@@ -190,6 +190,28 @@ def test_bad_input_is_named(run: type_of_run, arguments: list[str], words: str) 
     assert ran.err.startswith(f"error: {words}")
 
 
+def test_with_prices_the_nodes_are_those_of_a_simulation_with_prices(run: type_of_run) -> None:
+    prices = ("--prices", str(CLONE / "examples" / "prices.json"))
+    file = written(deployment("api", 60, tolerations=[ARM64]))
+    simulated = run("simulate", "payments-prod", "--pods", file, *prices, "-o", "json").json
+    nodes = {each["name"]: each["there"] + each["new"] for each in simulated["groups"]}
+    found = run("capacity", "payments-prod", "--workloads", file, *prices, "-o", "json").json
+    lost = {name: each["nodesLost"].get(name, 0) for each in found["failures"] for name in each["groups"]}
+    assert lost == {name: nodes[name] for name in lost}
+    without = run("capacity", "payments-prod", "--workloads", file, "-o", "json").json
+    assert [each["nodesLost"] for each in without["failures"]] != [each["nodesLost"] for each in found["failures"]]
+    words = "Karpenter's nodes are of the {} instance type that holds their pods"
+    assert [each for each in without["assumptions"] if each.startswith(words.format("smallest"))]
+    assert [each for each in found["assumptions"] if each.startswith(words.format("cheapest"))]
+
+
+def test_a_region_without_prices_is_named(run: type_of_run) -> None:
+    prices = ("--prices", str(CLONE / "examples" / "prices.json"))
+    ran = run("capacity", "legacy-al2", "--workloads", written(deployment("api", 1)), *prices)
+    assert "- No prices: " in ran.out
+    assert "has no prices of us-east-1" in ran.out
+
+
 def test_files_without_workloads_and_budgets_that_are_refused_are_named(run: type_of_run) -> None:
     ran = run("capacity", "shop-dev", "--workloads", written(budget("api", minAvailable=1)))
     assert ran.code == 2

@@ -94,16 +94,19 @@ def capacity(
     from multiarch.cli.capacity.recommendation import recommended, write_headroom
     from multiarch.cli.capacity.source import pod_count, supported_by_images
     from multiarch.cli.workload_input import from_cluster, from_manifests, read_cluster
+    from multiarch.prices.model import UnknownPrice
 
     source.validate(cluster)
     if not source.files and not source.live:
         raise MultiarchError("No workloads are given.", hint=SOURCES)
     recommending.validate()
     plan = stacks.plan_of(stack)
+    prices = recommending.prices_of(plan.region)
+    known = None if isinstance(prices, UnknownPrice) else prices
     given = (
-        from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images))
+        from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images), prices=known)
         if source.live
-        else from_manifests(plan, source.files)
+        else from_manifests(plan, source.files, prices=known)
     )
     budgets, zones = given.budgets(), given.context.zones
     failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
@@ -132,7 +135,8 @@ def capacity(
     if recommending.headroom is not None:
         changed, after = (plan, report) if found is None else (found.result.plan, found.report)
         write_headroom(recommending.headroom, changed, after, given)
-    report = replace(report, assumptions=(*given.notes, *report.assumptions))
+    no_prices = [f"No prices: {prices.reason}."] if isinstance(prices, UnknownPrice) else []
+    report = replace(report, assumptions=(*no_prices, *given.notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
     show(
         Report(

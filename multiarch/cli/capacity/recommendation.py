@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from multiarch.capacity.recommendation.recommend import Evaluate, Recommendation, Unsolved
     from multiarch.capacity.recommendation.tunables import Cost
     from multiarch.cli.workload_input import WorkloadInput
+    from multiarch.prices.model import RegionPrices, UnknownPrice
     from multiarch.stack.model import Plan
 
 _SHOWN = 20
@@ -45,7 +46,8 @@ class RecommendOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Compare costs by the prices that `multiarch prices fetch` wrote to FILE. Default: by vCPUs.",
+            help="Prices that `multiarch prices fetch` wrote to FILE: Karpenter buys the cheapest types, and "
+            "--recommend compares costs. Default: the smallest types, and vCPUs.",
         ),
     ] = None
 
@@ -55,10 +57,15 @@ class RecommendOptions:
     ] = None
 
     def validate(self) -> None:
-        """Raise MultiarchError for options that need --recommend."""
-        for name, given in (("--write", self.write), ("--prices", self.prices is not None)):
-            if given and not self.recommend:
-                raise MultiarchError(f"{name} needs --recommend.")
+        """Raise MultiarchError for --write without --recommend."""
+        if self.write and not self.recommend:
+            raise MultiarchError("--write needs --recommend.")
+
+    def prices_of(self, region: str | None) -> RegionPrices | UnknownPrice | None:
+        """The prices of a region, None without --prices. Raises MultiarchError for a file that can't be read."""
+        from multiarch.prices.file import read
+
+        return None if self.prices is None else read(self.prices).of(region)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +176,7 @@ def recommended(
             "--recommend with --live needs an autoscaler: without one the cluster keeps the nodes that it has.",
             hint="Use --workloads instead of --live: each node group then starts with its desiredSize.",
         )
-    prices = None
-    if options.prices is not None:
-        from multiarch.prices.file import read
-
-        prices = read(options.prices).of(plan.region)
+    prices = options.prices_of(plan.region)
     path = stacks.file(stack)
     text = path.read_bytes().decode("utf-8")
     # The nodes of a live cluster are not all the plan's, and belong to the groups that there are.
