@@ -24,7 +24,7 @@ ENGINE = """\
 echo "$* as $AWS_ROLE_ARN" >>{calls}
 [ "$1" = preview ] || exit 0
 while [ $# -gt 0 ]; do
-  case $1 in --save-plan) echo plan >"$2" ;; --stack) stack=$2 ;; esac
+  case $1 in --save-plan) echo '{{}}' >"$2" ;; --stack) stack=$2 ;; esac
   shift
 done
 urn="urn:pulumi:$stack::multiarch-eks::aws:eks/nodeGroup:NodeGroup::graviton"
