@@ -1,18 +1,25 @@
 """Pods of higher priority take the place of others on nodes that exist, as kube-scheduler lets them.
 
 It does so before an autoscaler adds nodes, which are then for the pods that had to go. On each node the fewest and
-least important pods go; of the nodes it takes the one whose most important pod that has to go is the least important,
-then by the sum of their priorities, then by their number. PodDisruptionBudgets are not taken into account: it prefers
-to keep them, and does not have to.
-Source: kubernetes, ``pkg/scheduler/framework/preemption/preemption.go``.
+least important pods go, of equally important ones the youngest; of the nodes it takes the one whose most important pod
+that has to go is the least important, then by the sum of their priorities, then by their number. PodDisruptionBudgets
+are not taken into account: it prefers to keep them, and does not have to.
+Source: kubernetes, ``pkg/scheduler/framework/preemption/preemption.go`` and, for the order of pods,
+``pkg/scheduler/util/utils.go`` (``MoreImportantPod``).
 """
 
 from __future__ import annotations
 
+import heapq
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.resources import Resources
+from multiarch.simulate.batches import Counted, repelling
 from multiarch.simulate.model import Batch, Waiting
 from multiarch.simulate.nodes import Nodes, SimNode
 
@@ -31,13 +38,8 @@ class Preempted:
     waiting: list[Pod]
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """The pods that have to go from a node for another, and what that costs: less is better."""
-
-    cost: tuple[int, int, int]
-    node: SimNode
-    victims: list[Pod]
+_Choice = tuple[tuple[int, int, int], int, Sequence[Pod]]
+"""What it costs to place a pod on a node (less is better), the node's number, and the pods that have to go."""
 
 
 def preempt(nodes: Nodes, waiting: Waiting) -> Preempted | None:
@@ -56,91 +58,157 @@ def _rank(pod: Pod) -> int:
     return pod.spec.priority or 0
 
 
+def _reversed_rank(pod: Pod) -> int:
+    return -_rank(pod)
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """Where pods of a batch can take the place of others.
+
+    ``heap`` has a choice for each node on which the batch's rules do not depend on the pods that have to go: it is
+    valid until the node has other pods. On the other nodes, ``entangled``, a choice is valid for one pod only.
+    """
+
+    heap: list[_Choice]
+    entangled: list[SimNode]
+
+
 class _Preemption:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self._on = [list(node.all_pods) for node in nodes.all]
+        self._sorted: dict[int, tuple[list[Pod], list[Resources]]] = {}
         self._evicted: list[Pod] = []
+        self._selected: dict[int, Counted] = {}
 
     def run(self, able: Sequence[Batch], waiting: Waiting) -> Preempted | None:
-        left = {batch: list(pods) for batch, pods in waiting.items()}
+        left = {batch: deque(pods) for batch, pods in waiting.items()}
         for batch in able:
-            found: dict[int, _Choice | None] = {}
-            while left[batch] and self._place(batch, left[batch][0], found):
-                del left[batch][0]
+            candidates = _Candidates([], [])
+            for node in self._nodes.all:
+                self._consider(batch, node, candidates)
+            while left[batch] and self._place(batch, left[batch][0], candidates):
+                left[batch].popleft()
         if not self._evicted:
             return None
         still = [pod for pods in left.values() for pod in pods]
         return Preempted([tuple(pods) for pods in self._on], [*still, *self._evicted])
 
-    def _place(self, batch: Batch, pod: Pod, found: dict[int, _Choice | None]) -> bool:
-        """Place one pod on the node where the least important pods go for it.
-
-        ``found`` keeps what was found for the pods of the batch before, by the node's number.
-        """
-        if self._nodes.has_rules(batch):
-            found.clear()
-        for node in self._nodes.all:
-            if node.number not in found:
-                found[node.number] = self._choice(batch, node)
-        best = min(filter(None, found.values()), key=lambda each: (each.cost, each.node.number), default=None)
-        if best is None:
-            return False
-        node, victims = best.node, best.victims
-        del found[node.number]
-        gone = {id(victim) for victim in victims}
-        self._on[node.number] = [each for each in self._on[node.number] if id(each) not in gone]
-        for victim in victims:
-            self._lift(victim, node)
-        self._evicted += [replace(victim, node_name="", phase="") for victim in victims]
-        self._on[node.number].append(pod)
-        self._put(pod, node)
-        return True
-
-    def _choice(self, batch: Batch, node: SimNode) -> _Choice | None:
-        victims = self._victims(batch, node)
-        if victims is None:
-            return None
-        ranks = [_rank(each) for each in victims]
-        return _Choice((max(ranks, default=-_OFFSET), sum(rank + _OFFSET for rank in ranks), len(ranks)), node, victims)
-
-    def _victims(self, batch: Batch, node: SimNode) -> list[Pod] | None:
-        """The pods that have to go from a node, or None where the pod can't be on it even without all others."""
+    def _consider(self, batch: Batch, node: SimNode, candidates: _Candidates) -> None:
+        """Add a node to the candidates, unless the pod can't be on it even without all less important ones."""
         sample = batch.sample
         if self._nodes.fit.why_never(sample, node.shape) or not sample.spec.affinity.allows(node.node.labels):
-            return None
-        less = sorted((pod for pod in self._on[node.number] if _rank(pod) < _rank(sample)), key=_rank)
-        room = node.free
-        for pod in less:
-            room += pod.requests
+            return
+        less, room = self._less_important(batch, node)
         if not less or not room.covers(sample.requests):
-            return None
-        for pod in less:
-            self._lift(pod, node)
-        victims = self._not_spared(batch, node, less) if self._fits(batch, node) else None
-        for pod in less if victims is None else victims:
-            self._put(pod, node)
-        return victims
+            return
+        if self._nodes.has_rules(batch) and any(self._affects(pod, batch) for pod in less):
+            candidates.entangled.append(node)
+        else:
+            victims = _victims(less, room, sample.requests)
+            heapq.heappush(candidates.heap, (_cost(victims), node.number, victims))
 
-    def _not_spared(self, batch: Batch, node: SimNode, less: Sequence[Pod]) -> list[Pod]:
-        """Put back as many pods as possible, the most important first, and return the others."""
-        victims = []
-        for pod in reversed(less):
-            self._put(pod, node)
-            if not self._fits(batch, node):
-                self._lift(pod, node)
-                victims.append(pod)
-        return victims
+    def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], Resources]:
+        """The less important pods of a node, the most important first, and the room that there is without them."""
+        if node.number not in self._sorted:
+            pods = sorted(self._on[node.number], key=_reversed_rank)
+            taken = accumulate((pod.requests for pod in reversed(pods)), initial=node.free)
+            self._sorted[node.number] = pods, [*taken][::-1]
+        pods, rooms = self._sorted[node.number]
+        start = bisect_right(pods, _reversed_rank(batch.sample), key=_reversed_rank)
+        return pods[start:], rooms[start]
 
-    def _fits(self, batch: Batch, node: SimNode) -> bool:
-        return node.free.covers(batch.sample.requests) and self._nodes.why_not(batch, node.node) is None
+    def _affects(self, pod: Pod, batch: Batch) -> bool:
+        """Whether the place of ``pod`` matters for the rules about pods of a batch, or its own rules exclude them."""
+        if not self._nodes.counts(pod):
+            return False
+        if batch.number not in self._selected:
+            self._selected[batch.number] = Counted([batch.sample])
+        if self._selected[batch.number](pod):
+            return True
+        return Counted([pod], repelling)(batch.sample)
 
-    def _put(self, pod: Pod, node: SimNode) -> None:
+    def _place(self, batch: Batch, pod: Pod, candidates: _Candidates) -> bool:
+        """Place one pod on the node where the least important pods go for it; False where there is none."""
+        choices = [choice for node in candidates.entangled if (choice := self._by_rules(batch, node)) is not None]
+        if (first := self._taken(batch, candidates.heap)) is not None:
+            choices.append(first)
+        if not choices:
+            return False
+        best = min(choices)
+        node, victims = self._nodes.all[best[1]], best[2]
+        if best is not first:
+            candidates.entangled.remove(node)
+            if first is not None:
+                heapq.heappush(candidates.heap, first)
+        gone = {id(victim) for victim in victims}
+        self._on[node.number] = [*(each for each in self._on[node.number] if id(each) not in gone), pod]
+        for victim in victims:
+            node.free += victim.requests
+            self._uncount(victim, node)
         node.free -= pod.requests
+        self._count(pod, node)
+        self._evicted += [replace(victim, node_name="", phase="") for victim in victims]
+        del self._sorted[node.number]
+        self._consider(batch, node, candidates)
+        return True
+
+    def _taken(self, batch: Batch, heap: list[_Choice]) -> _Choice | None:
+        """Take the best choice that other pods allow from the heap."""
+        aside = []
+        found = None
+        while heap and found is None:
+            choice = heapq.heappop(heap)
+            if self._nodes.why_not(batch, self._nodes.all[choice[1]].node) is None:
+                found = choice
+            else:
+                aside.append(choice)
+        for choice in aside:
+            heapq.heappush(heap, choice)
+        return found
+
+    def _by_rules(self, batch: Batch, node: SimNode) -> _Choice | None:
+        """The choice on a node where the pods that go matter for the rules."""
+        less, room = self._less_important(batch, node)
+        for pod in less:
+            self._uncount(pod, node)
+        victims: list[Pod] | None = None
+        if self._nodes.why_not(batch, node.node) is None:
+            victims = []
+            for pod in less:
+                self._count(pod, node)
+                rest = room - pod.requests
+                if rest.covers(batch.sample.requests) and self._nodes.why_not(batch, node.node) is None:
+                    room = rest
+                else:
+                    self._uncount(pod, node)
+                    victims.append(pod)
+        for pod in less if victims is None else victims:
+            self._count(pod, node)
+        return None if victims is None else (_cost(victims), node.number, victims)
+
+    def _count(self, pod: Pod, node: SimNode) -> None:
         if self._nodes.counts(pod):
             self._nodes.placements.place(pod, node.node)
 
-    def _lift(self, pod: Pod, node: SimNode) -> None:
-        node.free += pod.requests
+    def _uncount(self, pod: Pod, node: SimNode) -> None:
         if self._nodes.counts(pod):
             self._nodes.placements.remove(pod, node.node)
+
+
+def _victims(less: Sequence[Pod], room: Resources, wanted: Resources) -> list[Pod]:
+    """The pods that have to go; as many as possible stay, the most important ones first."""
+    victims = []
+    for pod in less:
+        rest = room - pod.requests
+        if rest.covers(wanted):
+            room = rest
+        else:
+            victims.append(pod)
+    return victims
+
+
+def _cost(victims: Sequence[Pod]) -> tuple[int, int, int]:
+    ranks = [_rank(each) for each in victims]
+    return max(ranks, default=-_OFFSET), sum(rank + _OFFSET for rank in ranks), len(ranks)

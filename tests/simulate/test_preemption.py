@@ -45,10 +45,10 @@ def test_an_important_pod_takes_the_place_of_the_least_important() -> None:
     assert (on_nodes(result), unplaced(result)) == ([["usual-0"], ["high-0"]], ["low-0"])
 
 
-def test_pods_that_may_stay_are_spared() -> None:
+def test_pods_that_may_stay_are_spared_the_oldest_first() -> None:
     nodes = started(STATIC, pods("low", 4, cpu="900m", **LOW))
     result = then(STATIC, nodes, pods("high", cpu="900m", **HIGH))
-    assert unplaced(result) == ["low-0"]
+    assert unplaced(result) == ["low-2"]
     assert [len(each) for each in on_nodes(result)] == [2, 2]
 
 
@@ -82,6 +82,30 @@ def test_a_pod_that_is_kept_away_by_another_takes_its_place() -> None:
     nodes = started(STATIC, pods("low", 2, cpu="100m", **LOW))
     result = then(STATIC, nodes, pods("high", cpu="100m", **HIGH, **apart))
     assert (on_nodes(result), unplaced(result)) == ([["high-0"], ["low-0", "low-1"]], [])
+
+
+def test_pods_keep_their_topology_spread_where_they_take_the_place_of_others() -> None:
+    words = merged(STATIC, {"nodeGroups": {"amd": {"minSize": 3, "maxSize": 3}}})
+    nodes = started(words, pods("low", 6, cpu="900m", **LOW))
+    rule = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    spread: dict[str, Any] = {
+        "topologySpreadConstraints": [{**rule, "labelSelector": {"matchLabels": {"app": "high"}}}]
+    }
+    result = then(words, nodes, pods("high", 3, cpu="900m", **HIGH, **spread))
+    assert [each[0] for each in on_nodes(result)] == ["high-0", "high-1", "high-2"]
+    assert [each[1] for each in on_nodes(result)] == ["low-0", "low-1", "low-2"]
+
+
+def test_pods_that_count_for_a_topology_spread_go_where_they_are_too_many() -> None:
+    """The pods that have to go are themselves among those that are spread."""
+    words = merged(STATIC, {"nodeGroups": {"amd": {"minSize": 3, "maxSize": 3}}})
+    nodes = started(words, pods("low", 3, cpu="1100m", **LOW))
+    rule = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    either = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["low", "high"]}]}
+    spread: dict[str, Any] = {"topologySpreadConstraints": [{**rule, "labelSelector": either}]}
+    result = then(words, nodes, pods("high", 2, cpu="1100m", **HIGH, **spread))
+    assert sorted(map(tuple, on_nodes(result))) == [("high-0",), ("high-1",), ("low-2",)]
+    assert unplaced(result) == ["low-0", "low-1"]
 
 
 def test_a_priority_class_says_which_pods_are_important() -> None:
