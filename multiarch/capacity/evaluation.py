@@ -104,7 +104,8 @@ class _Judge:
             stayed = later.pods[: len(node.pods)] == node.pods
             surviving.update(self._on[node.name] if stayed else self._on[node.name] & _by_workload(later))
         pending = Counter(alike(pod) for pod in after.pending)
-        available = {each.key: len(each.pods) - pending[key] for key, each in self._workloads.items()}
+        running = {each.key: len(each.pods) - pending[key] for key, each in self._workloads.items()}
+        staying = {each.key: surviving[key] for key, each in self._workloads.items()}
         waits = self._waiting(after)
         explained = self._explainer.of(after, self._workloads) if pending and self._explainer else {}
         results = []
@@ -117,7 +118,7 @@ class _Judge:
                     name=workload.name,
                     architectures=self._allowed.of(workload.pods[0]),
                     replicas=len(workload.pods),
-                    minimum=self._minimums.of(workload, available),
+                    minimum=self._minimums.of(workload, staying, running),
                     surviving=surviving[key],
                     moved=moved,
                     pending=pending[key],

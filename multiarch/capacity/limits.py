@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.model import Autoscaler, Capacity
 from multiarch.capacity.architectures import AllowedArchitectures
@@ -114,14 +114,21 @@ class Explainer:
 
     @staticmethod
     def _outcomes(after: After) -> dict[Hashable, WorkloadOutcome]:
-        """The first outcome with pods without a node, of each workload."""
+        """The outcome of each workload with pods without a node.
+
+        Pods with volumes are kept in several zones: a group that some of them can use counts.
+        """
         if not after.settled.unplaced:
             return {}
         keys = {(pod.namespace, pod.name): alike(pod) for pod in after.settled.unplaced}
         found: dict[Hashable, WorkloadOutcome] = {}
         for outcome in after.settled.simulation.workloads:
             for name in outcome.unplaced[:1]:
-                found.setdefault(keys[outcome.namespace, name], outcome)
+                key = keys[outcome.namespace, name]
+                known = found.get(key, outcome)
+                pairs = zip(known.answers, outcome.answers, strict=True)
+                answers = tuple(first if first.usable or not then.usable else then for first, then in pairs)
+                found[key] = replace(known, answers=answers)
         return found
 
     def _limits(self, case: _Case) -> Iterator[str]:
@@ -280,5 +287,6 @@ def _lost(failure: Failure) -> str:
 def _by_reason(answers: Iterable[Answer]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for answer in answers:
-        found.setdefault(answer.reason, []).append(answer.group)
+        # "too large for an empty node of general-a" is the same for all groups of one instance type.
+        found.setdefault(answer.reason.replace(f" of {answer.group}:", ":"), []).append(answer.group)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.capacity.model import Minimum
+from multiarch.capacity.model import Minimum, OtherWorkloads
 from multiarch.capacity.workloads import Replicas, WorkloadName
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.manifests.values import Labels
@@ -23,6 +23,18 @@ class _Bound:
     @property
     def expected(self) -> int:
         return sum(self.pods.values())
+
+    def others(
+        self, workload: Replicas, surviving: Mapping[WorkloadName, int], running: Mapping[WorkloadName, int]
+    ) -> OtherWorkloads:
+        """The other workloads that it selects."""
+        keys = [key for key in self.pods if key != workload.key]
+        return OtherWorkloads(
+            len(keys),
+            sum(self.pods[key] for key in keys),
+            sum(surviving.get(key, 0) for key in keys),
+            sum(running.get(key, 0) for key in keys),
+        )
 
 
 class Minimums:
@@ -43,21 +55,23 @@ class Minimums:
             for key in bound.pods:
                 self._of.setdefault(key, []).append(bound)
 
-    def of(self, workload: Replicas, available: Mapping[WorkloadName, int]) -> Minimum:
-        """The minimum of one workload.
+    def of(
+        self, workload: Replicas, surviving: Mapping[WorkloadName, int], running: Mapping[WorkloadName, int]
+    ) -> Minimum:
+        """The minimum of one workload, of several budgets the one that asks for most.
 
-        Where a budget selects several workloads, it is what the budget asks for less what the others have
-        ``available``: together they keep it, or none does.
+        Where a budget selects several workloads, ``surviving`` and ``running`` pods of the others count too.
         """
         found = [
-            (max(0, each.least - sum(available.get(key, 0) for key in each.pods if key != workload.key)), each)
-            for each in self._of.get(workload.key, ())
+            Minimum(
+                bound.least,
+                f"PodDisruptionBudget {bound.budget}: {bound.budget.limit}",
+                bound.others(workload, surviving, running),
+            )
+            for bound in self._of.get(workload.key, ())
         ]
         if found:
-            pods, bound = max(found, key=lambda pair: pair[0])
-            others = len(bound.pods) - 1
-            with_others = f", together with {counted(others, 'other workload')}" if others else ""
-            return Minimum(pods, f"PodDisruptionBudget {bound.budget}: {bound.budget.limit}{with_others}")
+            return max(found, key=lambda each: each.pods - each.others.running)
         if workload.batch:
             return Minimum(0, "a Job may wait")
         if workload.bare:

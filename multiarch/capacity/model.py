@@ -39,11 +39,31 @@ NO_FAILURE = Failure()
 
 
 @dataclass(frozen=True, slots=True)
+class OtherWorkloads:
+    """The other ``workloads`` of a PodDisruptionBudget, with the number of their pods.
+
+    ``surviving`` of their ``pods`` are on nodes that stay, ``running`` have a node in the end.
+    """
+
+    workloads: int
+    pods: int
+    surviving: int
+    running: int
+
+
+NO_OTHERS = OtherWorkloads(0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Minimum:
-    """The number of pods that a workload has to keep, and ``source``, which says who asks for it."""
+    """The number of pods that have to run, and ``source``, which says who asks for it.
+
+    Pods of ``others`` count too, where a PodDisruptionBudget selects several workloads.
+    """
 
     pods: int
     source: str
+    others: OtherWorkloads = NO_OTHERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +91,34 @@ class WorkloadResult:
     @property
     def keeps_minimum_throughout(self) -> bool:
         """Whether the pods on nodes that stay are enough."""
-        return self.surviving >= self.minimum.pods
+        return self.surviving + self.minimum.others.surviving >= self.minimum.pods
 
     @property
     def keeps_minimum(self) -> bool:
         """Whether there are enough pods once all that can get another node have got one."""
-        return self.replicas - self.pending >= self.minimum.pods
+        return not self.lacking
+
+    @property
+    def lacking(self) -> int:
+        """How many pods more have to get a node for its minimum."""
+        return max(0, self.needed - (self.replicas - self.pending))
+
+    @property
+    def needed(self) -> int:
+        """How many of its own pods have to run, besides those of other workloads that do."""
+        return max(0, self.minimum.pods - self.minimum.others.running)
+
+    @property
+    def minimum_text(self) -> str:
+        """``minimum 2 (PodDisruptionBudget shop/api: minAvailable 2)``, or ``minimum 12 of the 18 pods of 2 …``."""
+        others = self.minimum.others
+        scope = f" of the {self.minimum_of} pods of {others.workloads + 1} workloads" if others.workloads else ""
+        return f"minimum {self.minimum.pods}{scope} ({self.minimum.source})"
+
+    @property
+    def minimum_of(self) -> int:
+        """The number of pods that count for the minimum."""
+        return self.replicas + self.minimum.others.pods
 
 
 @dataclass(frozen=True, slots=True)

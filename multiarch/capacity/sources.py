@@ -17,7 +17,10 @@ from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, Disruption
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.values import ManifestError
 from multiarch.scheduling.pods import Pod, kinds_without_pods
+from multiarch.scheduling.priorities import PRIORITY_CLASS
 
+_READ = (DISRUPTION_BUDGET, PRIORITY_CLASS)
+"""Kinds that create no pods and are read."""
 _AUTOSCALER = "HorizontalPodAutoscaler"
 
 
@@ -40,7 +43,7 @@ def workloads_in(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workl
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
     pods, budgets = pods_in(objects), budgets_in(objects)
-    without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] != DISRUPTION_BUDGET)
+    without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] not in _READ)
     if all(pod.per_node for pod in pods):
         there = ", ".join(f"{kind} {count}" for kind, count in without)
         raise MultiarchError(

@@ -186,7 +186,20 @@ def test_workloads_of_one_budget_keep_its_minimum_together() -> None:
     assert not result.short
     (worse,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B, C))]).failures
     assert len(worse.short) == 2
-    assert of(worse).minimum.source.endswith("together with 1 other workload")
+    text = "minimum 4 of the 6 pods of 2 workloads (PodDisruptionBudget shop/both: minAvailable 4)"
+    assert of(worse).minimum_text == text
+    assert {each.lacking for each in worse.short} == {2}
+
+
+def test_pods_of_one_budget_that_stay_count_together_while_others_move() -> None:
+    shared = budget("both", minAvailable=5)
+    shared["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "web"]}]}
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 4}})
+    (result,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B,))]).failures
+    assert [(each.surviving, each.keeps_minimum, each.keeps_minimum_throughout) for each in result.workloads] == [
+        (2, True, False),
+        (2, True, False),
+    ]
 
 
 def test_waiting_adds_up_detection_toleration_and_the_start_of_a_node() -> None:
@@ -294,6 +307,11 @@ def test_pods_stay_in_the_zone_of_their_volumes() -> None:
     assert counts(of(node, "db")) == (2, 1, 0)
     ((group, _),) = node.lost
     assert node.added == ((group, 1),)
+
+
+def test_all_groups_are_named_where_volumes_keep_the_pods_of_a_workload_in_several_zones() -> None:
+    found = report(grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}}), stateful())
+    assert of(in_failure(found, "all amd64"), "db").limit == "lost: amd-a, amd-b, amd-c; 0 of 3 pods run"
 
 
 def test_volumes_that_can_be_attached_everywhere_hold_no_pod() -> None:

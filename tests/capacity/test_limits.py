@@ -28,6 +28,12 @@ def pending(words: dict[str, Any], *documents: object, failure: Failure, **more:
     return found
 
 
+def test_groups_for_which_a_pod_is_too_large_are_named_together() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.large"], "onePerZone": True}})
+    found = of(report(words, pods(cpu="60"), failures=[]).without_failure)
+    assert found.limit.startswith("amd-a, amd-b, amd-c: too large for an empty node: cpu: 60 requested")
+
+
 def test_the_limit_names_architecture_failure_nodes_and_pods_as_a_person_would() -> None:
     found = pending(grown(BOTH), pods(count=6), failure=Failure(zones=(B,)))
     assert found.limit == (

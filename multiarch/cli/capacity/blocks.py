@@ -152,7 +152,7 @@ def _why(row: _Row, shown: Shown) -> Details:
             key = (number,) if shown.explain else (each.change, each.pending)
             found.setdefault(key, []).append((str(result.failure) if number else "nothing fails", each))
     first = row.results[0]
-    title = f"{row.title}: {counted(first.replicas, 'pod')}, minimum {first.minimum.pods} ({first.minimum.source})"
+    title = f"{row.title}: {counted(first.replicas, 'pod')}, {first.minimum_text}"
     statements = []
     for (name, example), *others in found.values():
         likewise = [f"likewise: {', '.join(other for other, _ in others)}"] if others else []

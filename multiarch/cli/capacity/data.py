@@ -46,6 +46,7 @@ def _workload(each: WorkloadResult) -> dict[str, object]:
         "architectures": list(each.architectures),
         "replicas": each.replicas,
         "minimum": each.minimum.pods,
+        "minimumOf": each.minimum_of,
         "minimumSource": each.minimum.source,
         "surviving": each.surviving,
         "moved": each.moved,

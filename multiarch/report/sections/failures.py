@@ -84,7 +84,9 @@ def _limit(report: CapacityReport, result: FailureResult, workload: WorkloadResu
     yield PageCell(_name(report, result))
     keeps = workload.replicas - workload.pending
     yield PageCell(f"{keeps} of {workload.replicas}", keeps, Status.PLAIN if workload.keeps_minimum else Status.BAD)
-    yield PageCell(str(workload.minimum.pods), workload.minimum.pods, details=(workload.minimum.source,))
+    minimum = workload.minimum.pods
+    together = f" of {workload.minimum_of}" if workload.minimum.others.workloads else ""
+    yield PageCell(f"{minimum}{together}", minimum, details=(workload.minimum_text,))
     yield PageCell(workload.limit)
     yield PageCell(workload.change)
 
@@ -124,7 +126,7 @@ def _kept(result: WorkloadResult | None) -> PageCell:
     status = (Status.GOOD, Status.WARNING, Status.WARNING, Status.BAD)[severity]
     details = []
     if severity:
-        details.append(f"minimum {result.minimum.pods} ({result.minimum.source})")
+        details.append(result.minimum_text)
         details.append(f"{counted(result.surviving, 'pod')} on nodes that stay, {result.moved} on other nodes later")
         details += [each for each in (result.limit, result.change) if each]
     return PageCell(f"{keeps} of {result.replicas}", -severity, status, tuple(details))
