@@ -27,7 +27,7 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
         if sample.owner is None and len(alike) > 1:
             name = f"{name} and {len(alike) - 1} like it"
         matters = bool(terms_of(sample.spec)) or counted(sample)
-        made.append(Batch(number, name, tuple(alike), _depends_on_pods(sample.spec), matters))
+        made.append(Batch(number, name, tuple(alike), depends_on_pods(sample.spec), matters))
     return made
 
 
@@ -71,7 +71,7 @@ def domains_of(spec: PodSpec, *, hard: bool = False) -> Iterator[str]:
 
 def topology_keys(spec: PodSpec) -> Iterator[str]:
     """Yield the topology keys, except host name, of a spec's rules about other pods."""
-    yield from (ZONE, *domains_of(spec)) if _depends_on_pods(spec) else ()
+    yield from (ZONE, *domains_of(spec)) if depends_on_pods(spec) else ()
 
 
 def has_host_rule(spec: PodSpec) -> bool:
@@ -98,7 +98,8 @@ def _expressions(affinity: NodeAffinity) -> Iterator[Expression]:
     yield from (expression for term in terms for expression in term.expressions)
 
 
-def _depends_on_pods(spec: PodSpec) -> bool:
+def depends_on_pods(spec: PodSpec) -> bool:
+    """Whether a spec has rules about other pods: topology spread, pod affinity, pod anti-affinity."""
     return bool(spec.spread or terms_of(spec))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import product
 
@@ -13,6 +13,7 @@ import pytest
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.needs import Need
 from multiarch.capacity.recommendation.search import cost_of, search
+from multiarch.capacity.recommendation.time_limit import TimeLimit
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 from multiarch.errors import MultiarchError
 
@@ -76,15 +77,20 @@ def test_without_the_optimiser_the_way_to_get_it_is_named(monkeypatch: pytest.Mo
     assert raised.value.hint == "python -m pip install 'multiarch-eks[capacity]'"
 
 
-def test_where_tests_run_out_the_bound_says_how_far_off_the_values_can_be() -> None:
+def test_where_time_runs_out_the_bound_says_how_far_off_the_values_can_be() -> None:
     """Three groups that replace each other: without needs there are many combinations to exclude."""
     given = [Tunable(("nodeGroups", name, "maxSize"), 1, Cost(at_most=Decimal(1))) for name in "abc"]
     most = {each.key: 41 for each in given}
-    found = search(given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], tests=300)
+    tests = 0
+
+    def failing(values: Values, failures: Sequence[Failure]) -> Sequence[Failure]:
+        nonlocal tests
+        tests += 1
+        return failures if sum(values.values()) < 33 else []
+
+    found = search(given, most, [Failure()], failing, limit=TimeLimit(300, clock=lambda: tests))
     assert sum(found.values.values()) >= 33
     assert found.bound < found.cost
     needs = [Need({each.key: 1.0 for each in given}, 33.0)]
-    exact = search(
-        given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], needs=needs, tests=300
-    )
+    exact = search(given, most, [Failure()], failing, needs=needs, limit=TimeLimit(300, clock=lambda: tests))
     assert exact.cost == exact.bound == Cost(at_most=Decimal(30))

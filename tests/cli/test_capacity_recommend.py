@@ -86,6 +86,26 @@ def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_ru
     assert "multiarch workload patch FILE --tolerate arm64" in unsolved["change"]
 
 
+def test_what_is_not_solved_in_several_failures_is_one_line_with_its_reason(run: type_of_run) -> None:
+    classes = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
+    file = written(
+        classes,
+        deployment("huge", 2, nodeSelector={"disk": "nvme"}),
+        deployment("few", 1),
+        budget("few", minAvailable=2),
+    )
+    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--failure", "zone=b", "--recommend")
+    lines = ran.out.splitlines()
+    few, huge = lines[lines.index("Not solved by sizes, limits and zones") + 1 :][:2]
+    assert few == (
+        "- nothing fails: shop Deployment/few: 1 pod, minimum 2 (PodDisruptionBudget shop/few: minAvailable 2); "
+        "likewise: zone eu-west-1a, zone eu-west-1b"
+    )
+    assert huge.startswith("- nothing fails: shop Deployment/huge: ")
+    assert huge.endswith("; likewise: zone eu-west-1a, zone eu-west-1b")
+    assert "PriorityClass" not in ran.out
+
+
 def test_a_long_list_of_what_is_not_solved_is_cut(run: type_of_run) -> None:
     file = written(*(deployment(f"legacy-{number}", 1) for number in range(25)))
     ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "architecture=amd64", "--recommend")
@@ -189,3 +209,13 @@ def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of
 def test_writing_needs_a_recommendation(run: type_of_run) -> None:
     ran = run("capacity", "shop-dev", "--workloads", legacy(), "--write")
     assert (ran.code, ran.err) == (2, "error: --write needs --recommend.\n")
+
+
+def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of_run) -> None:
+    file = written(deployment("legacy", 21), budget("legacy", minAvailable=20))
+    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED, "--search-time", "0")
+    assert ran.code == 1
+    assert "A cheaper change may exist, but none below" in ran.out
+    assert "The search ends after 0 s; --search-time changes that." in ran.out
+    found = run("capacity", "shop-dev", "--workloads", file, *ASKED)
+    assert "A cheaper change" not in found.out

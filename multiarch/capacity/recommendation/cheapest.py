@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -17,18 +18,24 @@ Condition = Mapping[Key, int]
 """At least one of these tunables has at least this value."""
 
 _TOLERANCE = 1e-6
+_LEAST_SECONDS = 1.0
 
 
 def cheapest(
-    tunables: Sequence[Tunable], most: Values, conditions: Sequence[Condition], needs: Sequence[Need] = ()
+    tunables: Sequence[Tunable],
+    most: Values,
+    conditions: Sequence[Condition],
+    needs: Sequence[Need] = (),
+    *,
+    seconds: float = math.inf,
 ) -> dict[Key, int] | None:
     """The values, from each tunable's present one up to ``most``, that satisfy all ``conditions`` at the least cost.
 
     None if there are no such values. First what runs all the time is kept low, then what runs at most, then the number
     of changed values, then the sum of the raises. ``needs`` that ``most`` does not satisfy are left out. Raises
-    MultiarchError without highspy.
+    OutOfTimeError where that takes more than ``seconds``, MultiarchError without highspy.
     """
-    programme = _Programme(tunables, most)
+    programme = _Programme(tunables, most, seconds)
     for need in needs:
         programme.require(need)
     for condition in conditions:
@@ -36,17 +43,22 @@ def cheapest(
     return programme.solve()
 
 
+class OutOfTimeError(Exception):
+    """The solver did not end in time."""
+
+
 class _Programme:
     """The raise of each tunable is an integer variable, and whether it is changed a binary one."""
 
-    def __init__(self, tunables: Sequence[Tunable], most: Values) -> None:
+    def __init__(self, tunables: Sequence[Tunable], most: Values, seconds: float) -> None:
         highspy = _highspy()
         self._model = model = highspy.Highs()
         # A small gap would hide a cheaper solution; one thread gives the same solution everywhere.
         for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0)):
             model.setOptionValue(option, value)
+        model.setOptionValue("time_limit", max(seconds, _LEAST_SECONDS))
         self._integer = highspy.HighsVarType.kInteger
-        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._optimal, self._out_of_time = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit
         self._tunables = {each.key: each for each in tunables}
         self._raises = {}
         self._changed = {}
@@ -103,6 +115,8 @@ class _Programme:
         terms = [weight / largest * variables[key] for key, weight in weights.items()]
         total = sum(terms[1:], terms[0])
         self._model.minimize(total)
+        if self._model.getModelStatus() == self._out_of_time:
+            raise OutOfTimeError
         if not self._possible or self._model.getModelStatus() != self._optimal:
             return False
         least = self._model.getObjectiveValue()

@@ -15,20 +15,19 @@ from itertools import islice
 from types import MappingProxyType
 
 from multiarch.capacity.model import Failure
-from multiarch.capacity.recommendation.cheapest import Condition, cheapest
+from multiarch.capacity.recommendation.cheapest import Condition, OutOfTimeError, cheapest
 from multiarch.capacity.recommendation.needs import Need
+from multiarch.capacity.recommendation.time_limit import NO_LIMIT, TimeLimit
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 
 Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 """Those of the failures in which some workload does not keep its minimum with these values."""
 
-MOST_TESTS = 1000
-"""After so many tests the cheapest values that were found are taken, and the bound says how far they can be off."""
 _MOST_PERCENT = 400
 _MOST_BELOW = 20_000
+_MOST_VERIFIED = 1000
 _NOTHING: Values = MappingProxyType({})
 _FEWER = (1, 2)
-_FEW_TESTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +51,15 @@ def search(
     failing: Failing,
     *,
     needs: Sequence[Need] = (),
-    tests: int = MOST_TESTS,
+    near: Values = _NOTHING,
+    limit: TimeLimit = NO_LIMIT,
 ) -> Found:
-    """Find the cheapest values; ``solution`` are some that do not fail in any of ``failures``.
+    """Find the cheapest values; ``solution`` are some that do not fail in any of ``failures``, ``near`` a first guess.
 
-    ``needs`` are satisfied by all values that do not fail; the more there are, the fewer tests are run.
+    ``needs`` are satisfied by all values that do not fail; the more there are, the fewer tests are run. When the time
+    is over, the cheapest values that were found are taken, and the bound says how far they can be off.
     """
-    return _Search(tunables, failures, failing, needs, tests).run(solution)
+    return _Search(tunables, failures, failing, needs, limit).run(solution, near)
 
 
 class _Search:
@@ -68,41 +69,47 @@ class _Search:
         failures: Sequence[Failure],
         failing: Failing,
         needs: Sequence[Need],
-        tests: int,
+        limit: TimeLimit,
     ) -> None:
         self._tunables = tunables
         self._failures = list(failures)
         self._ask = failing
         self._needs = needs
-        self._tests = tests
+        self._limit = limit
         self._most: Values = {}
         self._answers: dict[tuple[Failure, tuple[int, ...]], bool] = {}
 
-    def run(self, solution: Values) -> Found:
-        needed = cheapest(self._tunables, solution, [], self._needs)
+    def run(self, solution: Values, near: Values) -> Found:
+        needed = self._named(solution, [])
         bound = Cost() if needed is None else cost_of(self._tunables, needed)
-        best = self._lowered(solution) if needed is None else self._grown(needed, solution)
+        guess = {
+            each.key: max((needed or _NOTHING).get(each.key, 0), near.get(each.key, 0), each.present)
+            for each in self._tunables
+        }
+        best: Values = self._lowered(self._grown(guess, solution) if needed or near else solution)
         most = cost_of(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
-        # Half of the tests are for what the optimiser names, the rest for lowering what was found without it. With few
-        # tests, as in a large stack, lowering alone comes closer.
-        named = len(self._answers) + (self._tests // 2 if self._tests > _FEW_TESTS else 0)
-        self._tests += len(self._answers)
-        while len(self._answers) < named:
-            values = cheapest(self._tunables, self._most, conditions, self._needs)
+        while not self._limit.over:
+            values = self._named(self._most, conditions)
             if values is None:
-                best = self._lowered(best)  # the test is not monotone here
-                break
+                break  # the test is not monotone here, or the time is over
             bound = cost_of(self._tunables, values)
             failure = self._failing(values)
             if failure is None:
                 best = values
                 break
+            if bound >= most:
+                break
             conditions.append(self._condition(values, failure))
-        else:
-            best = self._lowered(best)
         return self._verified(best, bound)
+
+    def _named(self, most: Values, conditions: Sequence[Condition]) -> Values | None:
+        """The cheapest values that can be enough; None if there are none, or if the time is over before."""
+        try:
+            return cheapest(self._tunables, most, conditions, self._needs, seconds=self._limit.left)
+        except OutOfTimeError:
+            return None
 
     def _fails(self, values: Values, failure: Failure) -> bool:
         return self._failing(values, [failure]) is not None
@@ -126,7 +133,10 @@ class _Search:
         return None
 
     def _grown(self, needed: Values, solution: Values) -> Values:
-        """What the needs alone name, with more of everything that they raise until it does not fail."""
+        """What the needs alone name, with more of everything that they raise until it does not fail.
+
+        It takes few tests, and goes on when the time is over.
+        """
         cost = cost_of(self._tunables, solution)
         percent = 0
         while percent < _MOST_PERCENT:
@@ -139,7 +149,7 @@ class _Search:
             if self._failing(grown) is None:
                 return grown
             percent += max(2, percent // 3)
-        return self._lowered(solution)
+        return solution
 
     def _lowered(self, values: Values) -> dict[Key, int]:
         """Values that do not fail, each lowered as far as possible, the most expensive first."""
@@ -147,9 +157,10 @@ class _Search:
         by_cost = sorted(self._tunables, key=lambda each: (each.cost * each.step, each.key), reverse=True)
         for each in by_cost:
             low, high = each.present, lowered[each.key]
-            while low < high and len(self._answers) < self._tests:
+            while low < high and not self._limit.over:
                 middle = (low + high) // 2
-                if self._failing({**lowered, each.key: middle}) is None:
+                candidate = {**lowered, each.key: middle}
+                if self._meets_needs(candidate) and self._failing(candidate) is None:
                     high = middle
                 else:
                     low = middle + 1
@@ -161,10 +172,9 @@ class _Search:
 
         The test is not quite monotone, so that a condition can be too strict.
         """
-        limit = self._tests - len(self._answers)
         below = list(islice(self._below(cost_of(self._tunables, best)), _MOST_BELOW + 1))
-        cheaper = [each for each in below if all(need.satisfied(each) for need in self._needs)]
-        if len(below) > _MOST_BELOW or len(cheaper) > limit:
+        cheaper = [each for each in below if self._meets_needs(each)]
+        if len(below) > _MOST_BELOW or len(cheaper) > self._possible_tests():
             best = self._improved(best)
             cost = cost_of(self._tunables, best)
             return Found(best, cost, min(bound, cost))
@@ -172,6 +182,13 @@ class _Search:
         best = next((each for each in cheaper if self._failing(each) is None), best)
         cost = cost_of(self._tunables, best)
         return Found(best, cost, cost)
+
+    def _possible_tests(self) -> int:
+        """How many tests the rest of the time allows, at the pace so far."""
+        return int(min(_MOST_VERIFIED, self._limit.left * len(self._answers) / max(self._limit.used, 1e-9)))
+
+    def _meets_needs(self, values: Values) -> bool:
+        return all(need.satisfied(values) for need in self._needs)
 
     def _below(self, cost: Cost, given: Values = _NOTHING) -> Iterator[Values]:
         """All values that cost less; ``given`` are those of the first tunables."""
@@ -197,7 +214,9 @@ class _Search:
                     continue
                 for variant in self._free_variants(values):
                     candidate = {**variant, each.key: lower}
-                    if len(self._answers) < self._tests and self._failing(candidate) is None:
+                    if self._limit.over:
+                        return values
+                    if self._meets_needs(candidate) and self._failing(candidate) is None:
                         return self._improved(candidate)
         return values
 
@@ -209,7 +228,7 @@ class _Search:
                 yield {**values, each.key: each.most if values[each.key] == each.present else each.present}
 
     def _condition(self, values: Values, failure: Failure) -> Condition:
-        """What all values that do not fail satisfy, and these do not; as strong as possible."""
+        """What all values that do not fail satisfy, and these do not; as strong as the time allows."""
         raised = dict(values)
         # Nodes that run all the time come last: more of them can also strand more pods, those of Karpenter's own group.
         by_cost = sorted(self._tunables, key=lambda each: (each.cost, each.key))
@@ -218,7 +237,7 @@ class _Search:
 
     def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: Failure) -> None:
         """Raise the values of ``keys`` as far as they still fail; all at once where they have nothing to do with it."""
-        if not keys:
+        if not keys or self._limit.over:
             return
         if self._fails({**values, **{key: self._most[key] for key in keys}}, failure):
             values.update({key: self._most[key] for key in keys})
@@ -232,10 +251,10 @@ class _Search:
     def _largest_failing(self, key: Key, values: Values, failure: Failure) -> int:
         low, high, step = values[key], self._most[key], 1
         # It is rarely far away.
-        while low + step < high and self._fails({**values, key: low + step}, failure):
+        while low + step < high and not self._limit.over and self._fails({**values, key: low + step}, failure):
             low, step = low + step, step * 2
         high = min(high, low + step)
-        while high - low > 1:
+        while high - low > 1 and not self._limit.over:
             middle = (low + high) // 2
             if self._fails({**values, key: middle}, failure):
                 low = middle

@@ -22,6 +22,7 @@ from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, Failure
+    from multiarch.scheduling.pods import Pod
     from multiarch.stack.model import Plan
 
 HELP = """Show what keeps running when something fails.
@@ -115,10 +116,19 @@ def capacity(
     images = supported_by_images(given, registries) if check_images else None
     without_budget, waits = pod_count(minimum), Waits(node_start=node_start)
 
-    def evaluated(plan: Plan, failures: Sequence[Failure], *, explain: bool = True) -> CapacityReport:
-        return evaluate(
+    explained: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = []
+
+    def evaluated(
+        plan: Plan, failures: Sequence[Failure], *, explain: bool = True, pods: Sequence[Pod] | None = None
+    ) -> CapacityReport:
+        # A recommendation asks several times for the reports that it starts and ends with.
+        asked = plan, tuple(failures)
+        known = next((each[2] for each in explained if explain and pods is None and each[:2] == asked), None)
+        if known is not None:
+            return known
+        made = evaluate(
             plan,
-            given.workloads.pods,
+            given.workloads.pods if pods is None else pods,
             budgets,
             failures,
             given.context,
@@ -129,6 +139,9 @@ def capacity(
             zonal_volumes=not movable_volumes,
             explain=explain,
         )
+        if explain and pods is None:
+            explained.append((*asked, made))
+        return made
 
     report = evaluated(plan, failures)
     found = recommended(stack, plan, failures, evaluated, given, recommending) if recommending.recommend else None

@@ -51,6 +51,15 @@ class RecommendOptions:
         ),
     ] = None
 
+    search_time: Annotated[
+        int,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="End the search of --recommend after this time, with the cheapest change so far.",
+        ),
+    ] = 60
+
     headroom: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write manifests of placeholder pods, whose room moving pods get at once."),
@@ -80,6 +89,7 @@ class Recommended:
     new: str
     result: Recommendation
     report: CapacityReport
+    seconds: int
     written: bool = False
 
     @property
@@ -103,13 +113,13 @@ class Recommended:
             title = f"{'Written to' if self.written else 'Recommended for'} {self.name}: {_cost(result)}"
             rows = [(".".join(each.key), _shown(each.old), _shown(each.new)) for each in result.changes]
             yield Table(("key", "now", "recommended"), rows, title)
-            yield from _notes(result)
+            yield from _notes(result, self.seconds)
         elif result.unsolved:
             yield f"No size, limit or zone in {self.name} helps another workload to keep its minimum."
         else:
             yield f"{self.name} needs no change: every workload keeps its minimum."
         if result.unsolved:
-            lines = list(dict.fromkeys(map(_unsolved, result.unsolved)))
+            lines = list(_unsolved(result.unsolved))
             if len(lines) > _SHOWN:
                 lines[_SHOWN:] = [f"{len(lines) - _SHOWN} more: --output json has them all"]
             yield Items("Not solved by sizes, limits and zones", lines)
@@ -165,6 +175,7 @@ def recommended(
     from multiarch.autoscaling.model import Autoscaler
     from multiarch.capacity.recommendation.patch import patched
     from multiarch.capacity.recommendation.recommend import Surroundings, recommend
+    from multiarch.capacity.recommendation.time_limit import TimeLimit
     from multiarch.files import write_atomically
     from multiarch.rules import Severity
     from multiarch.stack.load import load_text
@@ -181,7 +192,7 @@ def recommended(
     text = path.read_bytes().decode("utf-8")
     # The nodes of a live cluster are not all the plan's, and belong to the groups that there are.
     planned = given.nodes is None
-    surroundings = Surroundings(given.workloads.pods, given.context) if planned else None
+    surroundings = Surroundings(given.workloads.pods, given.budgets(), given.context) if planned else None
 
     def replan(changes: Sequence[Change]) -> Plan | None:
         try:
@@ -191,10 +202,16 @@ def recommended(
 
     with progress("simulating changes"):
         result = recommend(
-            plan, failures, evaluate, prices, surroundings=surroundings, replan=replan if planned else None
+            plan,
+            failures,
+            evaluate,
+            prices,
+            surroundings=surroundings,
+            replan=replan if planned else None,
+            limit=TimeLimit(options.search_time),
         )
     if not result.changes:
-        return Recommended(path, text, text, result, result.report)
+        return Recommended(path, text, text, result, result.report, options.search_time)
     new = patched(text, result.changes)
     try:
         changed = make_plan(load_text(new, path), today=today())
@@ -207,7 +224,8 @@ def recommended(
     if options.write:
         write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
-    return Recommended(path, text, new, result, evaluate(changed, result.failures, explain=True), written=options.write)
+    report = evaluate(changed, result.failures, explain=True)
+    return Recommended(path, text, new, result, report, options.search_time, written=options.write)
 
 
 def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: WorkloadInput) -> None:
@@ -250,11 +268,11 @@ def _amount(amount: Decimal, rates: Rates) -> str:
     return f"{rates.unit} {amount:,.2f} more a month"
 
 
-def _notes(result: Recommendation) -> Iterator[str]:
+def _notes(result: Recommendation, seconds: int) -> Iterator[str]:
     if result.cost > result.bound:
         yield (
-            f"A cheaper change may exist, but none below {_cost(replace(result, cost=result.bound))}: the search ended "
-            "at its limit."
+            f"A cheaper change may exist, but none below {_cost(replace(result, cost=result.bound))}. The search ends "
+            f"after {seconds} s; --search-time changes that."
         )
     grown = result.plan.autoscaling.cluster_autoscaler is not None
     if not grown and any(each.key[-1] == "desiredSize" for each in result.changes):
@@ -266,13 +284,22 @@ def _notes(result: Recommendation) -> Iterator[str]:
         yield "A node group whose zones change is replaced."
 
 
-def _unsolved(each: Unsolved) -> str:
-    workload = each.workload
-    name = f"{workload.namespace} {workload.name}"
-    failure = "nothing fails" if each.failure == NO_FAILURE else str(each.failure)
-    reason = f": {workload.limit}" if workload.limit else ""
-    change = f" ({workload.change})" if workload.change else ""
-    return f"{failure}: {name}{reason}{change}"
+def _unsolved(unsolved: Sequence[Unsolved]) -> Iterator[str]:
+    """A line for each workload and way out: the first failure with its reason, then the names of the others."""
+    found: dict[tuple[str, ...], list[Unsolved]] = {}
+    for each in unsolved:
+        workload = each.workload
+        found.setdefault((workload.namespace, workload.name, workload.change, str(workload.pending)), []).append(each)
+    for first, *others in found.values():
+        workload = first.workload
+        reason = workload.limit or f"{counted(workload.replicas, 'pod')}, {workload.minimum_text}"
+        change = f" ({workload.change})" if workload.change else ""
+        likewise = f"; likewise: {', '.join(_failure(each) for each in others)}" if others else ""
+        yield f"{_failure(first)}: {workload.namespace} {workload.name}: {reason}{change}{likewise}"
+
+
+def _failure(each: Unsolved) -> str:
+    return "nothing fails" if each.failure == NO_FAILURE else str(each.failure)
 
 
 def _cost_data(cost: Cost) -> dict[str, str]:
