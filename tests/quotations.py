@@ -150,6 +150,7 @@ def _ran_here(arguments: list[str], folder: Path, *, joined: bool) -> tuple[str,
     with (
         io.TextIOWrapper(printed, encoding="utf-8", write_through=True) as stream,
         mock.patch.dict(os.environ, environment(), clear=True),
+        mock.patch.object(sys, "path", [*sys.path]),  # `stack render` puts its project first
         contextlib.chdir(folder),
         contextlib.redirect_stdout(stream),
         contextlib.redirect_stderr(stream if joined else errors),
