@@ -64,6 +64,8 @@ def build(
         "MULTIARCH_SANDBOX_PYTHON": str(python),
         _OWN_PATH: own,
         "PATH": f"{own}{os.pathsep}{users_path(environ)}",
+        # The language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         # Without the files of attributes beside each file: unlike the rest they are not written in one step, and a kill
         # in that moment leaves an empty one, with which no command can load the state any more.
         "PULUMI_BACKEND_URL": f"{layout.backend.as_uri()}?metadata=skip",

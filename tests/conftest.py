@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     _WATCH.begin()
+    # Pulumi's language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
+    os.environ.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
     # Programs in Go that tests start, too, look for garbage less often.
     os.environ.setdefault("GOGC", "400")
     # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
