@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import HOSTNAME
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.pools import Pool, relaxations
 from multiarch.simulate.type_sets import bits
+
+_HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
+"""The name of a node in a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +166,25 @@ def _why_not_there(batch: Batch, view: GroupView, state: FinalState) -> str:
         return "it has no nodes"
     whole = "its node" if len(there) == 1 else f"its {len(there)} nodes"
     spec, wanted = batch.sample.spec, batch.sample.requests
-    faults: Counter[str] = Counter()
+    faults: dict[str, list[str]] = {}
     for node in there:
         if not node.free.covers(wanted):
-            faults["no room left"] += 1
+            text = "no room left"
         elif not spec.affinity.allows(node.node.labels):
-            faults["nodeSelector or affinity requires another zone"] += 1
+            text = "nodeSelector or affinity requires another zone"
         else:
             reason = state.nodes.why_not(batch, node.node)
-            faults[reason.text if reason else "excluded by other pods when these were scheduled"] += 1
-    if len(faults) == 1 and "no room left" in faults:
-        return f"no room left on {whole}"
-    return "; ".join(
-        text if count == len(there) else f"{text} on {count} of {whole}" if text == "no room left" else text
-        for text, count in faults.items()
-    )
+            text = reason.text if reason else "excluded by other pods when these were scheduled"
+        faults.setdefault(_HOST.sub("", text), []).append(text)
+    return "; ".join(_on_nodes(texts, whole, alone=len(faults) == 1) for texts in faults.values())
+
+
+def _on_nodes(texts: Sequence[str], whole: str, *, alone: bool) -> str:
+    """One reason that keeps a pod off some nodes of a group; texts that differ in the name of the node are one."""
+    if texts[0] == "no room left":
+        return f"{texts[0]} on {whole}" if alone else f"{texts[0]} on {len(texts)} of {whole}"
+    more = len(texts) - 1
+    return f"{texts[0]}; likewise on {more} more of {whole}" if len(set(texts)) > 1 else texts[0]
 
 
 def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: str) -> str:

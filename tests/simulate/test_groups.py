@@ -256,6 +256,18 @@ def test_without_an_autoscaler_room_that_other_pods_forbid_is_not_called_full() 
     assert result.reason.endswith("already, and no autoscaler adds nodes")
 
 
+def test_the_same_reason_on_several_nodes_is_given_once() -> None:
+    there = {"amd": {"instanceTypes": ["m7i.xlarge"], "minSize": 4, "maxSize": 4}}
+    words = grown(there) | {"autoscaling": {"use": "none"}}
+    term = {"labelSelector": {"matchLabels": {"app": "api"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    result = answer(run(words, pods(count=5, affinity=apart)), "amd")
+    assert result.reason == (
+        "pod anti-affinity term 1: a pod with app=api is in kubernetes.io/hostname=amd-1 already; likewise on 3 more "
+        "of its 4 nodes, and no autoscaler adds nodes"
+    )
+
+
 @pytest.mark.parametrize("count", [1, 7, 40])
 def test_waste_is_what_nobody_asked_for(count: int) -> None:
     outcome = group(run(grown({"amd": {"instanceTypes": ["m7i.xlarge"], "maxSize": 40}}), pods(count=count)), "amd")
