@@ -174,4 +174,6 @@ def _spec_of(each: Object, found: PodTemplate, specs: PodSpecs) -> PodSpec:
     value = found.value["spec"]
     daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
     claims = (VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
-    return specs.read(value, more_tolerations=daemon, more_unmodelled=claims)
+    node = value["nodeName"].text()
+    bound = (f"spec.nodeName {node}: the pods go to this node without kube-scheduler",) if node else ()
+    return specs.read(value, more_tolerations=daemon, more_unmodelled=(*claims, *bound))

@@ -29,6 +29,11 @@ def test_a_namespace_that_is_not_written_is_default() -> None:
     assert names({"kind": "Pod", "metadata": {"name": "a"}, "spec": spec()}) == ["default/a"]
 
 
+def test_a_template_that_names_its_node_is_not_modelled() -> None:
+    (made,) = pods(workload("Deployment", pod={**spec(), "nodeName": "ip-10-0-0-1"}))
+    assert made.spec.unmodelled == ("spec.nodeName ip-10-0-0-1: the pods go to this node without kube-scheduler",)
+
+
 @pytest.mark.parametrize("document", [workload("Deployment", replicas=2), pod_manifest("one"), workload("DaemonSet")])
 def test_an_object_that_is_given_twice_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(ManifestError, match=r"document 2, .* shop/.*: is given twice") as raised:
