@@ -1,7 +1,8 @@
 """Whether the condition of a policy statement limits who may do what the statement allows.
 
 Source: IAM user guide, "IAM JSON policy elements: Condition operators", "Multivalued context keys", "AWS global
-condition context keys", "Available keys for AWS OIDC federation"; GitHub docs, "OpenID Connect reference".
+condition context keys", "Available keys for AWS OIDC federation", "Identity-provider controls for shared OIDC
+providers"; GitHub docs, "OpenID Connect reference".
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _FREE_KEYS = frozenset(
 _TAGS = "aws:principaltag/"
 """Every account gives its own roles tags."""
 _OWNED_CLAIMS = {
+    "agent.buildkite.com": frozenset({"sub"}),
+    "app.terraform.io": frozenset({"sub"}),
     "gitlab.com": frozenset({"sub"}),
     "token.actions.githubusercontent.com": frozenset(
         {
