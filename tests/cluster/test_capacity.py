@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import cast
 
 import pytest
 
+from multiarch.capacity.model import NO_FAILURE
+from multiarch.simulate.context import simulation_context
+from multiarch.simulate.simulation import planned_nodes
 from sandbox.cluster.control_plane import ControlPlane
-from tests.cluster.failure_cases import cases
+from sandbox.cluster.kube import Kube
+from tests.cluster.failure_cases import Case, cases
+from tests.cluster.failure_choices import Choices, judge, next_nodes
 from tests.cluster.failure_play import Played, play
+from tests.cluster.failure_run import Run
 from tests.cluster.failure_stacks import STACKS
-from tests.cluster.failure_workloads import TRAITS
+from tests.cluster.failure_workloads import TRAITS, Ask
 
 SEED, COUNT = 1, 76
 LEAST = 62
@@ -62,3 +69,41 @@ def test_every_kind_of_workload_meets_several_failures() -> None:
         sum(bool(getattr(failure, kind)) for failure in failures) >= 2
         for kind in ("zones", "groups", "spot", "architectures", "largest_nodes")
     )
+
+
+def placed(*where: str) -> Run:
+    """Two pods for amd64 nodes that a scheduler has put on these of the first stack's nodes, or left waiting."""
+    (amd64_only,) = (trait for trait in TRAITS if trait.name == "amd64-only")
+    manifests = amd64_only.make(Ask("w0", "case", 900, 128, 2, "w1"))
+    case = Case("judged", "case", STACKS[0], tuple(manifests), NO_FAILURE, free=True)
+    run = Run(cast("Kube", None), case)
+    pods = list(case.pods())
+    plan = case.stack.plan
+    run.nodes = {state.name: state for state in planned_nodes(plan.node_groups, simulation_context(plan), pods)}
+    run.pods = {pod.name: pod for pod in pods}
+    specs = [{"nodeName": node} if node else {} for node in where]
+    run.look(
+        {
+            pod.name: {"metadata": {"resourceVersion": str(number)}, "spec": spec}
+            for number, (pod, spec) in enumerate(zip(pods, specs, strict=True))
+        }
+    )
+    return run
+
+
+@pytest.mark.parametrize(
+    ("where", "best", "others", "refused"),
+    [
+        (("amd-1", "amd-2"), 2, 0, []),
+        (("amd-1", "amd-1"), 1, 1, []),
+        (("amd-1", "arm-1"), 1, 0, ["w0-1 is on arm-1: does not tolerate arch=arm64:NoSchedule"]),
+        (("", "amd-1"), 1, 0, ["w0-0 waits, and could be on amd-2"]),
+    ],
+)
+def test_what_the_model_does_not_allow_is_found(
+    where: tuple[str, str], best: int, others: int, refused: list[str]
+) -> None:
+    run, choices = placed(*where), Choices()
+    judge(run, choices)
+    assert next_nodes(run, NO_FAILURE, choices) == ()
+    assert (choices.best, len(choices.others), choices.refused) == (best, others, refused)
