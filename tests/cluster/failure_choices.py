@@ -36,27 +36,41 @@ class Choices:
 
 
 def judge(run: Run, choices: Choices) -> None:
-    """Judge what kube-scheduler did since the last call, in any order in which each step is allowed."""
-    steps = run.steps()
+    """Judge what kube-scheduler did since the last call, in any order in which each step is allowed.
+
+    A step may have come before pods were evicted, or after that: it has to be allowed with them or without them.
+    """
+    steps, evicted = run.steps()
     moved = {pod.name for pod, _ in steps}
     states = [replace(state, pods=tuple(pod for pod in state.pods if pod.name not in moved)) for state in run.states()]
     batches = batches_of(pod for pod, _ in steps)
     of_pod = {pod.name: batch for batch in batches for pod in batch.pods}
-    nodes = Nodes(batches, run.daemons, Fit(), states)
-    by_name = {node.node.name: node for node in nodes.all}
-    left = [(of_pod[pod.name], pod, by_name[node]) for pod, node in steps]
+    worlds = [Nodes(batches, run.daemons, Fit(), states)]
+    if evicted:
+        before = [
+            replace(state, pods=(*state.pods, *(pod for pod, node in evicted if node == state.name)))
+            for state in states
+        ]
+        worlds.append(Nodes(batches, run.daemons, Fit(), before))
+    places = {state.name: place for place, state in enumerate(states)}
+    left = [(of_pod[pod.name], pod, places[node]) for pod, node in steps]
     while left:
-        step = next((each for each in left if _allowed(nodes, each[0], each[2])), None)
+        step = next(((*each, world) for each in left for world in worlds if _allowed(world, each[0], each[2])), None)
         if step is None:
-            choices.refused += [f"{pod.name} is on {node.node.name}: {_why(nodes, b, node)}" for b, pod, node in left]
+            choices.refused += [
+                f"{pod.name} is on {states[place].name}: {_why(worlds[0], batch, worlds[0].all[place])}"
+                for batch, pod, place in left
+            ]
             return
-        left.remove(step)
-        batch, pod, node = step
-        if node in _best(nodes, batch):
+        batch, pod, place, world = step
+        best = _best(world, batch)
+        if world.all[place] in best:
             choices.best += 1
         else:
-            choices.others.append(f"{pod.name} on {node.node.name}, not {_best(nodes, batch)[0].node.name}")
-        nodes.put(batch, pod, node)
+            choices.others.append(f"{pod.name} on {states[place].name}, not {best[0].node.name}")
+        left.remove((batch, pod, place))
+        for each in worlds:
+            each.put(batch, pod, each.all[place])
 
 
 def next_nodes(run: Run, failure: Failure, choices: Choices) -> Sequence[NodeState]:
@@ -87,8 +101,8 @@ def _difference(after: Sequence[Pod], before: Sequence[Pod]) -> Iterator[str]:
     yield from (pod.name for pod in after if pod.name not in names)
 
 
-def _allowed(nodes: Nodes, batch: Batch, node: SimNode) -> bool:
-    return node.free.covers(batch.sample.requests) and not _why(nodes, batch, node)
+def _allowed(nodes: Nodes, batch: Batch, place: int) -> bool:
+    return not _why(nodes, batch, nodes.all[place])
 
 
 def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
@@ -100,6 +114,6 @@ def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
 
 def _best(nodes: Nodes, batch: Batch) -> list[SimNode]:
     """All nodes with the best score."""
-    able = [node for node in nodes.all if _allowed(nodes, batch, node)]
+    able = [node for node in nodes.all if _allowed(nodes, batch, node.number)]
     found = scores([nodes.candidate(batch, node) for node in able], nodes.soft[batch.number].spread, len(able))
     return [node for node, score in zip(able, found, strict=True) if score == max(found)]

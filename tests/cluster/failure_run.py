@@ -45,6 +45,7 @@ class Run:
         self.pods: dict[str, Pod] = {}
         self.bound: dict[str, str] = {}
         self._steps: dict[str, int] = {}
+        self._evicted: list[tuple[Pod, str]] = []
         self.daemons = [pod for pod in case.pods() if pod.per_node]
         self._templates = {each["metadata"]["name"]: each["spec"]["template"] for each in case.manifests}
 
@@ -135,6 +136,7 @@ class Run:
         for name in late:
             self._delete(name)
         gone = [pod for name, pod in self.pods.items() if name not in found or name in late]
+        self._evicted += [(pod, self.bound[pod.name]) for pod in gone if self.bound.get(pod.name) in self.nodes]
         for name in self.pods:
             if nodes.get(name) != self.bound.get(name):
                 self._steps[name] = int(found[name]["metadata"]["resourceVersion"]) if name in found else 0
@@ -148,11 +150,15 @@ class Run:
             on[node].append(self.pods[pod])
         return [replace(state, pods=tuple(self.in_order(on[name]))) for name, state in self.nodes.items()]
 
-    def steps(self) -> list[tuple[Pod, str]]:
-        """The pods that kube-scheduler has placed since the last call, in its order, with their nodes."""
+    def steps(self) -> tuple[list[tuple[Pod, str]], list[tuple[Pod, str]]]:
+        """What kube-scheduler has done since the last call: the pods that it placed, in its order, with their nodes.
+
+        Then those that it evicted, with the nodes that they were on.
+        """
         names = sorted((name for name in self._steps if name in self.bound), key=lambda name: self._steps[name])
-        self._steps.clear()
-        return [(self.pods[name], self.bound[name]) for name in names]
+        evicted = self._evicted
+        self._steps, self._evicted = {}, []
+        return [(self.pods[name], self.bound[name]) for name in names], evicted
 
     def waiting(self) -> list[Pod]:
         """The pods without a node."""
