@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import cast
+from unittest import mock
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.cluster.failure_cases import Case, cases
 from tests.cluster.failure_choices import Choices, judge, next_nodes
 from tests.cluster.failure_play import Played, play
 from tests.cluster.failure_run import Run
-from tests.cluster.failure_stacks import STACKS
+from tests.cluster.failure_stacks import STACKS, FailingStack
 from tests.cluster.failure_workloads import TRAITS, Ask
 
 SEED, COUNT = 1, 76
@@ -71,21 +72,25 @@ def test_every_kind_of_workload_meets_several_failures() -> None:
     )
 
 
-def placed(*where: str) -> Run:
-    """Two pods for amd64 nodes that a scheduler has put on these of the first stack's nodes, or left waiting."""
-    (amd64_only,) = (trait for trait in TRAITS if trait.name == "amd64-only")
-    manifests = amd64_only.make(Ask("w0", "case", 900, 128, 2, "w1"))
-    case = Case("judged", "case", STACKS[0], tuple(manifests), NO_FAILURE, free=True)
-    run = Run(cast("Kube", None), case)
-    pods = list(case.pods())
-    plan = case.stack.plan
-    run.nodes = {state.name: state for state in planned_nodes(plan.node_groups, simulation_context(plan), pods)}
-    run.pods = {pod.name: pod for pod in pods}
-    specs = [{"nodeName": node} if node else {} for node in where]
+def waiting_pods(trait: str, count: int, stack: FailingStack = STACKS[0]) -> Run:
+    """So many pods of one workload, and the nodes of a stack; nothing is on a cluster."""
+    (found,) = (each for each in TRAITS if each.name == trait)
+    manifests = tuple(found.make(Ask("w0", "case", 900, 128, count, "w1")))
+    case = Case("judged", "case", stack, manifests, NO_FAILURE, free=True)
+    run, plan = Run(cast("Kube", mock.create_autospec(Kube, instance=True)), case), stack.plan
+    run.pods = {pod.name: pod for pod in case.pods()}
+    nodes = planned_nodes(plan.node_groups, simulation_context(plan), run.pods.values())
+    run.nodes = {state.name: state for state in nodes}
+    return run
+
+
+def look(run: Run, *where: str | None) -> Run:
+    """Let a scheduler have put the pods on these nodes; an empty text leaves one waiting, None is one that is gone."""
     run.look(
         {
-            pod.name: {"metadata": {"resourceVersion": str(number)}, "spec": spec}
-            for number, (pod, spec) in enumerate(zip(pods, specs, strict=True))
+            pod: {"metadata": {"resourceVersion": str(number)}, "spec": {"nodeName": node} if node else {}}
+            for number, (pod, node) in enumerate(zip(run.pods, where, strict=True))
+            if node is not None
         }
     )
     return run
@@ -103,7 +108,22 @@ def placed(*where: str) -> Run:
 def test_what_the_model_does_not_allow_is_found(
     where: tuple[str, str], best: int, others: int, refused: list[str]
 ) -> None:
-    run, choices = placed(*where), Choices()
+    run, choices = look(waiting_pods("amd64-only", 2), *where), Choices()
     judge(run, choices)
     assert next_nodes(run, NO_FAILURE, choices) == ()
     assert (choices.best, len(choices.others), choices.refused) == (best, others, refused)
+
+
+def test_a_step_may_have_come_before_a_pod_was_evicted() -> None:
+    (two_zones,) = (each for each in STACKS if each.name == "static-two-zones")
+    evicted, never_there = (
+        waiting_pods("amd64-spread-zone", 3, two_zones),
+        waiting_pods("amd64-spread-zone", 3, two_zones),
+    )
+    found = {}
+    for name, run, first in (("evicted", evicted, "amd-1"), ("never there", never_there, "")):
+        judge(look(run, first, "amd-2", ""), Choices())
+        choices = Choices()
+        judge(look(run, None if first else "", "amd-2", "amd-2"), choices)
+        found[name] = len(choices.refused)
+    assert found == {"evicted": 0, "never there": 1}
