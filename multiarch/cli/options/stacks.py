@@ -70,9 +70,10 @@ def files(names: Iterable[str]) -> list[Path]:
 
     wanted = list(names)
     if wanted:
-        named: dict[Path, Path] = {}
+        named: dict[str, Path] = {}
         for path in map(file, wanted):
-            named.setdefault(path.resolve(), path)
+            # Unlike Path.resolve, it leaves a loop of links to what opens the file.
+            named.setdefault(os.path.realpath(path), path)
         return list(named.values())
     root = project.root()
     found = stack_files(root)
