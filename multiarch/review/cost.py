@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from multiarch.prices.amounts import known_sum, minus, reasons, total
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
-from multiarch.review.cost_parts import Part, parts, pricing_of
+from multiarch.review.cost_parts import Part, not_compared, parts, pricing_of
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 
 _INCREASE = ReviewRule(
@@ -83,13 +83,15 @@ class CostDifference:
 
     @property
     def complete(self) -> bool:
-        """Whether the total has all rows."""
-        return all(isinstance(row.change, Decimal) for row in self.rows)
+        """Whether the total has all rows, and all that there is to compare was compared."""
+        return all(isinstance(row.change, Decimal) for row in self.rows) and bool(self.rows or not self.unknown)
 
 
 def difference(change: Change) -> CostDifference:
     """What the change costs; no rows if it changes nothing that has a price."""
     pricing = pricing_of(change)
+    if reason := not_compared(change):
+        return CostDifference((), pricing.prices, (), (reason,), "")
     before, after = parts(change, pricing)
     # What costs the same before and after would only hide what the rest costs, if its price is unknown.
     kept = Counter((part.subject, part) for part in before) & Counter((part.subject, part) for part in after)

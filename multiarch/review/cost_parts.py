@@ -92,11 +92,21 @@ def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
     return before, after
 
 
+def not_compared(change: Change) -> str:
+    """Why neither a preview nor the stack files say what the change costs; empty if they do."""
+    if change.preview.steps:
+        return ""
+    if change.after is None and change.before is not None:
+        return "the stack file is deleted, and its resources keep running"
+    if any(side is not None and side.plan is None for side in (change.before, change.after)):
+        return "the stack file is invalid, and there is no preview"
+    if change.after is None and not change.preview.succeeded:
+        return "the preview failed before its first step"
+    return ""
+
+
 def _of_plans(change: Change) -> tuple[list[Part], list[Part]]:
-    """What the two stack files cost; nothing for a deleted one, whose resources are left running."""
     plans = [None if side is None else side.plan for side in (change.before, change.after)]
-    if plans[1] is None or (change.before is not None and plans[0] is None):
-        return [], []
     before, after = ([] if plan is None else [*_of_plan(change, plan)] for plan in plans)
     return before, after
 

@@ -299,11 +299,15 @@ def test_without_a_preview_the_stack_files_are_compared() -> None:
         "NAT gateways",
     }
     broken = replace(plans_only(plan(), larger), before=Version("stack.yaml", None, "invalid"))
-    assert cost.difference(broken).rows == ()
+    refused = cost.difference(broken)
+    assert (refused.rows, refused.complete) == ((), False)
+    assert refused.unknown == ("the stack file is invalid, and there is no preview",)
 
 
 def test_a_deleted_stack_file_saves_nothing_while_its_resources_run() -> None:
-    assert cost.difference(plans_only(plan(), None)).rows == ()
+    deleted = cost.difference(plans_only(plan(), None))
+    assert (deleted.rows, deleted.total, deleted.complete) == ((), None, False)
+    assert deleted.unknown == ("the stack file is deleted, and its resources keep running",)
 
 
 def test_without_a_preview_nat_gateways_count_as_they_do_with_one() -> None:

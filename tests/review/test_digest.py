@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -78,6 +79,13 @@ def test_a_failed_preview_says_what_to_do(message: str, hint: str) -> None:
     assert (finding.rule.name, found.risk) == ("preview-failed", Risk.HIGH)
     assert finding.details[0] == message
     assert hint in finding.details[1]
+
+
+def test_a_preview_without_steps_says_nothing_about_costs() -> None:
+    config = {"multiarch-eks:team": "checkout", "multiarch-eks:environment": "dev"}
+    failed = {"config": config, "steps": [], "diagnostics": [error("no valid credential sources")]}
+    found = reviewed(json.dumps(failed).encode()).stacks[0].cost
+    assert (found.complete, found.unknown) == (False, ("the preview failed before its first step",))
 
 
 def test_errors_do_not_quote_keys() -> None:
