@@ -78,16 +78,17 @@ class _Template:
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
+    """The nodes that an option adds. ``asked``: at most so many for so many pods of each batch; ``pods`` get one."""
+
     option: _Option
+    asked: tuple[int, Mapping[Batch, int]]
     planned: list[PlannedNode]
+    pods: Mapping[Batch, int]
 
     def waste(self) -> float:
         """The least-waste expander's score: the unrequested shares of the nodes' CPU and memory, added up."""
-        pods: Counter[Batch] = Counter()
-        for each in self.planned:
-            pods.update(each.pods)
-        cpu = sum(batch.sample.requests.cpu * count for batch, count in pods.items())
-        memory = sum(batch.sample.requests.memory * count for batch, count in pods.items())
+        cpu = sum(batch.sample.requests.cpu * count for batch, count in self.pods.items())
+        memory = sum(batch.sample.requests.memory * count for batch, count in self.pods.items())
         whole, count = self.option.group.capacity, len(self.planned)
         return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
 
@@ -135,6 +136,7 @@ class _ClusterAutoscaler:
         self._alike_groups: dict[str, list[ScalableGroup]] = {}
         self._zonal: dict[Batch, bool] = {}
         self._by_domain: dict[tuple[int, tuple[str | None, ...]], str | None] = {}
+        self._estimates: dict[str, _Estimate] = {}
 
     @cached_property
     def _priorities(self) -> Mapping[str, int]:
@@ -230,8 +232,17 @@ class _ClusterAutoscaler:
     def _estimate(self, option: _Option, options: Mapping[str, _Option], waiting: Waiting) -> _Estimate:
         groups = [option.group, *self._similar(option, options)]
         most = sum(group.max_size - self._nodes.count(group.name) for group in groups)
-        pods = {batch: len(waiting[batch]) for batch in option.batches}
-        return _Estimate(option, estimate(option.group.shape, option.zone, self._nodes, pods, most=most))
+        asked = most, {batch: len(waiting[batch]) for batch in option.batches}
+        known = self._estimates.get(option.group.name)
+        # Without rules about other pods, what other groups got in the meantime does not matter.
+        if known and (known.option, known.asked) == (option, asked) and not any(map(self._nodes.has_rules, asked[1])):
+            return known
+        planned = estimate(option.group.shape, option.zone, self._nodes, asked[1], most=most)
+        pods: Counter[Batch] = Counter()
+        for each in planned:
+            pods.update(each.pods)
+        self._estimates[option.group.name] = made = _Estimate(option, asked, planned, pods)
+        return made
 
     def _similar(self, option: _Option, options: Mapping[str, _Option]) -> list[ScalableGroup]:
         """The groups that share new nodes with an option's: similar ones that all its pods fit."""
@@ -260,7 +271,7 @@ class _ClusterAutoscaler:
 
     def _record_waste(self, other: _Estimate, best: _Estimate) -> None:
         text = f"same priority, but its nodes would waste more than those of {best.option.group.name}"
-        for batch in {batch for each in other.planned for batch in each.pods}:
+        for batch in other.pods:
             self._reasons.outranked[batch.number, other.option.group.name] = text
 
     def _settle(self, best: _Estimate, similar: Sequence[ScalableGroup], waiting: Waiting) -> None:
