@@ -125,9 +125,11 @@ def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ..
 
 def _refuse_second(each: Object, seen: set[tuple[str, ...]]) -> None:
     """Add an object that makes pods to ``seen``. Raises ManifestError if it is there already."""
-    if each.value["metadata"]["name"].missing:
+    metadata = each.value["metadata"]
+    if metadata["name"].missing:
         return  # generateName: each object gets a name of its own
-    key = (each.value["apiVersion"].text().partition("/")[0], *each.key)
+    # A cluster's list that starts again may have a pod of a StatefulSet and the one that came in its place.
+    key = (each.value["apiVersion"].text().partition("/")[0], *each.key, metadata["uid"].text())
     if key in seen:
         raise each.value.error(
             "is given twice.", hint="`kubectl apply` would keep the last one. Give each object once."

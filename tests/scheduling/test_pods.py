@@ -51,6 +51,10 @@ def test_objects_that_share_a_name_only_are_not_the_same() -> None:
         "other/api-0",
         "shop/api-0",
     ]
+    successive = [pod_manifest("db-0"), pod_manifest("db-0")]
+    for uid, each in zip("ab", successive, strict=True):
+        each["metadata"]["uid"] = uid
+    assert names(*successive) == ["shop/db-0", "shop/db-0"]
     generated = {"kind": "Pod", "metadata": {"generateName": "a-", "namespace": "shop"}, "spec": spec()}
     assert len(names({"kind": "List", "items": [generated, generated]})) == 2
 
