@@ -64,6 +64,16 @@ def test_a_stack_that_is_named_twice_counts_once(run: type_of_run) -> None:
     assert run("cost", *twice, "--prices", PRICES).out == run("cost", "checkout-dev", "--prices", PRICES).out
 
 
+def test_all_stacks_that_are_refused_are_named_at_once(run: type_of_run, clone: Path) -> None:
+    for name in ("checkout-dev", "legacy-al2"):
+        file = clone / "config" / "stacks" / f"Pulumi.{name}.yaml"
+        file.write_text(file.read_text(encoding="utf-8").replace("m7g.large", "m7x.large"), encoding="utf-8")
+    ran = run("cost", "--prices", PRICES)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Pulumi.checkout-dev.yaml" in ran.err
+    assert "Pulumi.legacy-al2.yaml" in ran.err
+
+
 def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need(run: type_of_run, clone: Path) -> None:
     file = clone / "config" / "stacks" / "Pulumi.checkout-dev.yaml"
     text = file.read_text(encoding="utf-8")

@@ -95,7 +95,7 @@ def _reports(
 
     if live is not None and not names:
         return [cluster_alone(live, pricing_of, label)]
-    plans = [stacks.planned(path)[1] for path in stacks.files(names)]
+    plans = stacks.plans_of(names)
     if live is None and not workloads:
         return [stack_costs(plan, pricing_of(plan.region)) for plan in plans]
     if len(plans) > 1:

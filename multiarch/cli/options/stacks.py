@@ -110,6 +110,20 @@ def planned(path: Path) -> tuple[Stack, Plan]:
     return stack, make_plan(stack, today=today())
 
 
+def plans_of(names: Iterable[str]) -> list[Plan]:
+    """The plans of :func:`files`. Raises MultiarchError, and StackError with the problems of all that are refused."""
+    found: list[Plan] = []
+    problems: list[Problem] = []
+    for path in files(names):
+        try:
+            found.append(planned(path)[1])
+        except StackError as error:
+            problems += error.problems
+    if problems:
+        raise StackError(problems)
+    return found
+
+
 def plan_of(name: str) -> Plan:
     """The plan of a stack, by name or file. Raises MultiarchError and StackError."""
     return planned(file(name))[1]
