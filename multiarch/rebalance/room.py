@@ -19,7 +19,7 @@ from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
-from multiarch.simulate.batches import Counted, terms_of
+from multiarch.simulate.batches import Counted
 from multiarch.simulate.running import UNSCHEDULABLE
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import SimulationContext, settle
@@ -137,7 +137,8 @@ class Room:
         around = {**self._merged, here.name: self._merge(here)}
         again = [_again(pod) for pod in pods]
         settled = self._settle(list(around.values()), [*self._daemons, *again])
-        there = {(pod.namespace, pod.name): node for node in settled.nodes for pod in node.pods}
+        changed = (node for node in settled.nodes if node is not around.get(node.name))
+        there = {(pod.namespace, pod.name): node for node in changed for pod in node.pods}
         return [self._expected(pod, here, there.get((pod.namespace, pod.name))) for pod in again]
 
     def _expected(self, pod: Pod, here: NodeState, node: NodeState | None) -> Expected:
@@ -151,13 +152,13 @@ class Room:
     def _merge(self, node: NodeState) -> NodeState:
         """The node with all pods in one, those aside that rules about other pods count: placing pods is faster then.
 
-        What is lost is that kube-scheduler prefers, among arm64 nodes, those with fewer pods of the same controller. An
-        amd64 node has no room then: only arm64 nodes are looked for.
+        What is lost decides between arm64 nodes only: preferences of other pods, and for nodes with few pods of the
+        same controller. An amd64 node has no room then: only arm64 nodes are looked for.
         """
         kept: list[Pod] = []
         merged: list[Pod] = []
         for pod in node.pods:
-            (kept if terms_of(pod.spec) or self._counted(pod) else merged).append(pod)
+            (kept if pod.spec.pod_anti_affinity or self._counted(pod) else merged).append(pod)
         if node.shape.architecture is Architecture.AMD64:
             return replace(node, pods=(*kept, _asking_for(node.shape.allocatable)))
         if not merged:
