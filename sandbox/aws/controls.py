@@ -3,6 +3,8 @@
 PUT    /sandbox/ssm/targets/i-…   a Target as JSON: the instance has an SSM agent now
 PUT    /sandbox/ssm/faults        Faults as JSON
 PUT    /sandbox/console/i-…       text: the instance's console output
+PUT    /sandbox/ec2/shortages     Shortages as JSON: where fleets get no instances
+PUT    /sandbox/ec2/spot-prices   spot prices by instance type and zone, as JSON
 GET    /sandbox/calls             every AWS request so far, as [service, operation]
 DELETE /sandbox/calls             forget them
 """
@@ -13,6 +15,7 @@ import json
 import re
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import Any, Final
@@ -20,7 +23,8 @@ from urllib.parse import parse_qs
 
 import urllib3
 
-from sandbox.aws import console
+from sandbox.aws import console, fleets
+from sandbox.aws.fleets import Shortage
 from sandbox.aws.shapes import model
 from sandbox.aws.ssm import SsmStandIn
 from sandbox.aws.ssm_targets import Faults, Target
@@ -43,6 +47,8 @@ class Controls:
         """Back to the beginning."""
         self.ssm.empty()
         console.OUTPUTS.clear()
+        fleets.SHORTAGES.clear()
+        fleets.SPOT_PRICES.clear()
         self._calls.clear()
 
     def record(self, service: str, environ: dict[str, Any], body: bytes) -> None:
@@ -59,6 +65,11 @@ class Controls:
                 self.ssm.faults = Faults.from_json(body)
             case "PUT", ["console", instance]:
                 console.OUTPUTS[instance] = body.decode()
+            case "PUT", ["ec2", "shortages"]:
+                fleets.SHORTAGES[:] = [fleets.Shortage(**each) for each in json.loads(body)]
+            case "PUT", ["ec2", "spot-prices"]:
+                fleets.SPOT_PRICES.clear()
+                fleets.SPOT_PRICES.update(json.loads(body))
             case "GET", ["calls"]:
                 return 200, json.dumps(self._calls).encode()
             case "DELETE", ["calls"]:
@@ -87,6 +98,14 @@ class Remote:
     def set_console(self, instance: str, text: str) -> None:
         """The instance's console output."""
         self._request("PUT", f"console/{instance}", text.encode())
+
+    def set_shortages(self, *shortages: Shortage) -> None:
+        """Where fleets get no instances from now on; none to have capacity everywhere."""
+        self._request("PUT", "ec2/shortages", json.dumps([asdict(each) for each in shortages]).encode())
+
+    def set_spot_prices(self, prices: Mapping[str, Mapping[str, str]]) -> None:
+        """What an hour of a spot instance costs, by instance type and zone; what is left out is not sold."""
+        self._request("PUT", "ec2/spot-prices", json.dumps(prices).encode())
 
     def calls(self) -> Counter[str]:
         """How often each operation was called: ``ssm:SendCommand``."""

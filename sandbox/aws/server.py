@@ -14,7 +14,7 @@ from typing import Any
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from sandbox.aws import console, controls, ec2_fixes, eks, images, instance_refresh
+from sandbox.aws import console, controls, ec2_fixes, eks, fleets, images, instance_refresh
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not block other requests.
@@ -41,6 +41,7 @@ class SandboxApp:
         eks.install()
         instance_refresh.install()
         ec2_fixes.install()
+        fleets.install()
         console.install()
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from sandbox.aws.controls import Remote
 from sandbox.cluster.programs import Programs, wait_for
 from sandbox.layout import CLONE
 from tests.sandbox.leftovers import client
@@ -37,6 +38,11 @@ class Aws:
     security_group: str
     subnets: tuple[str, ...]
     queue_url: str
+
+    @property
+    def controls(self) -> Remote:
+        """What tests set in the server: spot prices, shortages."""
+        return Remote(self.url)
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
         """A boto3 client, made once: that takes longer than most calls."""

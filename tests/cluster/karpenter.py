@@ -94,6 +94,8 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
     environ = aws.environ() | {
         "CLUSTER_ENDPOINT": plane.kube.access.url,
         "CLUSTER_NAME": aws.cluster,
+        # Tests stop the process for a while, in which it could not renew its lease.
+        "DISABLE_LEADER_ELECTION": "true",
         "EKS_CONTROL_PLANE": "true",
         "HEALTH_PROBE_PORT": str(health_port),
         "INTERRUPTION_QUEUE": aws.cluster,
@@ -101,7 +103,7 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
         # the instance profiles of deleted node classes behind, as it would not in an ordinary VPC.
         "ISOLATED_VPC": "true",
         "KUBECONFIG": str(kubeconfig),
-        "LEADER_ELECTION_NAMESPACE": NAMESPACE,
+        "LOG_LEVEL": "debug",  # says how many pods it looks at
         "METRICS_PORT": str(metrics_port),
         "NO_PROXY": ",".join(["127.0.0.1", *filter(None, [os.environ.get("NO_PROXY")])]),
         "SYSTEM_NAMESPACE": NAMESPACE,

@@ -16,8 +16,9 @@ from sandbox.cluster.kube import Kube, KubeError, Object, condition, is_true
 from sandbox.cluster.programs import ClusterError, Program, Programs, wait_for
 from tests.cluster import aws as aws_module
 from tests.cluster import karpenter
-from tests.cluster.aws import Aws
+from tests.cluster.aws import REGION, ZONES, Aws
 from tests.cluster.bridge import Bridge
+from tests.cluster.karpenter_prices import prices
 from tests.cluster.placements import MOST_PODS, REFUSAL_STANDS_SECONDS, Placement, Refused, Watch
 
 KARPENTER_V1 = "karpenter.sh/v1"
@@ -143,6 +144,18 @@ class Rig:
         self.aws.send_interruption_warning(instance)
         return instance
 
+    def lose(self, names: Collection[str]) -> None:
+        """Let nodes be gone as after a failure, with their instances, claims and pods; controllers make the pods again.
+
+        What AWS and Karpenter would do in minutes is done at once.
+        """
+        with self.bridge.held():
+            gone = [row["InstanceId"] for row in self.aws.running_instances() if row["PrivateDnsName"] in names]
+            self.aws.client("ec2").terminate_instances(InstanceIds=gone)
+            for kind in (NODE_CLAIMS, ("v1", "Node")):
+                self._delete_all(kind, force=True, names=names)
+            self._delete_all(("v1", "Pod"), namespaces=True, names=names)
+
     def nodes(self) -> list[str]:
         """Names of all Nodes, sorted."""
         return [item["metadata"]["name"] for item in self.kube.list("v1", "Node")]
@@ -184,8 +197,19 @@ class Rig:
 
         wait_for(gone, "the rig to be empty", timeout=timeout, pause=0.2)
 
-    def _delete_all(self, kind: tuple[str, str], *, namespaces: bool = False, force: bool = False) -> None:
+    def _delete_all(
+        self,
+        kind: tuple[str, str],
+        *,
+        namespaces: bool = False,
+        force: bool = False,
+        names: Collection[str] | None = None,
+    ) -> None:
+        """Delete all objects of a kind; with ``names`` those that are, or belong to, nodes of these names."""
         for item in self.kube.list(*kind):
+            node = item.get("status", {}).get("nodeName") or item.get("spec", {}).get("nodeName")
+            if names is not None and not {node, item["metadata"]["name"]} & set(names):
+                continue
             named = {"apiVersion": kind[0], "kind": kind[1], **item}
             if "deletionTimestamp" not in item["metadata"] or namespaces:
                 self.kube.delete(named, grace=0)
@@ -200,6 +224,8 @@ def running(programs: Programs, plane: ControlPlane, *, cluster: str = "rig") ->
     karpenter.install_crds(plane.kube)
     minor = ".".join(plane.version.removeprefix("v").split(".")[:2])
     aws = aws_module.start(programs, cluster=cluster, kubernetes=minor)
+    spot = prices(REGION, ZONES).spot
+    aws.controls.set_spot_prices({name: {zone: str(each) for zone, each in spot[name].items()} for name in spot})
     controller = karpenter.start(programs, plane, aws)
     with Bridge(plane.kube, aws).running() as bridge:
         yield Rig(plane, aws, controller, bridge)
