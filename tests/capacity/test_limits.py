@@ -189,3 +189,16 @@ def test_missing_requests_are_named(requests: dict[str, str]) -> None:
 def test_other_schedulers_are_named() -> None:
     found = report(grown(BOTH), pods(schedulerName="batch"), failures=[])
     assert found.warnings == ("shop Deployment/api: not checked: scheduler batch: its own rules.",)
+
+
+def test_it_is_said_where_karpenter_plans_a_node_in_the_lost_zone_only() -> None:
+    selector = {"matchLabels": {"app": "api"}}
+    rule = {"maxSkew": 2, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    words = pooled({"general": {"capacityTypes": ["on-demand"], "architectures": ["arm64"], "sizes": ["large"]}})
+    arm64: dict[str, Any] = {**TOLERANT, "nodeSelector": {"kubernetes.io/arch": "arm64"}}
+    found = pending(
+        words, pods(count=3, cpu="1600m", topologySpreadConstraints=[rule], **arm64), failure=Failure(zones=(B,))
+    )
+    where = f"Karpenter takes the zone with the fewest pods, {B}, where no nodes can be had"
+    assert f"general-arm64-on-demand: topology spread: {where}; 2 of 3 pods run" in found.limit
+    assert found.change.startswith("prefer the topology rule instead of requiring it")
