@@ -159,8 +159,14 @@ class _Scope:
         return self._evaluate(with_values(self._plan, values), asked, explain=explain, pods=self._pods)
 
     def open(self, report: CapacityReport) -> list[Failure]:
-        """The failures in which a workload is short that larger values would help."""
-        return [failure for failure, short in _short(report).items() if short.keys() - self.unsolved.get(failure, {})]
+        """The failures in which a workload is short that larger values would help. ``report`` can be of more pods."""
+        own = None if self._pods is None else set(map(name_of, self._pods))
+        return [
+            failure
+            for failure, short in _short(report).items()
+            if failure in self.failures
+            and any(name not in self.unsolved.get(failure, {}) and (own is None or name in own) for name in short)
+        ]
 
     def cheapest(
         self, failing: Sequence[Failure], solution: Values, limit: TimeLimit, *, near: Values = _NOTHING
@@ -228,7 +234,7 @@ class _Recommender:
         whole.unsolved = _short(solved)
         found = Found({}, Cost(), Cost())
         if solution and (failing := whole.open(before)):
-            found = self._cheapest(failing, solution, solved, limit)
+            found = self._cheapest(failing, before, solution, solved, limit)
         plan = with_values(self.plan, found.values)
         report = whole.report(found.values, explain=True)
         return Recommendation(
@@ -247,7 +253,12 @@ class _Recommender:
         )
 
     def _cheapest(
-        self, failing: Sequence[Failure], solution: Values, solved: CapacityReport, limit: TimeLimit
+        self,
+        failing: Sequence[Failure],
+        before: CapacityReport,
+        solution: Values,
+        solved: CapacityReport,
+        limit: TimeLimit,
     ) -> Found:
         """The cheapest values: those of all parts together if they hold for the whole stack too."""
         whole = self._whole
@@ -258,7 +269,7 @@ class _Recommender:
         parts = self._parts(sources)
         if len(parts) < 2:  # noqa: PLR2004
             return whole.cheapest(failing, solution, limit)
-        found = self._in_parts(parts, solution, limit.share(_SHARE))
+        found = self._in_parts(parts, before, solution, limit.share(_SHARE))
         if not (short := whole.open(whole.report(found.values, explain=True))):
             return found
         later = whole.cheapest([*dict.fromkeys((*failing, *short))], solution, limit, near=found.values)
@@ -280,13 +291,13 @@ class _Recommender:
         return found
 
     @staticmethod
-    def _in_parts(parts: Sequence[_Scope], solution: Values, limit: TimeLimit) -> Found:
+    def _in_parts(parts: Sequence[_Scope], before: CapacityReport, solution: Values, limit: TimeLimit) -> Found:
         """The cheapest values of each part, and what they cost together."""
         values: dict[Key, int] = {}
         cost = bound = Cost()
         for number, part in enumerate(parts):
             share = limit.share(1 / (len(parts) - number))
-            found = part.cheapest(part.open(part.report({})), solution, share)
+            found = part.cheapest(part.open(before), solution, share)
             values |= found.values
             cost, bound = cost + found.cost, bound + found.bound
         return Found(values, cost, bound)
