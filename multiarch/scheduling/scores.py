@@ -20,13 +20,14 @@ _TAINT_TOLERATION, _NODE_AFFINITY, _POD_TOPOLOGY_SPREAD, _INTER_POD_AFFINITY = 3
 
 @dataclass(frozen=True, slots=True)
 class SoftSpread:
-    """A preference to spread pods over a topology."""
+    """A preference to spread pods over a topology. ``label_needed``: nodes without its label get the worst score."""
 
     topology_key: str
     max_skew: int
+    label_needed: bool = True
 
 
-DEFAULT_SPREAD = (SoftSpread(HOSTNAME, 3), SoftSpread(ZONE, 5))
+DEFAULT_SPREAD = (SoftSpread(HOSTNAME, 3, label_needed=False), SoftSpread(ZONE, 5, label_needed=False))
 """How kube-scheduler spreads the pods of a ReplicaSet or StatefulSet that have no topology spread constraints."""
 
 
@@ -94,24 +95,37 @@ def scores(candidates: Sequence[Candidate], spread: Sequence[SoftSpread], nodes:
 
 
 def _spread_scores(candidates: Sequence[Candidate], spread: Sequence[SoftSpread], nodes: int) -> list[int]:
-    if not spread:
+    able = [each for each in candidates if _has_labels(each, spread)]
+    if not spread or not able:
         return []
     sizes = [
-        nodes if rule.topology_key == HOSTNAME else len({each.spread[number][0] for each in candidates})
+        nodes - len(candidates) + len(able)
+        if rule.topology_key == HOSTNAME
+        else len({each.spread[number][0] for each in able})
         for number, rule in enumerate(spread)
     ]
     weights = [math.log(size + 2) for size in sizes]
-    counts = []
-    for each in candidates:
-        total = 0.0
-        for (domain, count), rule, weight in zip(each.spread, spread, weights, strict=True):
-            if domain is not None:
-                total += count * weight + rule.max_skew - 1
-        counts.append(round(total))
+    counts = [_spread_count(each, spread, weights) for each in able]
     most, least = max(counts), min(counts)
-    if not most:
-        return []
-    return [_POD_TOPOLOGY_SPREAD * (_MOST * (most + least - count) // most) for count in counts]
+    found = iter(
+        [_POD_TOPOLOGY_SPREAD * (_MOST * (most + least - count) // most if most else _MOST) for count in counts]
+    )
+    return [next(found) if _has_labels(each, spread) else 0 for each in candidates]
+
+
+def _has_labels(candidate: Candidate, spread: Sequence[SoftSpread]) -> bool:
+    """Whether a node has the labels of all constraints that need one."""
+    return all(
+        domain is not None or not rule.label_needed for (domain, _), rule in zip(candidate.spread, spread, strict=True)
+    )
+
+
+def _spread_count(candidate: Candidate, spread: Sequence[SoftSpread], weights: Sequence[float]) -> int:
+    total = 0.0
+    for (domain, count), rule, weight in zip(candidate.spread, spread, weights, strict=True):
+        if domain is not None:
+            total += count * weight + rule.max_skew - 1
+    return round(total)
 
 
 def _attraction_scores(candidates: Sequence[Candidate]) -> list[int]:

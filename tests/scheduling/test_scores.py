@@ -79,9 +79,22 @@ def test_the_default_spread_counts_hosts_and_zones() -> None:
     assert expected == sorted(expected)
 
 
-def test_a_soft_spread_without_pods_prefers_no_node() -> None:
-    nodes = [Candidate(0, 0, 5, spread=(("a", 0),)), Candidate(0, 0, 7, spread=((None, 0),))]
-    assert scores(nodes, (SoftSpread(ZONE, 1),), 2) == [5, 7]
+def test_a_soft_spread_without_pods_prefers_no_domain() -> None:
+    nodes = [Candidate(0, 0, 5, spread=(("a", 0),)), Candidate(0, 0, 7, spread=(("b", 0),))]
+    assert scores(nodes, (SoftSpread(ZONE, 1),), 2) == [205, 207]
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_nodes_without_the_label_of_a_soft_spread_come_last(count: int) -> None:
+    nodes = [Candidate(0, 0, 5, spread=(("a", count),)), Candidate(0, 0, 7, spread=((None, 0),))]
+    assert scores(nodes, (SoftSpread("rack", 1),), 2) == [205, 7]
+    assert scores(nodes[1:], (SoftSpread("rack", 1),), 1) == [7]
+
+
+def test_nodes_without_a_zone_have_the_default_spread_over_hosts() -> None:
+    nodes = [Candidate(0, 0, 0, spread=((name, count), (None, 0))) for name, count in (("n1", 3), ("n2", 0))]
+    less, more = scores(nodes, DEFAULT_SPREAD, 2)
+    assert 0 < less < more
 
 
 def test_hosts_weigh_more_where_there_are_more() -> None:
