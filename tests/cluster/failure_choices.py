@@ -73,14 +73,16 @@ def judge(run: Run, choices: Choices) -> None:
             each.put(batch, pod, each.all[place])
 
 
-def next_nodes(run: Run, failure: Failure, choices: Choices) -> Sequence[NodeState]:
-    """The nodes that the autoscaler adds for the pods that are waiting; none of them may have room elsewhere."""
+def next_nodes(run: Run, failure: Failure) -> tuple[Sequence[NodeState], list[str]]:
+    """The nodes that the autoscaler adds for the pods that are waiting, and those of them that have room already."""
     states = run.states()
     made = grown(run, failure, states)
-    for before, after in zip(states, made.nodes, strict=False):
-        for pod in _difference(after.pods, before.pods):
-            choices.refused.append(f"{pod} waits, and could be on {before.name}")
-    return made.nodes[len(states) :]
+    waits = [
+        f"{pod} waits, and could be on {before.name}"
+        for before, after in zip(states, made.nodes, strict=False)
+        for pod in _difference(after.pods, before.pods)
+    ]
+    return made.nodes[len(states) :], waits
 
 
 def grown(run: Run, failure: Failure, states: Sequence[NodeState]) -> Settled:

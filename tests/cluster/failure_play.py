@@ -18,6 +18,8 @@ from tests.cluster.failure_run import Run, Runs, owner
 
 MOST_ROUNDS = 4
 """How often the autoscaler may add nodes for pods that are waiting."""
+PATIENCE = 8
+"""How often to look again where a pod waits that has room: kube-scheduler tries it again after up to ten seconds."""
 
 
 @dataclass(slots=True)
@@ -143,9 +145,7 @@ def _created_again(after: After) -> list[Pod]:
 def _grow(runs: Runs, stage: str, failures: Mapping[Run, Failure], stages: Mapping[Run, Stage]) -> None:
     """Add nodes for pods that are waiting, as the model says that the autoscaler does, until that helps no longer."""
     for number in range(MOST_ROUNDS):
-        for run in runs.all:
-            judge(run, stages[run].choices)
-        new = {run: next_nodes(run, failures[run], stages[run].choices) for run in runs.all}
+        new = _next_nodes(runs, failures, stages)
         if not any(new.values()):
             break
         for run, nodes in new.items():
@@ -154,6 +154,22 @@ def _grow(runs: Runs, stage: str, failures: Mapping[Run, Failure], stages: Mappi
         runs.decided()
     for run in runs.all:
         stages[run].real = _count(run.waiting())
+
+
+def _next_nodes(
+    runs: Runs, failures: Mapping[Run, Failure], stages: Mapping[Run, Stage]
+) -> dict[Run, Sequence[NodeState]]:
+    """The nodes that the autoscaler adds next. What kube-scheduler has done until then is judged."""
+    found = {run: next_nodes(run, failures[run]) for run in runs.all}
+    for _ in range(PATIENCE):
+        if not any(waits for _, waits in found.values()):
+            break
+        runs.decided()
+        found = {run: next_nodes(run, failures[run]) for run in runs.all}
+    for run, (_, waits) in found.items():
+        judge(run, stages[run].choices)
+        stages[run].choices.refused += waits
+    return {run: nodes for run, (nodes, _) in found.items()}
 
 
 def _by_group(nodes: Iterable[NodeState]) -> Counter[str]:
