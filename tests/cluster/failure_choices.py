@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from multiarch.capacity.failures import unavailable
+from multiarch.capacity.failures import group_names, unavailable
 from multiarch.capacity.model import Failure
 from multiarch.scheduling.fit import Fit
 from multiarch.scheduling.pods import Pod
@@ -18,7 +18,7 @@ from multiarch.simulate.batches import batches_of
 from multiarch.simulate.context import simulation_context
 from multiarch.simulate.model import Batch
 from multiarch.simulate.nodes import Nodes, SimNode
-from multiarch.simulate.settled import NodeState, Settled
+from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import settle
 from tests.cluster.failure_run import Run
 
@@ -76,26 +76,26 @@ def judge(run: Run, choices: Choices) -> None:
 def next_nodes(run: Run, failure: Failure) -> tuple[Sequence[NodeState], list[str]]:
     """The nodes that the autoscaler adds for the pods that are waiting, and those of them that have room already."""
     states = run.states()
-    made = grown(run, failure, states)
-    waits = [
+    made = _placed(run, states, unavailable(failure, run.case.stack.plan))
+    if _moves(states, made):
+        # With new nodes pods may find others that they have to be near: only what needs no new node is late.
+        none = Unavailable(groups=frozenset(group_names(run.case.stack.plan)))
+        return made.nodes[len(states) :], _moves(states, _placed(run, states, none))
+    return made.nodes[len(states) :], []
+
+
+def _placed(run: Run, states: Sequence[NodeState], lost: Unavailable) -> Settled:
+    """What the model makes of the pods that are waiting."""
+    plan, pods = run.case.stack.plan, [*run.waiting(), *run.daemons]
+    return settle(plan.autoscaling, plan.node_groups, simulation_context(plan), states, pods, unavailable=lost)
+
+
+def _moves(states: Sequence[NodeState], made: Settled) -> list[str]:
+    return [
         f"{pod} waits, and could be on {before.name}"
         for before, after in zip(states, made.nodes, strict=False)
         for pod in _difference(after.pods, before.pods)
     ]
-    return made.nodes[len(states) :], waits
-
-
-def grown(run: Run, failure: Failure, states: Sequence[NodeState]) -> Settled:
-    """What the model makes of the pods that are waiting."""
-    plan = run.case.stack.plan
-    return settle(
-        plan.autoscaling,
-        plan.node_groups,
-        simulation_context(plan),
-        states,
-        [*run.waiting(), *run.daemons],
-        unavailable=unavailable(failure, plan),
-    )
 
 
 def _difference(after: Sequence[Pod], before: Sequence[Pod]) -> Iterator[str]:
