@@ -11,6 +11,7 @@ from http import HTTPStatus
 from io import BytesIO
 from typing import Any
 
+from moto import backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
@@ -43,6 +44,9 @@ class SandboxApp:
         ec2_fixes.install()
         fleets.install()
         console.install()
+        # moto looks for its services in its folder at every request.
+        services = frozenset(backends.list_of_moto_modules())
+        backends.list_of_moto_modules = lambda: services
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
         self.controls = controls.Controls()
