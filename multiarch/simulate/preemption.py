@@ -11,11 +11,10 @@ Source: kubernetes, ``pkg/scheduler/framework/preemption/preemption.go`` and, fo
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections import deque
+from bisect import bisect_right, insort_right
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
@@ -78,7 +77,7 @@ class _Preemption:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self._on = [list(node.all_pods) for node in nodes.all]
-        self._sorted: dict[int, tuple[list[Pod], list[Resources]]] = {}
+        self._sorted: dict[int, list[Pod]] = {}
         self._evicted: list[Pod] = []
         self._selected: dict[int, Counted] = {}
 
@@ -112,12 +111,13 @@ class _Preemption:
     def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], Resources]:
         """The less important pods of a node, the most important first, and the room that there is without them."""
         if node.number not in self._sorted:
-            pods = sorted(self._on[node.number], key=_reversed_rank)
-            taken = accumulate((pod.requests for pod in reversed(pods)), initial=node.free)
-            self._sorted[node.number] = pods, [*taken][::-1]
-        pods, rooms = self._sorted[node.number]
-        start = bisect_right(pods, _reversed_rank(batch.sample), key=_reversed_rank)
-        return pods[start:], rooms[start]
+            self._sorted[node.number] = sorted(self._on[node.number], key=_reversed_rank)
+        pods = self._sorted[node.number]
+        less = pods[bisect_right(pods, _reversed_rank(batch.sample), key=_reversed_rank) :]
+        room = node.free
+        for spec, count in Counter(pod.spec for pod in less).items():
+            room = room.less(spec.requests, -count)
+        return less, room
 
     def _affects(self, pod: Pod, batch: Batch) -> bool:
         """Whether the place of ``pod`` matters for the rules about pods of a batch, or its own rules exclude them."""
@@ -150,7 +150,8 @@ class _Preemption:
         node.free -= pod.requests
         self._count(pod, node)
         self._evicted += [replace(victim, node_name="", phase="") for victim in victims]
-        del self._sorted[node.number]
+        self._sorted[node.number] = [each for each in self._sorted[node.number] if id(each) not in gone]
+        insort_right(self._sorted[node.number], pod, key=_reversed_rank)
         self._consider(batch, node, candidates)
         return True
 
