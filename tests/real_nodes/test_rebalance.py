@@ -53,10 +53,6 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
         finally:
             for job in kube.list("batch/v1", "Job", NAMESPACE):
                 kube.delete({"apiVersion": "batch/v1", "kind": "Job", **job})
-            # The namespace controller would wait for the pod's own grace.
-            for pod in kube.list("v1", "Pod", NAMESPACE):
-                kube.delete({"apiVersion": "v1", "kind": "Pod", **pod}, grace=1)
-            wait_for(lambda: not kube.list("v1", "Pod", NAMESPACE), "the Job's pod to end", timeout=60)
             for each in reversed(everything):
                 kube.delete(each)
             lease = kube.get("coordination.k8s.io/v1", "Lease", LEASE, LEASE_NAMESPACE)
