@@ -1,7 +1,7 @@
 """``multiarch capacity`` of 100 workloads in 20 failures, with 1,250, 2,500 and 5,000 pods; a new process each.
 
 Limits for 5,000 pods: 10 s of processor time on one core, 500 MB; linear growth: four times as many pods take at most
-4 x 1.25 times as long. The same limits hold where each workload has another priority.
+4 x 1.25 times as long. Where each workload has another priority, pods displace each other: limit 30 s.
 
 Then the change that ``--recommend`` finds for 5,000 pods of 20 teams, each with a node group of its own, in which so
 many of its pods fit a node: the least that a change can cost is known. Limit: 5 % above it.
@@ -24,6 +24,7 @@ COUNTS = (1_250, 2_500, 5_000)
 WORKLOADS = 100
 FAILURES = 20
 LIMIT_S = 10.0
+PRIORITIES_LIMIT_S = 30.0
 MEMORY_LIMIT_MB = 500
 GROWTH_LIMIT = 5.0
 RUNS = 3
@@ -151,7 +152,10 @@ def main() -> None:
             show(f"capacity of {many} pods, peak memory", max(r.peak_mb for r in runs[many]), MEMORY_LIMIT_MB, "MB")
             important = run(_command(Path(text), autoscaler, many, priorities=True))
             show(
-                f"capacity of {many} pods with priorities, {autoscaler}", important.cpu, LIMIT_S, "s of processor time"
+                f"capacity of {many} pods with priorities, {autoscaler}",
+                important.cpu,
+                PRIORITIES_LIMIT_S,
+                "s of processor time",
             )
             show(f"growth from {few} to {many} pods", times[many] / times[few], GROWTH_LIMIT, "times the time")
         _recommend(Path(text))
