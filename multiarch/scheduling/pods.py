@@ -15,6 +15,8 @@ from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import daemon_tolerations
 
 VOLUME_CLAIMS = "volume claim templates: the zones of the volumes that exist already"
+_Seen = dict[tuple[str, str, str], set[str | tuple[str, str]]]
+"""The names of objects, with their uids where they have one, by API group, kind and namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     objects = [each for number, document in enumerate(documents, start=1) for each in objects_in(document, number)]
     made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
     specs = PodSpecs(PriorityClasses(objects))
-    seen: set[tuple[str, ...]] = set()
+    seen: _Seen = {}
     for each in objects:
         found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:
@@ -123,18 +125,21 @@ def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ..
     return tuple(sorted((+counts).items()))
 
 
-def _refuse_second(each: Object, seen: set[tuple[str, ...]]) -> None:
+def _refuse_second(each: Object, seen: _Seen) -> None:
     """Add an object that makes pods to ``seen``. Raises ManifestError if it is there already."""
     metadata = each.value["metadata"]
     if metadata["name"].missing:
         return  # generateName: each object gets a name of its own
+    kind, namespace, name = each.key
+    names = seen.setdefault((each.value["apiVersion"].text().partition("/")[0], kind, namespace), set())
     # A cluster's list that starts again may have a pod of a StatefulSet and the one that came in its place.
-    key = (each.value["apiVersion"].text().partition("/")[0], *each.key, metadata["uid"].text())
-    if key in seen:
+    uid = metadata["uid"].text()
+    key = (name, uid) if uid else name
+    if key in names:
         raise each.value.error(
             "is given twice.", hint="`kubectl apply` would keep the last one. Give each object once."
         )
-    seen.add(key)
+    names.add(key)
 
 
 def _named(each: Object) -> str:
