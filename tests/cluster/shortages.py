@@ -120,24 +120,26 @@ class Play:
         Karpenter looks at pods again when they change, or after ten seconds: it is not to be waited for.
         """
         poked = time.monotonic()
+        pending: Counter[str] = Counter()
 
-        def settled() -> Counter[str] | None:
-            nonlocal poked
+        def settled() -> bool:
+            nonlocal poked, pending
             self._rig.check()
             waiting = [each for each in self._pods() if not each["spec"].get("nodeName")]
             names = {str(each["metadata"]["name"]) for each in waiting}
             ready = all(is_true(each, "Initialized") for each in self._rig.kube.list(*NODE_CLAIMS))
             last = rounds(self._rig.controller.log, start)[-1:]
             if ready and (not waiting or any(each.refused == names and each.pods == len(names) for each in last)):
-                return Counter(str(each["metadata"]["labels"]["app"]) for each in waiting)
+                pending = Counter(str(each["metadata"]["labels"]["app"]) for each in waiting)
+                return True
             if time.monotonic() - poked > _POKE_SECONDS:
                 poked = time.monotonic()
                 for each in waiting:
                     named = {"apiVersion": "v1", "kind": "Pod", **each}
                     self._rig.kube.patch(named, {"metadata": {"annotations": {"example.com/poked": str(poked)}}})
-            return None
+            return False
 
-        pending = wait_for(settled, "the pods to have nodes", timeout=_TIMEOUT, pause=0.2)
+        wait_for(settled, "the pods to have nodes", timeout=_TIMEOUT, pause=0.2)
         nodes = [each["metadata"] for each in self._rig.kube.list("v1", "Node")]
         labels = [each["labels"] for each in nodes if each["name"] not in there]
         bought = Counter((each["karpenter.sh/nodepool"], each["node.kubernetes.io/instance-type"]) for each in labels)
