@@ -219,3 +219,8 @@ def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of
     assert "The search ends after 0 s; --search-time changes that." in ran.out
     found = run("capacity", "shop-dev", "--workloads", file, *ASKED)
     assert "A cheaper change" not in found.out
+
+
+def test_a_search_that_ends_before_it_knows_a_least_cost_names_none(run: type_of_run) -> None:
+    ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED, "--search-time", "0")
+    assert "A cheaper change may exist. The search ends after 0 s; --search-time changes that." in ran.out

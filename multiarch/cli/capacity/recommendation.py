@@ -270,10 +270,9 @@ def _amount(amount: Decimal, rates: Rates) -> str:
 
 def _notes(result: Recommendation, seconds: int) -> Iterator[str]:
     if result.cost > result.bound:
-        yield (
-            f"A cheaper change may exist, but none below {_cost(replace(result, cost=result.bound))}. The search ends "
-            f"after {seconds} s; --search-time changes that."
-        )
+        known = result.bound.always or result.bound.at_most
+        least = f", but none below {_cost(replace(result, cost=result.bound))}" if known else ""
+        yield f"A cheaper change may exist{least}. The search ends after {seconds} s; --search-time changes that."
     grown = result.plan.autoscaling.cluster_autoscaler is not None
     if not grown and any(each.key[-1] == "desiredSize" for each in result.changes):
         yield (
