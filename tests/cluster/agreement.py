@@ -136,19 +136,19 @@ def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Refused]:
     """
     keys = frozenset(map(_key, pods))
 
-    def judged() -> list[Object] | None:
+    def judged() -> bool:
         found = [item for item in rig.kube.list("v1", "Pod") if _key(item) in keys]
-        known = [item for item in found if item["spec"].get("nodeName") or condition(item, "PodScheduled")]
-        return found if len(known) == len(keys) else None
+        return len(keys) == sum(bool(item["spec"].get("nodeName") or condition(item, "PodScheduled")) for item in found)
 
     start = position(rig.controller.log)
     with rig.controller.paused():
         for each in pods:
             tolerations = [*each["spec"].get("tolerations", ()), _JOINING]
             rig.kube.create({**each, "spec": {**each["spec"], "tolerations": tolerations}})
-        found = wait_for(judged, "kube-scheduler to look at the pods", timeout=LONGEST_PAUSE_SECONDS, pause=0.05)
-    waiting = sum(not item["spec"].get("nodeName") for item in found)
+        wait_for(judged, "kube-scheduler to look at the pods", timeout=LONGEST_PAUSE_SECONDS, pause=0.05)
     result = rig.placements(keys, bound=False, stands=REFUSAL_STANDS_SECONDS)
+    # kube-scheduler tries pods again when it learns of more nodes, so only at the end it is known which it has bound.
+    waiting = sum(isinstance(each, Refused) or not each.node for each in result.values())
     planned = rounds(rig.controller.log, start)
     if waiting and (not planned or planned[0].pods < waiting):
         raise TooSlowError(f"Karpenter began with {planned[0].pods if planned else 0} of {waiting} pods")
