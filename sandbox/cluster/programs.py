@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -21,6 +22,8 @@ from sandbox.cluster import leftovers
 from sandbox.layout import CLONE
 
 LOG_LINES_SHOWN = 25
+_PORTS = range(20000, 30000)
+"""Below the ports of Kubernetes' Services, and below those that Linux gives to outgoing connections at any time."""
 _GUARD_SECONDS = 300.0  # it removes the files of all containers
 T = TypeVar("T")
 
@@ -46,12 +49,20 @@ def wait_for(check: Callable[[], T | None], what: str, *, timeout: float, pause:
 
 
 def free_ports(count: int) -> list[int]:
-    """Take ``count`` different ports of the loopback address that nobody listens on now."""
+    """Take ``count`` different ports that nobody listens on now, and that no outgoing connection gets by itself.
+
+    Raises:
+        ClusterError: there are not so many.
+    """
+    found: list[int] = []
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+        for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+            if len(found) == count:
+                return found
+            with contextlib.suppress(OSError):
+                stack.enter_context(socket.socket()).bind(("", port))
+                found.append(port)
+    raise ClusterError(f"fewer than {count} ports from {_PORTS.start} to {_PORTS.stop - 1} are free")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import processes
+from sandbox.cluster import programs as programs_module
 from sandbox.cluster.programs import ClusterError, Program, Programs, free_ports, wait_for
 from sandbox.layout import CLONE
 
@@ -82,8 +84,19 @@ def test_a_program_can_be_stopped_before_the_others() -> None:
         second.still_running()
 
 
-def test_ports_taken_at_once_differ() -> None:
-    assert len(set(free_ports(20))) == 20
+def test_ports_taken_at_once_differ_and_no_outgoing_connection_gets_one() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    assert max(ports) < int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+
+
+def test_a_port_on_which_a_program_listens_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(programs_module, "_PORTS", range(port, port + 1))
+        with pytest.raises(ClusterError, match=f"fewer than 1 ports from {port} to {port} are free"):
+            free_ports(1)
 
 
 def test_waiting_in_vain_says_for_what() -> None:
