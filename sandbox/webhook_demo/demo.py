@@ -14,6 +14,7 @@ from rich.text import Text
 from multiarch.errors import OutsideError
 from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, Mode
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ZONE
 from sandbox.cluster import cluster, images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, is_true
@@ -31,6 +32,7 @@ PODS: Final[Mapping[str, str]] = {
     "ledger": images.ONLY_AMD64,
     "reports": f"{UNREACHABLE_HOST}/payments/reports:1.0",
 }
+_ZONES: Final = ("eu-west-1a", "eu-west-1b")
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 _SETTLED_SECONDS: Final = 90.0
 _WIDTH: Final = 80
@@ -73,9 +75,13 @@ def show(say: Say, console: Console) -> None:
 
 
 def start_nodes(nodes: Nodes) -> None:
-    """Start both kubelets, the arm64 node's with its taint, and wait until both take pods."""
-    for architecture, node in nodes.by_architecture.items():
-        node.start_kubelet(TAINTED if architecture is Architecture.ARM64 else ())
+    """Start both kubelets, the arm64 node's with its taint, and wait until both take pods.
+
+    Each is in a zone of its own: kube-scheduler spreads pods over zones only where all nodes have one, as those of EKS.
+    """
+    for zone, (architecture, node) in zip(_ZONES, nodes.by_architecture.items(), strict=True):
+        labels = f"--node-labels={ZONE}={zone}"
+        node.start_kubelet((labels, *TAINTED) if architecture is Architecture.ARM64 else (labels,))
     for node in nodes.by_architecture.values():
         node.ready()
     for node in nodes.by_architecture.values():
