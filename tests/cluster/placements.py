@@ -14,6 +14,7 @@ from typing import Any
 from sandbox.cluster.kube import Kube, Object, condition, is_true
 from sandbox.cluster.programs import ClusterError
 
+_TYPE = "node.kubernetes.io/instance-type"
 MOST_PODS = 10
 """Pods at once whose planned node is sure to be told: Karpenter limits its ``Nominated`` events to ten in a burst."""
 REFUSAL_STANDS_SECONDS = 2.0
@@ -107,7 +108,7 @@ class Watch:
         labels: Mapping[str, str] = source["metadata"]["labels"]
         return Placement(
             pool=labels.get("karpenter.sh/nodepool", ""),
-            instance_type=labels.get("node.kubernetes.io/instance-type", ""),
+            instance_type=labels.get(_TYPE, ""),
             architecture=labels.get("kubernetes.io/arch", ""),
             capacity_type=labels.get("karpenter.sh/capacity-type", ""),
             zone=labels.get("topology.kubernetes.io/zone", ""),
@@ -146,7 +147,8 @@ def _named(message: str, kind: str) -> str:
 
 def _launched(claims: Mapping[str, Object], planned: str) -> bool:
     claim = claims.get(_named(planned, "nodeclaim"))
-    return claim is not None and is_true(claim, "Launched")
+    # Karpenter writes the labels of the instance in another request than the condition.
+    return claim is not None and is_true(claim, "Launched") and _TYPE in claim["metadata"]["labels"]
 
 
 def _made(item: Mapping[str, Any]) -> str:
