@@ -222,19 +222,13 @@ class Placements:
 
     def _repel(self, term: BoundTerm, node: Node, count: int) -> None:
         if term not in self._repelled:
-            self._repelled[term] = Counter()
             self._repelling.clear()
-        value = node.labels.get(term.topology_key)
-        if value is not None:
-            self._repelled[term][value] += count
+        _add(self._repelled, term, node, count)
 
     def _pull(self, term: BoundTerm, node: Node, weight: int) -> None:
         if term not in self._pulled:
-            self._pulled[term] = Counter()
             self._pulling.clear()
-        value = node.labels.get(term.topology_key)
-        if value is not None:
-            self._pulled[term][value] += weight
+        _add(self._pulled, term, node, weight)
 
     def _rules_of(self, pod: Pod) -> _Rules:
         asker = (pod.spec, pod.namespace, pod.labels)
@@ -299,3 +293,11 @@ class Placements:
                 for name, count in nodes.items():
                     made.place(self._nodes[name], count)
         self._counts.append(made)
+
+
+def _add(amounts: dict[BoundTerm, Counter[str]], term: BoundTerm, node: Node, amount: int) -> None:
+    """Add to what a term has in the node's domain, if the node has one."""
+    here = amounts.setdefault(term, Counter())
+    value = node.labels.get(term.topology_key)
+    if value is not None:
+        here[value] += amount
