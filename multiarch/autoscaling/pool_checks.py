@@ -218,7 +218,7 @@ def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     schedule, quiet = (hours.schedule, hours.duration) if hours else (None, None)
     grace, life = settings.termination_grace_period, settings.expire_after
     hint = "Write cron in UTC: 0 8 * * mon-fri."
-    check_notation("schedule", ("quietHours", "schedule"), schedule, syntax.schedule_fault, hint)
+    check_notation("schedule", ("quietHours", "schedule"), schedule, quiet_hours.schedule_fault, hint)
     hint = "Write 10h or 8h30m."
     check_notation("duration", ("quietHours", "duration"), quiet, syntax.quiet_duration_fault, hint)
     check_notation("budget", ("budget",), settings.budget, syntax.budget_fault, "Write 2 or 10%.")
@@ -239,7 +239,7 @@ def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
 def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
     """Refuse quiet hours that never end: no node would be consolidated, or replaced after a change."""
     hours = spec.settings.quiet_hours
-    if hours is None or syntax.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):
+    if hours is None or quiet_hours.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):
         return
     schedule, duration = hours.schedule, hours.duration
     pause = quiet_hours.longest_pause(schedule)

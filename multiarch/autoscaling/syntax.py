@@ -1,4 +1,4 @@
-"""Schedules, durations, quantities and budgets of a NodePool. Each function says what is wrong, or returns None.
+"""Durations, quantities and budgets of a NodePool. Each function says what is wrong, or returns None.
 
 Patterns accept no more than those of the NodePool's CRD: what passes here passes the API server.
 """
@@ -18,67 +18,8 @@ _SHORTEST_LIFE = 3600
 _LONGEST_SECONDS = (2**63 - 1) // 10**9
 """Go counts a duration in nanoseconds, in 63 bits."""
 _GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 _BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
 _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
-MACROS = MappingProxyType(
-    {
-        "@annually": "0 0 1 1 *",
-        "@yearly": "0 0 1 1 *",
-        "@monthly": "0 0 1 * *",
-        "@weekly": "0 0 * * 0",
-        "@daily": "0 0 * * *",
-        "@midnight": "0 0 * * *",
-        "@hourly": "0 * * * *",
-    }
-)
-"""Cron macros, and the schedule that each stands for."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
-    ("minute", 0, 59, ()),
-    ("hour", 0, 23, ()),
-    ("day of the month", 1, 31, ()),
-    ("month", 1, 12, _MONTHS),
-    ("day of the week", 0, 6, _DAYS),
-)
-"""Each field of a schedule: its name, its lowest and highest number, and the names of its values in order."""
-
-
-def schedule_fault(text: str) -> str | None:
-    """Check a cron schedule of five fields, or a macro such as ``@daily``; Karpenter reads it in UTC."""
-    if text in MACROS:
-        return None
-    fields = text.split(" ")
-    if len(fields) != len(FIELDS):
-        return f"{text!r} is not a cron schedule: it has {len(fields)} fields instead of {len(FIELDS)}"
-    for field, (name, lowest, highest, names) in zip(fields, FIELDS, strict=True):
-        for part in field.split(","):
-            if not _in_range(part.lower(), lowest, highest, names):
-                return f"{text!r} is not a cron schedule: {part!r} is not a valid {name} ({lowest} to {highest})"
-    return None
-
-
-def _in_range(part: str, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
-    """Whether one item of a field is valid: ``*``, a value or a range, each with an optional step."""
-    values, slash, step = part.partition("/")
-    if slash and not number_in(step, lowest, ()):
-        return False
-    if values == "*":
-        return True
-    first, dash, last = values.partition("-")
-    numbers = [number_in(each, lowest, names) for each in ((first, last) if dash else (first,))]
-    if None in numbers:
-        return False
-    known = [number for number in numbers if number is not None]
-    return all(lowest <= number <= highest for number in known) and known == sorted(known)
-
-
-def number_in(text: str, lowest: int, names: tuple[str, ...]) -> int | None:
-    """Read one value of a schedule's field, a number or one of ``names``; None if it is neither."""
-    if text in names:
-        return names.index(text) + lowest
-    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def quiet_duration_fault(text: str) -> str | None:

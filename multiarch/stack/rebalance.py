@@ -73,13 +73,13 @@ def _quiet_hours(hours: QuietHours | None) -> tuple[str, str] | None:
 
 def _check_times(spec: StackSpec, report: ProblemReport) -> None:
     wanted, hours = spec.rebalance, spec.rebalance.quiet_hours
-    _sound("rebalance-schedule", ("schedule",), wanted.schedule, syntax.schedule_fault, report)
+    _sound("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.schedule_fault, report)
     _sound("rebalance-duration", ("pace",), wanted.pace, syntax.grace_fault, report)
     if hours is None:
         return
     place = ("quietHours",)
     sound = [
-        _sound("rebalance-schedule", (*place, "schedule"), hours.schedule, syntax.schedule_fault, report),
+        _sound("rebalance-schedule", (*place, "schedule"), hours.schedule, quiet_hours.schedule_fault, report),
         _sound("rebalance-duration", (*place, "duration"), hours.duration, syntax.quiet_duration_fault, report),
     ]
     if not all(sound):

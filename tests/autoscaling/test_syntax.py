@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.autoscaling.quiet_hours import schedule_fault
 from multiarch.autoscaling.syntax import (
     budget_fault,
     grace_fault,
@@ -16,7 +17,6 @@ from multiarch.autoscaling.syntax import (
     memory_fault,
     period_fault,
     quiet_duration_fault,
-    schedule_fault,
 )
 
 # The patterns of the NodePool's CRD in Karpenter 1.14.

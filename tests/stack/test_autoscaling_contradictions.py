@@ -141,7 +141,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "47 fit", ERROR),
     ("pool-without-limit", pool(cpuLimit=None), POOL, "cost", WARNING),
     ("schedule", pool(quietHours={"schedule": "0 25 * * *", "duration": "8h"}), f"{POOL}.quietHours.schedule",
-     "'25' is not a valid hour", ERROR),
+     "bad hour", ERROR),
     ("schedule", pool(quietHours={"schedule": "0 8 * *", "duration": "8h"}), f"{POOL}.quietHours.schedule",
      "4 fields", ERROR),
     ("duration", pool(quietHours={"schedule": "@daily", "duration": "8 hours"}), f"{POOL}.quietHours.duration", "10h",

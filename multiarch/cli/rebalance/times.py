@@ -24,8 +24,8 @@ class QuietTime:
 
 def parse_quiet_hours(text: str) -> QuietTime:
     """Read quiet hours. Raises MultiarchError for a schedule or a duration that is wrong, and for hours without end."""
-    from multiarch.autoscaling.quiet_hours import longest_pause, minutes_of
-    from multiarch.autoscaling.syntax import quiet_duration_fault, schedule_fault
+    from multiarch.autoscaling.quiet_hours import longest_pause, minutes_of, schedule_fault
+    from multiarch.autoscaling.syntax import quiet_duration_fault
 
     schedule, _, duration = text.strip().rpartition(" ")
     fault = schedule_fault(schedule) or quiet_duration_fault(duration)
