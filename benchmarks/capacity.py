@@ -17,7 +17,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import BIN, median, run, show
+from benchmarks.measure import BIN, median, run, show, show_growth
 from benchmarks.stacks import pod_spec, write_stack
 
 COUNTS = (1_250, 2_500, 5_000)
@@ -147,7 +147,7 @@ def main() -> None:
             times = {pods: median(each, lambda r: r.cpu) for pods, each in runs.items()}
             for pods, seconds in times.items():
                 print(f"capacity of {pods} pods in {FAILURES} failures, {autoscaler}: {seconds:.2f} s", flush=True)
-            few, many = COUNTS[0], COUNTS[-1]
+            many = COUNTS[-1]
             show(f"capacity of {many} pods, {autoscaler}", times[many], LIMIT_S, "s of processor time")
             show(f"capacity of {many} pods, peak memory", max(r.peak_mb for r in runs[many]), MEMORY_LIMIT_MB, "MB")
             important = run(_command(Path(text), autoscaler, many, priorities=True))
@@ -157,7 +157,7 @@ def main() -> None:
                 PRIORITIES_LIMIT_S,
                 "s of processor time",
             )
-            show(f"growth from {few} to {many} pods", times[many] / times[few], GROWTH_LIMIT, "times the time")
+            show_growth("pods", times, GROWTH_LIMIT)
         _recommend(Path(text))
 
 

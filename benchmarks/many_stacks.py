@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import BIN, ROOT, Run, run, show
+from benchmarks.measure import BIN, ROOT, Run, run, show, show_growth
 
 COUNTS = (25, 50, 100)
 LIMIT_S = 20.0
@@ -71,9 +71,9 @@ def main() -> None:
     for count in COUNTS:
         walls[count] = min(_render(count).wall for _ in range(RUNS))
         print(f"stack render of {count} stacks on two processes, wall: {walls[count]:.2f} s", flush=True)
-    few, many = COUNTS[0], COUNTS[-1]
+    many = COUNTS[-1]
     show(f"stack render of {many} stacks, wall", walls[many], LIMIT_S, "s")
-    show(f"growth from {few} to {many} stacks", walls[many] / walls[few], GROWTH_LIMIT, "times the wall time")
+    show_growth("stacks", walls, GROWTH_LIMIT)
 
 
 if __name__ == "__main__":

@@ -56,3 +56,9 @@ def alternate(first: Callable[[], Run], second: Callable[[], Run], times: int) -
 def show(name: str, value: float, limit: float, unit: str) -> None:
     """Print one figure as a ratio of its limit: up to 1.00 is within the limit."""
     print(f"{name}: {value:.2f} {unit}, limit {limit:g} {unit}, ratio {value / limit:.2f}", flush=True)
+
+
+def show_growth(noun: str, seconds: Mapping[int, float], limit: float) -> None:
+    """Print how many times as long the largest of the counts in ``seconds`` takes as the smallest."""
+    few, many = min(seconds), max(seconds)
+    show(f"growth from {few} to {many} {noun}", seconds[many] / seconds[few], limit, "times the time")

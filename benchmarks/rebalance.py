@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.measure import BIN, Run, median, run, show
+from benchmarks.measure import BIN, Run, median, run, show, show_growth
 from benchmarks.stacks import write_stack
 
 NODES = (250, 500, 1_000)
@@ -72,10 +72,10 @@ def main() -> None:
             times = {nodes: median(each, lambda r: r.cpu) for nodes, each in runs.items()}
             for nodes, seconds in times.items():
                 print(f"plan for {nodes} nodes, {nodes * PODS_PER_NODE} pods, {case}: {seconds:.2f} s", flush=True)
-            few, many = NODES[0], NODES[-1]
+            many = NODES[-1]
             show(f"plan for {many} nodes, {case}", times[many], LIMIT_S, "s of processor time")
             show(f"plan for {many} nodes, peak memory", max(r.peak_mb for r in runs[many]), MEMORY_LIMIT_MB, "MB")
-            show(f"growth from {few} to {many} nodes", times[many] / times[few], GROWTH_LIMIT, "times the time")
+            show_growth("nodes", times, GROWTH_LIMIT)
 
 
 if __name__ == "__main__":

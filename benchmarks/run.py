@@ -14,7 +14,6 @@ from benchmarks import (
     audit_images,
     capacity,
     many_stacks,
-    preview_stacks,
     rebalance,
     review,
     simulate,
@@ -28,7 +27,6 @@ from benchmarks import (
     webhook_load,
     webhook_memory,
     webhook_review,
-    workload_patch,
 )
 
 BENCHMARKS = (
@@ -39,9 +37,7 @@ BENCHMARKS = (
     stack_render,
     many_stacks,
     review,
-    preview_stacks,
     verify_deep,
-    workload_patch,
     audit_images,
     verify_nodes,
     verify_pods,

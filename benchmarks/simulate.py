@@ -10,7 +10,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import BIN, Run, run, show
+from benchmarks.measure import BIN, Run, run, show, show_growth
 from benchmarks.stacks import pod_spec, write_stack
 
 COUNTS = (25_000, 50_000, 100_000)
@@ -85,10 +85,10 @@ def main() -> None:
             runs = {count: _simulate(stack, file) for count, file in files.items()}
             for count, each in runs.items():
                 print(f"simulate {count} pods, {autoscaler}: {each.cpu:.2f} s, {each.peak_mb:.0f} MB", flush=True)
-            few, many = COUNTS[0], COUNTS[-1]
+            many = COUNTS[-1]
             show(f"simulate {many} pods, {autoscaler}", runs[many].cpu, LIMIT_S, "s of processor time")
             show(f"simulate {many} pods, peak memory", runs[many].peak_mb, MEMORY_LIMIT_MB, "MB")
-            show(f"growth from {few} to {many} pods", runs[many].cpu / runs[few].cpu, GROWTH_LIMIT, "times the time")
+            show_growth("pods", {count: each.cpu for count, each in runs.items()}, GROWTH_LIMIT)
 
 
 if __name__ == "__main__":
