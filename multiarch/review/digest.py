@@ -14,16 +14,7 @@ from multiarch.review.cost import CostDifference
 from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
-from multiarch.review.permissions import (
-    cluster_access,
-    iam,
-    kubernetes_rbac,
-    network_access,
-    public_access,
-    resource_policies,
-    safeguards,
-    trust,
-)
+from multiarch.review.permissions import FINDERS
 from multiarch.review.values import masked
 
 
@@ -45,14 +36,7 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.BREAKS, replacements),
     (Topic.BREAKS, workloads),
     (Topic.ROLLS, node_rolls),
-    (Topic.WIDENS, iam),
-    (Topic.WIDENS, trust),
-    (Topic.WIDENS, resource_policies),
-    (Topic.WIDENS, cluster_access),
-    (Topic.WIDENS, kubernetes_rbac),
-    (Topic.WIDENS, network_access),
-    (Topic.WIDENS, public_access),
-    (Topic.WIDENS, safeguards),
+    *((Topic.WIDENS, finder) for finder in FINDERS),
     (Topic.PODS, placement),
     (Topic.PODS, autoscalers),
     (Topic.PODS, disruption_budgets),

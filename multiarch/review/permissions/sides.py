@@ -1,4 +1,4 @@
-"""The resources of a stack on both sides of a change, and which of them mean the same one.
+"""The resources of a stack before and after a change, and which of them a value names.
 
 AWS as it is stands before the update, what the program declares after it. What somebody changed outside of Pulumi has
 two sides too: the recorded state, and AWS as it is.
@@ -7,33 +7,24 @@ two sides too: the recorded state, and AWS as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.review.model import SECRET, UNKNOWN, Change, Operation, State, Step
 
-LATER = "is known only after the update"
-HIDDEN = "is a secret"
+LATER, HIDDEN = "is known only after the update", "is a secret"
+Owner = tuple[str, str]
+"""Who has permissions: the URN or the name of the resource that they end with, and the subject of findings."""
 _IDENTITIES = ("arn", "name", "url", "keyId", "id")
 _CLUSTER = "aws:eks/cluster:Cluster"  # whose name in the program is that of a component of Pulumi
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SERVICES = {
-    "ecr": "ECR",
-    "efs": "EFS",
-    "eks": "EKS",
-    "iam": "IAM",
-    "kms": "KMS",
-    "s3": "S3",
-    "sns": "SNS",
-    "sqs": "SQS",
-}
-_KINDS = {"aws:iam/openIdConnectProvider:OpenIdConnectProvider": "OpenID Connect provider"}
+_ABBREVIATIONS = frozenset({"ecr", "efs", "eks", "iam", "kms", "s3", "sns", "sqs"})
 _KEPT = frozenset({Operation.SAME, Operation.FORGET, Operation.IMPORT, Operation.READ})
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class ComparedResource:
     """One resource on one side."""
 
     urn: str
@@ -45,7 +36,8 @@ class Resource:
     def subject(self) -> str:
         """The kind and the name, for people: ``IAM role cluster``. A cluster has the name that AWS knows."""
         known = self.inputs.get("name") if self.type == _CLUSTER else None
-        return f"{kind(self.type)} {known if isinstance(known, str) and known and not hidden(known) else self.name}"
+        named = isinstance(known, str) and known and not get_hidden_reason(known)
+        return f"{name_kind(self.type)} {known if named else self.name}"
 
     @property
     def inputs(self) -> Mapping[str, Any]:
@@ -60,98 +52,115 @@ class Sides:
     ``outside``: the change was made outside of Pulumi, and is there already.
     """
 
-    before: Mapping[str, Resource]
-    after: Mapping[str, Resource]
+    before: Mapping[str, ComparedResource]
+    after: Mapping[str, ComparedResource]
     touched: frozenset[str]
     outside: bool = False
-    _identities: dict[tuple[str, str], str] = field(default_factory=dict)
+    _urns: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def reference(self, resource: Resource, name: str, of: str) -> str | None:
-        """Which resource of type ``of`` a property names: its URN where it is of this stack, else the value.
+    def find_reference(self, resource: ComparedResource, name: str, of: str, value: object) -> str | None:
+        """Return which resource of type ``of`` a value names: its URN if it is of this stack, else the value.
 
-        None for a value that is not known, unless it comes from a single resource.
+        ``name`` is the property that has the value. None for a value that is not known, unless it comes from a single
+        resource.
         """
-        return self.referred(resource, name, of, resource.inputs.get(name))
-
-    def referred(self, resource: Resource, name: str, of: str, value: object) -> str | None:
-        """As :meth:`reference`, for a value that is a part of the property ``name``."""
-        if isinstance(value, str) and value and not hidden(value):
-            return self._known().get((of, value), value)
+        if isinstance(value, str) and value and not get_hidden_reason(value):
+            return self._index().get((of, value), value)
         sources = [each for each in resource.state.dependencies.get(name, ()) if f"{of}::" in each]
         return sources[0] if len(sources) == 1 else None
 
-    def is_gone(self, urn: str, still_there: Collection[str]) -> bool:
-        """Whether a resource is deleted, and nothing of it is ``still_there``: no permissions are left to it."""
-        return not still_there and urn in self.before and urn not in self.after
+    def find_owner(self, resource: ComparedResource, name: str, of: str, value: object) -> Owner:
+        """Return what a value names, as :meth:`find_reference`, as the owner of what ``resource`` gives it."""
+        found = self.find_reference(resource, name, of, value)
+        if found is None:
+            return f"?{resource.urn}", f"{name_kind(of)} of {resource.subject}"
+        return found, self.get_subject(found, of)
 
-    def touched_resources(self) -> Iterator[Resource]:
-        """What is not the same on both sides, as it is on each of them."""
-        for side in (self.before, self.after):
-            yield from (side[urn] for urn in self.touched if urn in side)
+    def get_subject(self, reference: str, of: str = "") -> str:
+        """Return the subject of a URN of this stack; else the last part of the ARN with the kind of its type ``of``."""
+        known = self.after.get(reference) or self.before.get(reference)
+        if known:
+            return known.subject
+        return f"{name_kind(of)} {reference.rpartition('/')[2]}" if of else reference
 
-    def named(self, urn: str) -> Resource | None:
-        """The resource with a URN, as it is after the change if it is there then."""
-        return self.after.get(urn) or self.before.get(urn)
+    def get_inputs(self, reference: str | None) -> Mapping[str, Any]:
+        """Return what the program declares of a resource of this stack, after the change if it is there then."""
+        known = self.after.get(reference or "") or self.before.get(reference or "")
+        return known.inputs if known else {}
 
-    def _known(self) -> Mapping[tuple[str, str], str]:
-        if not self._identities:
+    def _index(self) -> Mapping[tuple[str, str], str]:
+        if not self._urns:
             for side in (self.after, self.before):
                 for urn, resource in side.items():
-                    self._identities.update(((resource.type, each), urn) for each in _identities(resource))
-        return self._identities
+                    self._urns.update(((resource.type, each), urn) for each in _list_identities(resource))
+        return self._urns
 
 
-def kind(type_: str) -> str:
-    """What people call a type: ``IAM role`` for ``aws:iam/role:Role``."""
-    if type_ in _KINDS:
-        return _KINDS[type_]
+def name_kind(type_: str) -> str:
+    """Return what people call a type: ``IAM role`` for ``aws:iam/role:Role``."""
     module, _, name = type_.rpartition(":")
-    words = _CAPITAL.sub(" ", name).lower()
-    service = _SERVICES.get(module.partition(":")[2].partition("/")[0], "")
-    return f"{service} {words}".strip() if module.startswith("aws:") else name
+    if not module.startswith("aws:"):
+        return name
+    service = module.removeprefix("aws:").partition("/")[0]
+    kind = _CAPITAL.sub(" ", name).lower().replace("open id connect", "OpenID Connect")
+    return f"{service.upper()} {kind}" if service in _ABBREVIATIONS else kind
 
 
-def several(value: object) -> list[Any]:
-    """The elements of a list; of any other value itself, of None nothing."""
+def list_values(value: object) -> list[Any]:
+    """Return the elements of a list; of any other value itself, of None nothing."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def hidden(value: object) -> str:
-    """Why a value is not what AWS will get, as a predicate; empty where it is."""
+def get_hidden_reason(value: object) -> str:
+    """Return why a value is not what AWS will get, as a predicate; empty where it is."""
     if isinstance(value, str):
         return LATER if UNKNOWN in value else HIDDEN if SECRET in value else ""
-    if isinstance(value, Mapping):
-        return next(filter(None, map(hidden, value.values())), "")
-    if isinstance(value, list | tuple):
-        return next(filter(None, map(hidden, value)), "")
-    return ""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return next(filter(None, map(get_hidden_reason, parts)), "")
 
 
-def both(change: Change, wanted: Callable[[str], bool]) -> Iterator[Sides]:
-    """The sides of the update, and those of what was changed outside of Pulumi, for resources of the wanted types.
+def require_string(value: object, what: str) -> str:
+    """Return a known string. Raises ValueError with ``what`` is not."""
+    if not isinstance(value, str) or get_hidden_reason(value):
+        raise ValueError(f"{what} that {get_hidden_reason(value) or 'is not a string'}")
+    return value
 
-    Sides on which nothing differs are left out.
+
+def require_object(value: object, what: str) -> Mapping[str, Any]:
+    """Return an object, which may have values that are not known; empty for None. Raises ValueError as above."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ValueError(f"{what} that {get_hidden_reason(value) or 'is not an object'}")
+    return value or {}
+
+
+def compare_sides(change: Change, types: tuple[str, ...]) -> Iterator[Sides]:
+    """Yield the sides of the update, and those of what was changed outside of Pulumi, if anything differs on them.
+
+    They have the resources whose types begin with one of ``types``.
     """
-    steps = [step for step in change.preview.steps if wanted(step.type)]
-    planned = _planned(steps)
+    steps = [step for step in change.preview.steps if step.type.startswith(types)]
+    planned = _plan_sides(steps)
     if planned.touched:
         yield planned
     drift = [step for step in steps if step.operation is Operation.DRIFT]
     if drift:
-        recorded = {step.urn: _resource(step, step.old) for step in drift if step.old is not None}
-        found = {step.urn: _resource(step, step.new) for step in drift if step.new is not None}
         touched = frozenset(step.urn for step in drift)
         rest = {urn: each for urn, each in planned.before.items() if urn not in touched}
-        yield Sides(rest | recorded, rest | found, touched, outside=True)
+        old, new = (
+            rest
+            | {step.urn: ComparedResource(step.urn, step.type, step.name, state) for step, state in states if state}
+            for states in ([(step, step.old) for step in drift], [(step, step.new) for step in drift])
+        )
+        yield Sides(old, new, touched, outside=True)
 
 
-def _planned(steps: Collection[Step]) -> Sides:
-    before: dict[str, Resource] = {}
-    after: dict[str, Resource] = {}
+def _plan_sides(steps: Collection[Step]) -> Sides:
+    before: dict[str, ComparedResource] = {}
+    after: dict[str, ComparedResource] = {}
     touched: set[str] = set()
-    for step in sorted(steps, key=_in_time):
+    for step in sorted(steps, key=lambda each: _ORDER.get(each.operation, len(_ORDER))):
         old, new = step.old, step.new
         if step.operation is Operation.DRIFT:
             old = new  # as it is in AWS
@@ -159,24 +168,19 @@ def _planned(steps: Collection[Step]) -> Sides:
             old = new = old or new
         else:
             touched.add(step.urn)
-        if step.operation in {Operation.DRIFT, Operation.DELETE}:
+        if step.operation in _ORDER:
             after.pop(step.urn, None)
         for side, state in ((before, old), (after, new)):
             if state is not None:
-                side[step.urn] = _resource(step, state)
+                side[step.urn] = ComparedResource(step.urn, step.type, step.name, state)
     return Sides(before, after, frozenset(touched))
 
 
-def _in_time(step: Step) -> int:
-    """What was found in AWS first; deletions before what takes their place."""
-    return {Operation.DRIFT: 0, Operation.DELETE: 1}.get(step.operation, 2)
+_ORDER = {Operation.DRIFT: 0, Operation.DELETE: 1}
+"""What was found in AWS comes first; deletions come before what takes their place."""
 
 
-def _resource(step: Step, state: State) -> Resource:
-    return Resource(step.urn, step.type, step.name, state)
-
-
-def _identities(resource: Resource) -> Iterator[str]:
-    """By what other resources may name it."""
+def _list_identities(resource: ComparedResource) -> Iterator[str]:
+    """Yield by what other resources may name it."""
     values = [resource.state.id, resource.inputs.get("name"), *map(resource.state.outputs.get, _IDENTITIES)]
-    return (each for each in values if isinstance(each, str) and each and not hidden(each))
+    return (each for each in values if isinstance(each, str) and each and not get_hidden_reason(each))

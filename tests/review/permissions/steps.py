@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from multiarch.review.model import Change, Finding, Operation, Preview, State, Step
+from multiarch.review.model import Change, Operation, Preview, State, Step
+from multiarch.review.permissions import FINDERS
 
 ROLE = "aws:iam/role:Role"
 INLINE = "aws:iam/rolePolicy:RolePolicy"
@@ -70,10 +71,11 @@ def change(*steps: Step) -> Change:
     return Change(preview, None, None, date(2026, 11, 22))
 
 
-def said(findings: Iterable[Finding]) -> list[str]:
-    """``RISK rule: subject text``, then the details."""
+def find(*steps: Step) -> list[str]:
+    """All that is found: ``RISK rule: subject text``, then the details."""
     return [
         text
-        for each in findings
+        for finder in FINDERS
+        for each in finder.find(change(*steps))
         for text in (f"{each.level.name} {each.rule.name}: {each.subject} {each.text}", *each.details)
     ]

@@ -1,0 +1,193 @@
+"""Who may do what in a cluster after a change and not before: access entries, roles of pods, RBAC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from multiarch.review.model import Properties, ReviewRule, Risk
+from multiarch.review.permissions.grants import Grant
+from multiarch.review.permissions.reporting import Parts, PermissionSource
+from multiarch.review.permissions.sides import (
+    ComparedResource,
+    Sides,
+    get_hidden_reason,
+    list_values,
+    require_object,
+    require_string,
+)
+from multiarch.yaml_text.reader import documents
+
+WIDEN_ACCESS = ReviewRule(
+    "widen-cluster-access",
+    Risk.HIGH,
+    "a principal that may do more in an EKS cluster, or pods that get another IAM role",
+    "Does this principal need this access policy, in these namespaces? Do these pods need this role?",
+)
+WIDEN_RBAC = ReviewRule(
+    "widen-kubernetes-rbac",
+    Risk.HIGH,
+    "a role of Kubernetes that allows more, or is bound to more users, groups or service accounts",
+    "Does each subject need each verb on each resource, and in each namespace?",
+)
+_CLUSTER, _ROLE = "aws:eks/cluster:Cluster", "aws:iam/role:Role"
+_ACCESS = ("aws:eks/accessEntry:", "aws:eks/accessPolicyAssociation:", "aws:eks/podIdentityAssociation:")
+_SERVICE_ACCOUNT, _RBAC = "kubernetes:core/v1:ServiceAccount", "kubernetes:rbac.authorization.k8s.io/"
+_CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+_ROLE_OF_PODS = "eks.amazonaws.com/role-arn"
+_INCLUDES: Mapping[str, tuple[str, ...]] = {
+    "AmazonEKSClusterAdminPolicy": ("*",),
+    "AmazonEKSAdminPolicy": ("AmazonEKSEditPolicy", "AmazonEKSViewPolicy"),
+    "AmazonEKSEditPolicy": ("AmazonEKSViewPolicy",),
+}
+"""Access policies that others are a part of. Source: EKS user guide, "Review access policy permissions"."""
+_ADMINISTRATORS = ("AmazonEKSClusterAdminPolicy", "AmazonEKSAdminPolicy", "system:masters", "cluster-admin", "admin")
+_EVERYBODY = ("system:masters", "system:authenticated", "system:unauthenticated", "system:anonymous")
+_DANGEROUS = frozenset(
+    {
+        *("*", "escalate", "bind", "impersonate", "*/*", "secrets", "pods/exec", "pods/attach", "nodes/proxy"),
+        *("validatingwebhookconfigurations", "mutatingwebhookconfigurations", "serviceaccounts/token"),
+        *("certificatesigningrequests/approval", "pods/ephemeralcontainers"),
+    }
+)
+"""Verbs and resources that let their holder get further rights, or read secrets."""
+
+
+def _read_access(sides: Sides, resource: ComparedResource) -> Parts:
+    inputs = resource.inputs
+    if resource.type.startswith(_SERVICE_ACCOUNT):
+        metadata = require_object(inputs.get("metadata"), "metadata")
+        role = require_object(metadata.get("annotations"), "annotations").get(_ROLE_OF_PODS)
+        subject = f"pods of {metadata.get('namespace', 'default')}/{metadata.get('name', resource.name)}"
+        yield (resource.urn, subject), _name_roles(sides, resource, {"metadata": role})
+    elif resource.type == _CONFIG_MAP and require_object(inputs.get("metadata"), "metadata").get("name") == "aws-auth":
+        for name, text in require_object(inputs.get("data"), "data").items():
+            entries = [each for found in documents(require_string(text, name)) for each in list_values(found.value)]
+            yield (resource.urn, resource.subject), [Grant(f"{name} {json.dumps(each)}") for each in entries]
+    elif resource.type.startswith(_ACCESS):
+        cluster, name = sides.find_owner(resource, "clusterName", _CLUSTER, inputs.get("clusterName"))
+        if "serviceAccount" in inputs:
+            subject = f"pods of {inputs.get('namespace')}/{inputs['serviceAccount']} in {name}"
+            roles = {each: inputs.get(each) for each in ("roleArn", "targetRoleArn")}
+            yield (cluster, subject), _name_roles(sides, resource, roles)
+        else:
+            principal = sides.find_reference(resource, "principalArn", _ROLE, inputs.get("principalArn"))
+            subject = sides.get_subject(principal) if principal else f"the principal of {resource.subject}"
+            yield (cluster, f"{subject} in {name}"), _read_entry(inputs)
+
+
+def _name_roles(sides: Sides, resource: ComparedResource, roles: Properties) -> Iterator[Grant]:
+    for name, value in roles.items():
+        if value:
+            role = sides.find_reference(resource, name, _ROLE, value) or require_string(value, "an IAM role")
+            yield Grant(sides.get_subject(role), risk=Risk.MEDIUM)
+
+
+def _read_entry(inputs: Properties) -> Iterator[Grant]:
+    """Yield the rights that an access entry, or the association of an access policy, gives."""
+    type_ = require_string(inputs.get("type", "STANDARD"), "a type of access entry")
+    if type_ != "STANDARD":
+        yield Grant(f"the rights of {type_} nodes", "*", risk=Risk.LOW)
+    for each in list_values(inputs.get("kubernetesGroups")):
+        group = require_string(each, "a Kubernetes group")
+        yield Grant(f"the Kubernetes group {group}", "*", risk=_rate_name(group))
+    if "policyArn" in inputs:
+        policy = require_string(inputs["policyArn"], "an access policy").rpartition("/")[2]
+        scope = require_object(inputs.get("accessScope"), "an access scope")
+        everywhere = require_string(scope.get("type"), "a type of access scope").lower() == "cluster"
+        for each in ["*"] if everywhere else list_values(scope.get("namespaces")):
+            namespace = require_string(each, "a namespace")
+            yield Grant(policy, namespace, includes=_INCLUDES.get(policy, ()), risk=_rate_name(policy))
+
+
+def _rate_name(name: str) -> Risk:
+    return Risk.HIGH if name in _ADMINISTRATORS else Risk.MEDIUM
+
+
+def _read_role(_: Sides, resource: ComparedResource) -> Parts:
+    if "Binding" in resource.type:
+        return
+    inputs, subject = resource.inputs, resource.subject
+    rules = ["a list of roles"] if resource.type.endswith("List") else list_values(inputs.get("rules"))
+    yield (resource.urn, subject), ()
+    yield (resource.urn, f"paths of {subject}"), ()
+    for each in rules:
+        on_paths = isinstance(each, Mapping) and each.get("nonResourceURLs")
+        yield (resource.urn, f"paths of {subject}" if on_paths else subject), _read_rule(each)
+    if aggregation := inputs.get("aggregationRule"):
+        added = f"what Kubernetes adds from other ClusterRoles by {json.dumps(aggregation, sort_keys=True)}"
+        yield (resource.urn, subject), [Grant(added)]
+
+
+def _read_rule(rule: object) -> Iterator[Grant]:
+    """Yield the rights of a rule; API groups stand in the place of principals, names of resources are a condition.
+
+    Source: Kubernetes' documentation, "Using RBAC Authorization"; pkg/registry/rbac/validation of Kubernetes.
+    """
+    known = require_object(rule, "a rule")
+    verbs, groups, resources, names, paths = (
+        [require_string(each, f"a rule with {name}") for each in list_values(known.get(name))]
+        for name in ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    )
+    if paths and resources:
+        raise ValueError("a rule with both resources and nonResourceURLs, which Kubernetes does not take")
+    named = [json.dumps({"is": {"name": each}}) for each in names] or [""]
+    for verb, resource, group, name in product(verbs, resources or paths, [""] if paths else groups, named):
+        # Elsewhere in a value, * is no wildcard: the rule matches nothing.
+        if "*" not in (resource[:-1] if paths else resource.removeprefix("*")) + verb[1:] + group[1:]:
+            risk = Risk.HIGH if {verb, resource} & _DANGEROUS else Risk.MEDIUM
+            yield Grant(verb, resource, "" if paths else group or "core", name, risk=risk)
+
+
+def _read_binding(_: Sides, resource: ComparedResource) -> Parts:
+    if "Binding" not in resource.type:
+        return
+    metadata = require_object(resource.inputs.get("metadata"), "metadata")
+    scope = "*" if ":ClusterRole" in resource.type else metadata.get("namespace", "default")
+    is_list = resource.type.endswith("List")
+    for each in ["a list of bindings"] if is_list else list_values(resource.inputs.get("subjects")):
+        who = resource.subject
+        if isinstance(each, Mapping) and not get_hidden_reason(each):
+            who = f"{str(each.get('kind')).lower()} {each.get('name')}"
+            if each.get("kind") == "ServiceAccount":
+                who = f"service account {each.get('namespace', scope)}/{each.get('name')}"
+        yield ("", who), _bind(resource.inputs, each, scope)
+
+
+def _bind(inputs: Properties, subject: object, scope: object) -> Iterator[Grant]:
+    """Yield the role that a subject of a binding gets, as one action."""
+    who = require_string(require_object(subject, "a subject").get("name"), "a subject")
+    reference = require_object(inputs.get("roleRef"), "a role")
+    kind, name = (require_string(reference.get(each), "a role") for each in ("kind", "name"))
+    risk = Risk.HIGH if who in _EVERYBODY else _rate_name(name)
+    includes = ("*",) if name == "cluster-admin" else ()
+    yield Grant(f"{kind} {name}", require_string(scope, "a namespace"), includes=includes, risk=risk)
+
+
+_SCOPE = ("", "the whole cluster", "")
+SOURCES = (
+    PermissionSource(
+        WIDEN_ACCESS,
+        (_CLUSTER, _ROLE, *_ACCESS, _SERVICE_ACCOUNT, _CONFIG_MAP),
+        _read_access,
+        "gets",
+        "no longer gets",
+        more="",
+        on=" in ",
+        everything=_SCOPE,
+    ),
+    PermissionSource(
+        WIDEN_RBAC,
+        (_RBAC,),
+        _read_role,
+        "allows",
+        "no longer allows",
+        by=" of API group ",
+        everything=("every verb", "every resource", "*"),
+        rates_new=True,
+    ),
+    PermissionSource(
+        WIDEN_RBAC, (_RBAC,), _read_binding, "gets", "no longer gets", more="", on=" in ", everything=_SCOPE
+    ),
+)

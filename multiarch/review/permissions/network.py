@@ -1,0 +1,180 @@
+"""What security groups and prefix lists let through, and what the internet reaches, after a change and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from types import MappingProxyType
+
+from multiarch.review.model import Properties, ReviewRule, Risk
+from multiarch.review.permissions.grants import Field, Grant
+from multiarch.review.permissions.reporting import Parts, PermissionSource
+from multiarch.review.permissions.settings import PUBLIC
+from multiarch.review.permissions.sides import (
+    ComparedResource,
+    Sides,
+    get_hidden_reason,
+    list_values,
+    require_object,
+    require_string,
+)
+
+WIDEN = ReviewRule(
+    "widen-network",
+    Risk.HIGH,
+    "a security group or prefix list that lets more traffic through",
+    "Does each of these addresses need each of these ports?",
+)
+_GROUP, _LIST = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/managedPrefixList:ManagedPrefixList"
+_LIST_TYPES = "aws:ec2/managedPrefixList"
+_TYPES = ("aws:ec2/securityGroup", "aws:vpc/securityGroup", "aws:ec2/defaultSecurityGroup:", _LIST_TYPES)
+_CIDRS = frozenset({"cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6", "cidr"})
+_PEERS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("prefixListIds", "prefixListId"), _LIST),
+        **dict.fromkeys(("securityGroups", "sourceSecurityGroupId", "referencedSecurityGroupId"), _GROUP),
+    }
+)
+_PROTOCOLS = MappingProxyType({"1": "icmp", "6": "tcp", "17": "udp", "58": "icmpv6", "-1": "*", "all": "*"})
+_EVERY_PORT = range(0x10000)
+_CLUSTER, _SERVICE = "aws:eks/cluster:Cluster", "kubernetes:core/v1:Service"
+_INGRESS = "kubernetes:networking.k8s.io/v1:Ingress"
+_SCHEMES = ("service.beta.kubernetes.io/aws-load-balancer-scheme", "alb.ingress.kubernetes.io/scheme")
+_INTERNAL = "service.beta.kubernetes.io/aws-load-balancer-internal"
+
+
+def _read_traffic(direction: str, sides: Sides, resource: ComparedResource) -> Parts:
+    inputs = resource.inputs
+    owner, rules = (resource.urn, resource.subject), [inputs]
+    if "securityGroupId" in inputs:
+        owner = sides.find_owner(resource, "securityGroupId", _GROUP, inputs["securityGroupId"])
+        if direction != inputs.get("type", "egress" if "Egress" in resource.type else "ingress"):
+            return
+    elif resource.type.startswith(_LIST_TYPES):
+        if "prefixListId" in inputs:
+            owner = sides.find_owner(resource, "prefixListId", _LIST, inputs["prefixListId"])
+        rules = [*list_values(inputs.get("entries")), *([inputs] if "cidr" in inputs else [])]
+        rules = rules if direction == "ingress" else []
+    else:
+        old = sides.before.get(resource.urn)
+        # Without the property, the provider leaves rules alone.
+        known = old.inputs if old and direction not in inputs and resource.type == _GROUP else inputs
+        rules = list_values(known.get(direction))
+    for each in rules:
+        yield owner, _read_rule(direction, sides, resource, owner[0], each)
+
+
+def _read_rule(direction: str, sides: Sides, resource: ComparedResource, owner: str, value: object) -> Iterator[Grant]:
+    rule = require_object(value, f"a rule for {direction}")
+    action, ports = ("", "") if "cidr" in rule else _read_ports(rule)
+    rule = {"cidr": rule["cidr"]} if "cidr" in rule else rule
+    for name, each in ((name, each) for name, value in rule.items() for each in list_values(value)):
+        peer: Field = "the group itself"
+        if name in _CIDRS:
+            peer = next(_read_networks([each]))
+        elif name in _PEERS:
+            source = name if name in resource.inputs else direction
+            found = sides.find_reference(resource, source, _PEERS[name], each) or require_string(each, f"a {name}")
+            peer = peer if found == owner else sides.get_subject(found, _PEERS[name])
+        elif name != "self" or not each:
+            continue
+        is_public = isinstance(peer, IPv4Network | IPv6Network) and peer.is_global
+        risk = Risk.LOW if direction == "egress" else Risk.HIGH if is_public else Risk.MEDIUM
+        yield Grant(action, ports, peer, risk=risk)
+
+
+def _read_ports(rule: Mapping[str, object]) -> tuple[str, Field]:
+    """Return the protocol and its ports; for ICMP, a type and code. Source: EC2 API reference, IpPermission."""
+    written = str(rule.get("protocol", rule.get("ipProtocol"))).lower()
+    protocol = _PROTOCOLS.get(written, written)
+    first, last = (_read_number(rule.get(name), name) for name in ("fromPort", "toPort"))
+    if protocol.startswith("icmp"):
+        return protocol, "*" if first == -1 else f"type {first} code {'*' if last == -1 else last}"
+    require_string(protocol, "a rule with a protocol")
+    is_every_port = protocol not in {"tcp", "udp"} or first == -1 or range(first, last + 1) == _EVERY_PORT
+    return protocol, "*" if is_every_port else range(first, last + 1)
+
+
+def _read_number(value: object, name: str) -> int:
+    try:
+        return -1 if value is None else int(str(value))
+    except ValueError:
+        reason = get_hidden_reason(value) or "is not a number"
+        raise ValueError(f"a rule with a {name} that {reason}") from None
+
+
+def _read_networks(cidrs: Iterable[object]) -> Iterator[IPv4Network | IPv6Network]:
+    """Yield CIDR blocks, adjacent ones as one. Raises ValueError for what is not one."""
+    networks = []
+    for each in cidrs:
+        cidr = require_string(each, "a CIDR block")
+        try:
+            networks.append(ip_network(cidr, strict=False))
+        except ValueError:
+            raise ValueError(f"{cidr!r}, which is not a CIDR block") from None
+    yield from collapse_addresses(each for each in networks if isinstance(each, IPv4Network))
+    yield from collapse_addresses(each for each in networks if isinstance(each, IPv6Network))
+
+
+def _read_endpoint(_: Sides, resource: ComparedResource) -> Parts:
+    if resource.type in {_CLUSTER, _SERVICE, _INGRESS}:
+        yield (resource.urn, resource.subject), _read_reach(resource)
+
+
+def _read_reach(resource: ComparedResource) -> Iterator[Grant]:
+    """Yield the addresses that reach an endpoint; the internet, where the default of a controller is not known.
+
+    Source: EKS API reference, VpcConfigRequest, of which both defaults are open.
+    """
+    inputs = resource.inputs
+    if resource.type == _CLUSTER:
+        config = require_object(inputs.get("vpcConfig"), "vpcConfig")
+        is_private = _is(config, "endpointPublicAccess", "false")
+        cidrs = list_values(config.get("publicAccessCidrs")) or ["0.0.0.0/0"]
+    else:
+        annotations = require_object(
+            require_object(inputs.get("metadata"), "metadata").get("annotations"), "annotations"
+        )
+        spec = require_object(inputs.get("spec"), "a spec")
+        is_exposed = _is(spec, "type", "loadbalancer") or any(
+            _is(annotations, each, "internet-facing") for each in _SCHEMES
+        )
+        is_private = not is_exposed or any(_is(annotations, each, "internal") for each in _SCHEMES)
+        is_private |= _is(annotations, _INTERNAL, "true", "0.0.0.0/0")
+        cidrs = list_values(spec.get("loadBalancerSourceRanges")) or ["0.0.0.0/0", "::/0"]
+    for each in () if is_private else _read_networks(cidrs):
+        yield Grant("", "", each, risk=Risk.HIGH if each.is_global else Risk.MEDIUM)
+
+
+def _is(properties: Properties, name: str, *values: str) -> bool:
+    """Return whether a property is one of ``values``. Raises ValueError for one that is not known."""
+    return name in properties and require_string(str(properties[name]), name).lower() in values
+
+
+_WORDS = ("all traffic", "(all ports)", "everyone")
+SOURCES = (
+    *(
+        PermissionSource(
+            WIDEN,
+            _TYPES,
+            partial(_read_traffic, direction),
+            "lets through",
+            "no longer lets through",
+            more="",
+            on=" ",
+            by=f" {word} ",
+            everything=_WORDS,
+        )
+        for direction, word in (("ingress", "from"), ("egress", "to"))
+    ),
+    PermissionSource(
+        PUBLIC,
+        (_CLUSTER, _SERVICE, _INGRESS),
+        _read_endpoint,
+        "can be reached from",
+        "can no longer be reached from",
+        more=" more addresses",
+        by="",
+    ),
+)

@@ -1,0 +1,218 @@
+"""Settings that are weaker after a change: public access, encryption, protection, logging, the metadata service."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from types import MappingProxyType
+
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
+from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
+from multiarch.review.permissions.reporting import limit_lines, report_difference
+from multiarch.review.permissions.sides import (
+    ComparedResource,
+    Sides,
+    compare_sides,
+    get_hidden_reason,
+    list_values,
+    name_kind,
+)
+
+PUBLIC = ReviewRule(
+    "public-endpoint",
+    Risk.HIGH,
+    "an API endpoint, load balancer, database, bucket or subnet that more of the internet can reach",
+    "Does it have to be reached from the internet, and from these addresses?",
+)
+ENCRYPTION = ReviewRule(
+    "weaken-encryption",
+    Risk.HIGH,
+    "encryption that is switched off, or left to AWS's own key",
+    "What is stored or sent there, and who may read it then?",
+)
+PROTECTION = ReviewRule(
+    "weaken-protection",
+    Risk.HIGH,
+    "protection against deletion, or what allows a recovery, that is taken away",
+    "Is the resource meant to be deleted soon?",
+)
+LOGGING = ReviewRule(
+    "weaken-logging",
+    Risk.MEDIUM,
+    "logs that are no longer written, or are kept for less time",
+    "Who needs these logs, and for how long?",
+)
+METADATA = ReviewRule(
+    "weaken-metadata-service",
+    Risk.HIGH,
+    "an instance metadata service that takes requests without a token, or from pods",
+    "May every pod on these nodes use the nodes' role?",
+)
+RULES = (PUBLIC, ENCRYPTION, PROTECTION, LOGGING, METADATA)
+
+
+_MORE, _LESS, _DAYS, _SET, _ON, _OFF = ("more",), ("less",), ("days",), (), ("true",), ("false", "")
+"""Which values are strong: greater numbers, lesser ones, days of which 0 are all, any value, or these strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Properties of types that begin with one of ``types``, and which of their values are ``strong``.
+
+    ``paths`` have dots; of the elements of a list, the weakest counts. ``default`` is the value of what is not set.
+    ``if_new``: found in a new resource too, if it is not as strong as it could be.
+    """
+
+    rule: ReviewRule
+    types: tuple[str, ...]
+    paths: tuple[str, ...]
+    strong: tuple[str, ...] = _ON
+    default: str = ""
+    meaning: str = ""
+    if_new: bool = False
+
+    def measure(self, value: object) -> float:
+        """Return how strong a value is, in numbers that only compare with those of the same property."""
+        if self.strong == _SET:
+            return float(value not in (None, "", [], {}))
+        if get_hidden_reason(value):
+            return -inf
+        text = self.default if value is None else str(value).lower()
+        if self.strong not in {_MORE, _LESS, _DAYS}:
+            return float(text in self.strong)
+        number = float(text) if text == "inf" or text.replace(".", "").isdecimal() else -inf
+        return -number if self.strong == _LESS else number or (inf if self.strong == _DAYS else 0)
+
+
+_AWS, _CLUSTER, _KEY, _BLOCKS = (
+    ("aws:",),
+    ("aws:eks/cluster:",),
+    ("aws:kms/key:",),
+    ("aws:s3/bucketPublic", "aws:s3/acc"),
+)
+_TEMPLATE, _MACHINES = ("aws:ec2/launchTemplate:",), ("aws:ec2/launchTemplate:", "aws:ec2/instance:")
+_NODE_CLASS, _STORAGE_CLASS = ("kubernetes:karpenter.k8s.aws/",), ("kubernetes:storage.k8s.io/v1:StorageClass",)
+_VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:", "aws:redshift/cluster:")
+_PRIVATE = ("", "private", "log-delivery-write", "bucket-owner-read", "bucket-owner-full-control", "aws-exec-read")
+_LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
+_OPEN, _OWN_KEY = "public access is no longer blocked", "not encrypted with a KMS key of yours"
+_HOPS = "pods that are not on the host network can use the role"
+_SETTINGS = (
+    Setting(PUBLIC, ("aws:lb/load", "aws:alb/load", "aws:elb/load"), ("internal",), if_new=True),
+    Setting(PUBLIC, _AWS, ("publiclyAccessible", "associatePublicIpAddress"), _OFF, if_new=True),
+    Setting(PUBLIC, _TEMPLATE, ("networkInterfaces.associatePublicIpAddress",), _OFF, if_new=True),
+    Setting(PUBLIC, ("aws:ec2/subnet:",), ("mapPublicIpOnLaunch",), _OFF),
+    Setting(PUBLIC, _BLOCKS, ("blockPublicAcls", "blockPublicPolicy"), meaning=_OPEN),
+    Setting(PUBLIC, _BLOCKS, ("ignorePublicAcls", "restrictPublicBuckets"), meaning=_OPEN),
+    Setting(PUBLIC, ("aws:s3/bucket",), ("acl",), _PRIVATE, if_new=True),
+    Setting(ENCRYPTION, _CLUSTER, ("encryptionConfig",), _SET, meaning=f"Secrets are {_OWN_KEY}"),
+    Setting(ENCRYPTION, _AWS, ("kmsKeyId", "kmsMasterKeyId"), _SET, meaning=_OWN_KEY),
+    Setting(ENCRYPTION, _TEMPLATE, ("blockDeviceMappings.ebs.encrypted",), if_new=True),
+    Setting(ENCRYPTION, _NODE_CLASS, ("spec.blockDeviceMappings.ebs.encrypted",), ("true", ""), if_new=True),
+    Setting(ENCRYPTION, _VOLUMES, ("encrypted",), if_new=True),
+    Setting(ENCRYPTION, _STORAGE_CLASS, ("parameters.encrypted",)),
+    Setting(ENCRYPTION, _AWS, ("storageEncrypted", "transitEncryptionEnabled", "atRestEncryptionEnabled")),
+    Setting(ENCRYPTION, _AWS, ("rootBlockDevice.encrypted", "encryptAtRest.enabled", "serverSideEncryption.enabled")),
+    Setting(ENCRYPTION, _AWS, ("sqsManagedSseEnabled",), ("true", "")),
+    Setting(ENCRYPTION, ("aws:ebs/encryptionByDefault:",), ("enabled",), ("true", "")),
+    Setting(ENCRYPTION, ("aws:lb/listener:", "aws:alb/listener:"), ("protocol",), ("https", "tls")),
+    Setting(ENCRYPTION, _KEY, ("enableKeyRotation",)),
+    Setting(ENCRYPTION, _KEY, ("isEnabled",), ("true", "")),
+    Setting(PROTECTION, _AWS, ("deletionProtection", "enableDeletionProtection", "deletionProtectionEnabled")),
+    Setting(PROTECTION, _AWS, ("disableApiTermination", "pointInTimeRecovery.enabled")),
+    Setting(PROTECTION, _AWS, ("skipFinalSnapshot", "forceDestroy", "forceDelete"), _OFF),
+    Setting(PROTECTION, _KEY, ("deletionWindowInDays",), _MORE, "30"),
+    Setting(PROTECTION, _AWS, ("backupRetentionPeriod",), _MORE, "1"),
+    Setting(PROTECTION, ("aws:ecr/repository:",), ("imageTagMutability",), ("immutable",), meaning="tags can be moved"),
+    Setting(PROTECTION, ("aws:s3/bucketVersioning",), ("versioningConfiguration.status",), ("enabled",)),
+    Setting(PROTECTION, _STORAGE_CLASS, ("reclaimPolicy",), ("retain",)),
+    Setting(LOGGING, ("aws:cloudwatch/logGroup:",), ("retentionInDays",), _DAYS, "inf"),
+    Setting(LOGGING, ("aws:cloudtrail/trail:",), ("enableLogging",), ("true", "")),
+    Setting(LOGGING, ("aws:ec2/flowLog:",), ("trafficType",), ("all",)),
+    Setting(METADATA, _MACHINES, ("metadataOptions.httpTokens",), ("required",), if_new=True),
+    Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpTokens",), ("required", ""), if_new=True),
+    Setting(METADATA, _MACHINES, ("metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
+    Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
+    Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
+)
+_BUCKETS = ("aws:s3/bucket:Bucket", "aws:s3/bucketV2:BucketV2")
+_COMPANIONS: Mapping[str, tuple[ReviewRule, str, Sequence[str]]] = MappingProxyType(
+    {
+        "aws:ec2/flowLog:": (LOGGING, "vpcId", ["aws:ec2/vpc:Vpc"]),
+        "aws:cloudtrail/trail:": (LOGGING, "", []),
+        "aws:s3/bucketServerSideEncryptionConfiguration": (ENCRYPTION, "bucket", _BUCKETS),
+        "aws:s3/bucketVersioning": (PROTECTION, "bucket", _BUCKETS),
+        "aws:s3/bucketPublicAccessBlock": (PUBLIC, "bucket", _BUCKETS),
+    }
+)
+"""Beginnings of types that protect another resource: the rule, the property that names the other one, its types."""
+_OF_PULUMI = {
+    "protect": "protect is taken away: Pulumi will no longer refuse to delete or replace it",
+    "retain_on_delete": "retainOnDelete is taken away: it will be deleted in AWS when it leaves the program",
+}
+"""What Pulumi itself protects, which may change while all properties stay the same."""
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Yield settings by URN, then what Pulumi itself protects, in the order of the preview's steps."""
+    for sides in compare_sides(change, ("aws:", *_NODE_CLASS, *_STORAGE_CLASS)):
+        for urn in sorted(sides.touched):
+            old, new = sides.before.get(urn), sides.after.get(urn)
+            lines = _find_weaker(sides, old, new) if new else _find_deleted(sides, old) if old else {}
+            verb = "becomes weaker" if old else "is created weaker than it could be"
+            for rule, several in lines.items():
+                about = (sides.get_subject(urn), (urn,), sides.outside)
+                yield from report_difference(rule, about, (verb, several), risk=None if old else Risk.MEDIUM)
+    for name, text in _OF_PULUMI.items():
+        steps = [each for each in change.preview.steps if each.operation is not Operation.DRIFT and each.new]
+        # Components have no ID, and pass it on to their resources.
+        steps = [each for each in steps if each.old and each.old.id and getattr(each.old, name)]
+        steps = [each for each in steps if not getattr(each.new, name)]
+        names = [f"{name_kind(each.type)} {each.name}" for each in steps]
+        if names:
+            subject = names[0] + (f" and {len(names) - 1} more" if names[1:] else "")
+            yield Finding(PROTECTION, subject, text, limit_lines(names[1:]), tuple(each.urn for each in steps))
+
+
+def _find_weaker(sides: Sides, old: ComparedResource | None, new: ComparedResource) -> Mapping[ReviewRule, list[str]]:
+    """Return lines on a resource that is weaker than before, or than a deleted one in whose place it may stand."""
+    found: dict[ReviewRule, list[str]] = defaultdict(list)
+    deleted = [each for urn, each in sides.before.items() if urn not in sides.after and each.type == new.type]
+    for setting in (each for each in _SETTINGS if new.type.startswith(each.types)):
+        for path in setting.paths:
+            before = [min(map(setting.measure, _list_values_at(each, path))) for each in ([old] if old else deleted)]
+            value = min(_list_values_at(new, path), key=setting.measure)
+            if setting.measure(value) < max([*before, float(setting.if_new and not old) or -inf]):
+                reason = get_hidden_reason(value)
+                said = value if isinstance(value, str) else "not set" if value is None else json.dumps(value)
+                found[setting.rule].append(
+                    f"{path} {reason or f'is {said}'}{setting.meaning and ': '}{setting.meaning}"
+                )
+    if new.type.startswith(_CLUSTER):
+        logs = [list_values(each and each.inputs.get("enabledClusterLogTypes")) for each in (old, new)]
+        found[LOGGING] += [f"no {each} logs" for each in logs[0] if each not in logs[1]]
+    return found
+
+
+def _list_values_at(resource: ComparedResource, path: str) -> list[object]:
+    """Return the values at a path, of which at least one is there; None is one that is not set."""
+    values: list[object] = [resource.inputs]
+    for name in path.split("."):
+        values = [each for value in values for each in (list_values(value) or [None])]
+        values = [
+            each.get(name) if isinstance(each, Mapping) else (get_hidden_reason(each) and each) or None
+            for each in values
+        ]
+    return values
+
+
+def _find_deleted(sides: Sides, old: ComparedResource) -> Mapping[ReviewRule, list[str]]:
+    """Return a line on a resource that is deleted while what it protects stays."""
+    for type_, (rule, name, targets) in _COMPANIONS.items():
+        found = {sides.find_reference(old, name, of, old.inputs.get(name)) for of in targets}
+        if old.type.startswith(type_) and not any(each in sides.before and each not in sides.after for each in found):
+            return {rule: ["it is deleted, and what it protects stays"]}
+    return {}

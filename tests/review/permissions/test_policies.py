@@ -1,0 +1,363 @@
+"""What roles may do, who may assume them, and whom resources let in, after a change and not before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from multiarch.review.model import SECRET, UNKNOWN, Operation
+from tests.review.permissions.steps import (
+    ATTACHMENT,
+    INLINE,
+    POLICY,
+    ROLE,
+    TRUST,
+    allow,
+    deny,
+    document,
+    find,
+    role,
+    step,
+    urn,
+)
+
+QUEUE_ARN = "arn:aws:sqs:eu-west-1:111122223333:orders"
+MORE = "HIGH widen-iam: IAM role reports may do more: "
+PROVIDER = "arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"
+SUBJECT = "token.actions.githubusercontent.com:sub"
+KEY, QUEUE, QUEUE_POLICY = "aws:kms/key:Key", "aws:sqs/queue:Queue", "aws:sqs/queuePolicy:QueuePolicy"
+BUCKET, BUCKET_POLICY = "aws:s3/bucket:Bucket", "aws:s3/bucketPolicy:BucketPolicy"
+ROOT = {"AWS": "arn:aws:iam::111122223333:root"}
+EVENTS = {"Service": "events.amazonaws.com"}
+
+
+def inline(old: object, new: object) -> list[str]:
+    """What is found when the inline policy of a role changes."""
+    before, after = ({"role": "reports-1a2b", "name": "send", "policy": each} for each in (old, new))
+    return find(role("reports"), step(INLINE, "send", before, after))
+
+
+def attach(arn: str | None, name: str = "a") -> Any:  # noqa: ANN401
+    return step(ATTACHMENT, name, None, {"role": "reports-1a2b", "policyArn": arn})
+
+
+def test_actions_more_are_named_with_their_resource() -> None:
+    old, new = allow("sqs:SendMessage", QUEUE_ARN), allow(["sqs:*", "sqs:SendMessage", "s3:GetObject"], QUEUE_ARN)
+    assert inline(document(old), document(new)) == [f"{MORE}sqs:*, s3:GetObject on {QUEUE_ARN}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            document(allow(["s3:GetObject"], "a"), allow("sqs:*", "*")),
+            json.dumps(
+                {
+                    "Statement": [
+                        {"Resource": ["*"], "Effect": "Allow", "Action": "sqs:*", "Sid": "Queues"},
+                        {"Resource": "a", "Action": "s3:getobject", "Effect": "Allow"},
+                    ],
+                    "Version": "2012-10-17",
+                }
+            ),
+        ),
+        (document(allow("s3:*")), document(allow("s3:*"), allow("s3:GetObject", "arn:aws:s3:::a/*"))),
+        (document(allow("s3:*")), json.dumps({"Version": "2012-10-17", "Statement": allow("s3:*")})),
+        (document(allow(["s3:A", "s3:B"], "x")), document(allow("s3:B", "x"), allow("s3:A", "x"))),
+        (
+            document({"Effect": "Allow", "NotAction": ["b", "a"]}),
+            document({"Effect": "Allow", "NotAction": ["a", "b"]}),
+        ),
+        (document(allow("a:?", "[x]")), document(allow("a:?", ["[x]"]))),
+    ],
+    ids=["another spelling", "covered by a wildcard", "one statement", "split", "negated", "characters of fnmatch"],
+)
+def test_what_was_allowed_already_is_not_reported(old: str, new: str) -> None:
+    assert inline(old, new) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("s3:Get?", "s3:Get*"), ("s3:[ab]", "s3:a"), ("s3:Get*", "s3:*"), ("s3:GetObject", "s3:?etObject")],
+)
+def test_a_wider_pattern_is_reported(old: str, new: str) -> None:
+    assert inline(document(allow(old)), document(allow(new)))[0] == f"{MORE}{new} on every resource"
+
+
+def test_a_condition_that_changes_is_shown_with_the_one_before() -> None:
+    def checked(account: str) -> str:
+        return document(allow("s3:Get", "a", Condition={"StringEquals": {"aws:SourceAccount": account}}))
+
+    one, two = ("aws:SourceAccount StringEquals 1", "aws:SourceAccount StringEquals 2")
+    assert inline(checked("1"), checked("2")) == [f"{MORE}s3:Get on a if {two}; before only if {one}"]
+    assert inline(checked("1"), document(allow("s3:Get", "a"))) == [f"{MORE}s3:Get on a; before only if {one}"]
+    assert inline(document(allow("s3:Get", "a")), checked("1")) == [
+        f"LOW narrow-permissions: IAM role reports may no longer do: s3:Get on a; now only if {one}"
+    ]
+
+
+def test_a_denial_that_goes_is_reported_and_one_that_comes_is_no_widening() -> None:
+    with_denial, without = document(allow("s3:*"), deny("s3:Delete*")), document(allow("s3:*"))
+    assert inline(with_denial, without) == [f"{MORE}no longer denied: s3:Delete* on every resource"]
+    assert inline(without, with_denial) == [
+        "LOW narrow-permissions: IAM role reports may no longer do: now denied: s3:Delete* on every resource"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("new", "reason"),
+    [
+        (UNKNOWN, "a policy that is known only after the update"),
+        ("{", "a policy that is not an object"),
+        ("[" * 100_000, "a policy that is not an object"),
+        (f'{{"Id": "{"x" * 200_000}"}}', "a policy that is not an object"),
+        (document({"Effect": "Allow", "Resource": "*"}), "a statement with no Effect, no Action or too many values: {"),
+        (document(allow("s3:X", UNKNOWN)), "a statement with a value that is known only after the update: {"),
+        (document(allow("s3:X", Actoin="s3:Y")), "a statement with the unknown element Actoin: {"),
+        (document(allow("s3:X", Condition=["x"])), "a statement with a Condition that is not an object: {"),
+        (document(allow("s3:X", Condition={"A": {"k": SECRET}})), "a statement with a value that is a secret: {"),
+        (
+            document(allow([f"s3:{n}" for n in range(200)], [f"arn:{n}" for n in range(200)])),
+            "a statement with no Effect, no Action or too many values: {",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_reported_with_its_reason(new: object, reason: str) -> None:
+    assert inline(document(allow("s3:GetObject")), new)[0].startswith(f"{MORE}{reason}")
+
+
+def test_a_statement_that_could_not_be_read_before_either_is_not_reported_again() -> None:
+    strange = allow("s3:X", Actoin="s3:Y")
+    assert inline(document(strange, allow("a:B")), document(allow("a:B"), strange)) == []
+
+
+def test_documents_that_are_hard_to_compare_are_reported() -> None:
+    thousands = [allow(f"s3:Get{number}", f"arn:aws:s3:::{number}") for number in range(2_000)]
+    assert inline(document(*thousands), document(*thousands[::-1])) == []
+    assert inline(document(*thousands), document(*thousands, allow("s3:Put"))) == [f"{MORE}s3:Put on every resource"]
+    others = [allow(f"sqs:Get{number}") for number in range(2_000)]
+    assert inline(document(*thousands), document(*others)) == [f"{MORE}too many permissions to be compared; read them"]
+
+
+def test_policies_of_a_role_count_together_and_those_of_another_role_do_not() -> None:
+    old, new = ({"role": "reports-1a2b", "policy": document(allow(each))} for each in ("s3:Get*", "s3:GetObject"))
+    moved = [step(INLINE, "one", old, None), step(INLINE, "two", None, new)]
+    assert find(role("reports"), *moved) == [
+        "LOW narrow-permissions: IAM role reports may no longer do: s3:Get* on every resource"
+    ]
+    found = find(role("reports"), role("web"), step(INLINE, "one", old, old | {"role": "web-1a2b"}))
+    assert "HIGH widen-iam: IAM role web may do more: s3:Get* on every resource" in found
+
+
+def test_a_role_that_is_replaced_keeps_its_policies() -> None:
+    before = {"name": "reports-1a2b", "assumeRolePolicy": document(TRUST)}
+    after = {"assumeRolePolicy": document(TRUST)}
+    replaced = step(ROLE, "reports", before, after, operation=Operation.REPLACE)
+    old, new = ({"role": each, "policy": document(allow("s3:Get*"))} for each in ("reports-1a2b", UNKNOWN))
+    policy = step(INLINE, "send", old, new, operation=Operation.REPLACE, depends={"role": urn(ROLE, "reports")})
+    assert find(replaced, policy) == []
+    unknown = step(INLINE, "send", old, new, operation=Operation.REPLACE)
+    assert "MEDIUM widen-iam: IAM role of IAM role policy send may do: s3:Get* on every resource" in find(
+        role("reports"), unknown
+    )
+
+
+def test_a_new_role_is_less_alarming_unless_it_may_do_much() -> None:
+    new = step(ROLE, "web", None, {})
+    for action, risk in (("sqs:SendMessage", "MEDIUM"), ("sqs:*", "HIGH"), ("iam:PassRole", "HIGH")):
+        given = {"role": UNKNOWN, "policy": document(allow(action))}
+        found = find(new, step(INLINE, "p", None, given, depends={"role": urn(ROLE, "web")}))
+        assert found == [f"{risk} widen-iam: IAM role web may do: {action} on every resource"]
+
+
+def test_a_managed_policy_that_is_attached_is_named() -> None:
+    read_only, all_ = (f"arn:aws:iam::aws:policy/{name}" for name in ("ReadOnlyAccess", "AdministratorAccess"))
+    assert find(role("reports"), attach(read_only)) == [f"{MORE}AWS managed policy ReadOnlyAccess"]
+    assert find(role("reports"), attach(all_)) == [f"{MORE}every action on every resource"]
+    everything = step(ATTACHMENT, "b", *[{"role": "reports-1a2b", "policyArn": all_}] * 2)
+    assert find(role("reports"), everything, attach(read_only)) == []
+    assert find(role("reports"), attach(UNKNOWN)) == [f"{MORE}a managed policy that is known only after the update"]
+    given = {"managedPolicyArns": [UNKNOWN]}
+    assert find(step(ROLE, "my role", {"managedPolicyArns": []}, given)) == [
+        "HIGH widen-iam: IAM role my role may do more: a managed policy that is known only after the update"
+    ]
+
+
+def test_a_policy_of_the_stack_is_reported_where_it_changes_and_where_it_is_attached() -> None:
+    arn = "arn:aws:iam::111122223333:policy/queues"
+    old, new = ({"policy": document(allow(each))} for each in ("sqs:Get*", "sqs:*"))
+    policy = step(POLICY, "queues", old, new, outputs={"arn": arn})
+    kept = step(ATTACHMENT, "a", *[{"role": "reports-1a2b", "policyArn": arn}] * 2)
+    itself = "HIGH widen-iam: IAM policy queues may do more: sqs:* on every resource"
+    assert find(role("reports"), policy, kept) == [itself]
+    assert sorted(find(role("reports"), policy, attach(arn))) == [itself, f"{MORE}sqs:* on every resource"]
+
+
+def test_a_policy_that_may_deny_something_is_missed_when_it_is_detached() -> None:
+    def detach(arn: str) -> list[str]:
+        return find(role("reports"), step(ATTACHMENT, "a", {"role": "reports-1a2b", "policyArn": arn}, None))
+
+    denied = "no longer denied: what IAM policy guard denies, if anything"
+    assert detach("arn:aws:iam::111122223333:policy/guard")[0] == f"{MORE}{denied}"
+    assert detach("arn:aws:iam::aws:policy/ReadOnlyAccess") == [
+        "LOW narrow-permissions: IAM role reports may no longer do: AWS managed policy ReadOnlyAccess"
+    ]
+
+
+def test_a_permissions_boundary_that_goes_or_changes_is_reported() -> None:
+    bound, other = ({"permissionsBoundary": f"arn:aws:iam::111122223333:policy/{each}"} for each in ("a", "b"))
+    limit = "no longer denied: what the permissions boundary arn:aws:iam::111122223333:policy/a does not allow"
+    assert find(step(ROLE, "reports", bound, {})) == [f"{MORE}{limit}"]
+    assert find(step(ROLE, "reports", bound, other))[0] == f"{MORE}{limit}"
+    assert find(step(ROLE, "reports", {}, bound))[0].startswith("LOW narrow-permissions")
+
+
+def test_policies_that_a_role_has_in_itself_and_memberships_of_groups_count() -> None:
+    given = {
+        "inlinePolicies": [{"name": "send", "policy": document(allow("sqs:SendMessage"))}],
+        "managedPolicyArns": ["arn:aws:iam::aws:policy/ReadOnlyAccess"],
+    }
+    assert find(step(ROLE, "reports", {}, given)) == [
+        f"{MORE}sqs:SendMessage on every resource; and 1 more",
+        "AWS managed policy ReadOnlyAccess",
+    ]
+    old, new = ({"user": "ada", "groups": each} for each in (["read"], ["read", "admins"]))
+    assert find(step("aws:iam/userGroupMembership:UserGroupMembership", "ada", old, new)) == [
+        "HIGH widen-iam: IAM user ada may do more: what group admins may do"
+    ]
+
+
+def test_what_was_changed_outside_of_pulumi_is_reported_as_such() -> None:
+    old, new = ({"role": "reports-1a2b", "policy": document(allow(each))} for each in ("sqs:Get*", "sqs:*"))
+    drift = step(INLINE, "send", old, new, operation=Operation.DRIFT)
+    outside = "HIGH widen-iam: IAM role reports changed outside of Pulumi: may do more: sqs:* on every resource"
+    assert find(role("reports"), drift, step(INLINE, "send", new, old)) == [
+        "LOW narrow-permissions: IAM role reports may no longer do: sqs:* on every resource",
+        outside,
+    ]
+    assert find(role("reports"), drift, step(INLINE, "send", new, new)) == [outside]
+
+
+def test_a_role_that_is_deleted_with_its_policies_gains_nothing() -> None:
+    old = {"role": "reports-1a2b", "policy": document(allow("s3:*"), deny("s3:Delete*"))}
+    gone = step(ROLE, "reports", {"name": "reports-1a2b"}, None)
+    assert find(gone, step(INLINE, "send", old, None)) == []
+    assert find(role("reports"), step(INLINE, "send", old, None))[0] == (
+        f"{MORE}no longer denied: s3:Delete* on every resource"
+    )
+
+
+def trust(old: object, new: object) -> list[str]:
+    before = None if old is None else {"assumeRolePolicy": old}
+    return find(step(ROLE, "deploy", before, {"assumeRolePolicy": new}))
+
+
+def federated(**condition: Any) -> dict[str, Any]:
+    more = {"Condition": condition} if condition else {}
+    return {"Effect": "Allow", "Principal": {"Federated": PROVIDER}, "Action": "sts:AssumeRoleWithWebIdentity", **more}
+
+
+def test_a_principal_more_is_named() -> None:
+    more = TRUST | {"Principal": {"Service": "ec2.amazonaws.com", "AWS": "arn:aws:iam::444455556666:root"}}
+    head = "HIGH widen-trust: IAM role deploy lets in more: "
+    assert trust(document(TRUST), document(more)) == [f"{head}sts:AssumeRole for account 444455556666"]
+    number = TRUST | {"Principal": {"Service": "ec2.amazonaws.com", "AWS": "444455556666"}}
+    assert trust(document(more), document(number)) == []
+    assert trust(document(TRUST), UNKNOWN) == [f"{head}a policy that is known only after the update"]
+
+
+@pytest.mark.parametrize(
+    ("principal", "condition", "risk"),
+    [
+        ({"Service": "ec2.amazonaws.com"}, {}, "LOW"),
+        ({"AWS": "arn:aws:iam::111122223333:role/ci"}, {}, "MEDIUM"),
+        ({"Federated": PROVIDER}, {"StringEquals": {SUBJECT: "repo:shop/web:environment:prod"}}, "MEDIUM"),
+        ({"Federated": PROVIDER}, {}, "HIGH"),
+        ({"Federated": PROVIDER}, {"StringLike": {SUBJECT: "repo:*"}}, "HIGH"),
+        ({"AWS": ["arn:aws:iam::111122223333:role/ci", "*"]}, {}, "HIGH"),
+        ("*", {}, "HIGH"),
+    ],
+)
+def test_a_new_role_is_as_risky_as_those_who_may_assume_it(principal: Any, condition: Any, risk: str) -> None:  # noqa: ANN401
+    more = {"Condition": condition} if condition else {}
+    found = trust(None, document({"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": principal, **more}))
+    assert [each.partition(":")[0] for each in found] == [f"{risk} widen-trust"]
+
+
+def test_an_identity_provider_and_its_further_audiences_are_reported() -> None:
+    type_, head = "aws:iam/openIdConnectProvider:OpenIdConnectProvider", "IAM OpenID Connect provider gitlab"
+    inputs = {"clientIdLists": ["sts.amazonaws.com"]}
+    assert find(step(type_, "gitlab", None, inputs | {"tags": {"a": "b"}})) == [
+        f"LOW widen-trust: {head} lets in: identities by clientIdLists sts.amazonaws.com"
+    ]
+    assert find(step(type_, "gitlab", inputs, {"clientIdLists": ["sts.amazonaws.com", "everyone"]})) == [
+        f"HIGH widen-trust: {head} lets in more: identities by clientIdLists everyone"
+    ]
+
+
+def lets(action: str, principal: Any, effect: str = "Allow", **condition: Any) -> dict[str, Any]:  # noqa: ANN401
+    more = {"Condition": condition} if condition else {}
+    return {"Effect": effect, "Action": action, "Resource": "*", "Principal": principal, **more}
+
+
+def test_a_policy_may_move_to_another_resource_of_the_same_queue_and_must_not_lose_its_denials() -> None:
+    queue = step(QUEUE, "orders", {"name": "orders"}, {"name": "orders"}, outputs={"url": "https://sqs/orders"})
+    plain = lets("sqs:*", "*", "Deny", Bool={"aws:SecureTransport": "false"})
+    inputs = {"queueUrl": "https://sqs/orders", "policy": document(lets("sqs:SendMessage", EVENTS), plain)}
+    gone = step(QUEUE_POLICY, "old", inputs, None)
+    assert find(queue, gone, step(QUEUE_POLICY, "new", None, inputs)) == []
+    head, end = "HIGH widen-resource-policy: SQS queue orders lets in more: ", "on every resource for"
+    wider = inputs | {"policy": document(lets("sqs:*", EVENTS), plain)}
+    assert find(queue, gone, step(QUEUE_POLICY, "new", None, wider)) == [
+        f"{head}sqs:* {end} service events.amazonaws.com"
+    ]
+    without = inputs | {"policy": document(lets("sqs:SendMessage", EVENTS))}
+    assert find(queue, step(QUEUE_POLICY, "old", inputs, without)) == [
+        f"{head}no longer denied: sqs:* {end} everyone if aws:SecureTransport Bool false"
+    ]
+    assert find(step(QUEUE, "orders", {"name": "orders"}, None, outputs={"url": "https://sqs/orders"}), gone) == []
+
+
+def test_a_new_policy_is_as_risky_as_those_whom_it_lets_in() -> None:
+    bucket = step(BUCKET, "reports", *[{"name": "reports"}] * 2)
+    for statement, risk in (
+        (lets("s3:GetObject", ROOT), "LOW"),
+        (lets("s3:GetObject", "*", StringEquals={"aws:PrincipalOrgID": "o-1"}), "LOW"),
+        (lets("s3:GetObject", "*"), "HIGH"),
+        (lets("s3:GetObject", "*", Bool={"aws:SecureTransport": "true"}), "HIGH"),
+        ({"Effect": "Allow"}, "HIGH"),
+    ):
+        policy = step(BUCKET_POLICY, "reports", None, {"bucket": "reports", "policy": document(statement)})
+        assert find(bucket, policy)[0].startswith(f"{risk} widen-resource-policy: S3 bucket reports lets in: ")
+
+
+def test_a_policy_that_leaves_the_program_is_reported() -> None:
+    text = "what AWS allows without a policy of the program: it keeps the last one, or sets a default"
+    inputs = {"vpcEndpointId": "vpce-1", "policy": document(lets("s3:GetObject", "*"))}
+    endpoint = step("aws:ec2/vpcEndpointPolicy:VpcEndpointPolicy", "s3", inputs, None)
+    assert find(endpoint)[0].endswith(f"lets in more: no longer denied: {text}")
+    key = step(KEY, "key", {"policy": document(lets("kms:*", ROOT))}, {})
+    assert find(key)[0] == f"HIGH widen-resource-policy: KMS key key lets in more: no longer denied: {text}"
+
+
+def test_permissions_of_functions_count() -> None:
+    permission = {"function": "web", "action": "lambda:InvokeFunction", "principal": "s3.amazonaws.com"}
+    bound = permission | {"sourceArn": "arn:aws:s3:::reports"}
+    (found,) = find(step("aws:lambda/permission:Permission", "s3", bound, permission))
+    assert found.endswith(
+        "lets in more: lambda:InvokeFunction for service s3.amazonaws.com; "
+        "before only if aws:SourceArn ArnLike arn:aws:s3:::reports"
+    )
+
+
+def test_policies_of_types_that_are_not_known_are_compared_and_those_of_other_languages_are_not() -> None:
+    old, new = ({"resourcePolicy": document(lets(each, ROOT))} for each in ("x:Get", "x:*"))
+    assert find(step("aws:future/thing:Thing", "t", old, new)) == [
+        "HIGH widen-resource-policy: thing t lets in more: x:* on every resource for account 111122223333"
+    ]
+    rules = [{"policy": f'{{"rules": [{number}]}}'} for number in range(2)]
+    assert find(step("aws:ecr/lifecyclePolicy:LifecyclePolicy", "t", rules[0], {"policy": UNKNOWN})) == []
+    assert find(step("aws:future/thing:Thing", "t", *rules)) == []
+    assert find(step(BUCKET_POLICY, "reports", *[{"bucket": "reports", "policy": "{"}] * 2)) == []

@@ -1,0 +1,145 @@
+"""Public access, encryption, protection, logging and the metadata service: what is weaker after a change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.review.model import UNKNOWN, Operation
+from tests.review.permissions.steps import ROLE, find, step
+
+TEMPLATE, CLUSTER = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/cluster:Cluster"
+LOGS, KEY, FLOW_LOG = "aws:cloudwatch/logGroup:LogGroup", "aws:kms/key:Key", "aws:ec2/flowLog:FlowLog"
+BALANCER, BLOCK = "aws:lb/loadBalancer:LoadBalancer", "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+QUEUE, DATABASE = "aws:sqs/queue:Queue", "aws:rds/instance:Instance"
+DISK, TOKENS = "blockDeviceMappings.ebs.encrypted", "metadataOptions.httpTokens"
+OWN_KEY = "not encrypted with a KMS key of yours"
+
+
+def disks(*encrypted: Any) -> dict[str, Any]:
+    return {"blockDeviceMappings": [{"ebs": {"encrypted": each}} for each in encrypted]}
+
+
+def metadata(tokens: Any, hops: Any = 1) -> dict[str, Any]:  # noqa: ANN401
+    return {"metadataOptions": {"httpTokens": tokens, "httpPutResponseHopLimit": hops}}
+
+
+@pytest.mark.parametrize(
+    ("type_", "strong", "weak", "rule", "text"),
+    [
+        (BALANCER, {"internal": True}, {"internal": False}, "public-endpoint", "internal is false"),
+        (DATABASE, {}, {"publiclyAccessible": True}, "public-endpoint", "publiclyAccessible is true"),
+        ("aws:s3/bucketAcl:BucketAcl", {"acl": "private"}, {"acl": "public-read"}, "public-endpoint",
+         "acl is public-read"),
+        (BLOCK, {"restrictPublicBuckets": True}, {"restrictPublicBuckets": False}, "public-endpoint",
+         "restrictPublicBuckets is false: public access is no longer blocked"),
+        (CLUSTER, {"encryptionConfig": {"provider": {"keyArn": UNKNOWN}}}, {}, "weaken-encryption",
+         f"encryptionConfig is not set: Secrets are {OWN_KEY}"),
+        (TEMPLATE, disks("true", "true"), disks("true", "false"), "weaken-encryption", f"{DISK} is false"),
+        (TEMPLATE, disks("true"), disks(UNKNOWN), "weaken-encryption", f"{DISK} is known only after the update"),
+        (TEMPLATE, disks("true"), {"blockDeviceMappings": UNKNOWN}, "weaken-encryption",
+         f"{DISK} is known only after the update"),
+        (NODE_CLASS, {"spec": disks("true")}, {"spec": disks("false")}, "weaken-encryption", f"spec.{DISK} is false"),
+        (LOGS, {"kmsKeyId": "arn:1"}, {}, "weaken-encryption", f"kmsKeyId is not set: {OWN_KEY}"),
+        (QUEUE, {"sqsManagedSseEnabled": True}, {"sqsManagedSseEnabled": False}, "weaken-encryption",
+         "sqsManagedSseEnabled is false"),
+        (QUEUE, {}, {"sqsManagedSseEnabled": UNKNOWN}, "weaken-encryption",
+         "sqsManagedSseEnabled is known only after the update"),
+        ("aws:lb/listener:Listener", {"protocol": "HTTPS"}, {"protocol": "HTTP"}, "weaken-encryption",
+         "protocol is HTTP"),
+        ("aws:dynamodb/table:Table", {"serverSideEncryption": [{"enabled": True}]}, {}, "weaken-encryption",
+         "serverSideEncryption.enabled is not set"),
+        (KEY, {"enableKeyRotation": True}, {"enableKeyRotation": False}, "weaken-encryption",
+         "enableKeyRotation is false"),
+        (CLUSTER, {"deletionProtection": True}, {"deletionProtection": False}, "weaken-protection",
+         "deletionProtection is false"),
+        (KEY, {}, {"deletionWindowInDays": 7}, "weaken-protection", "deletionWindowInDays is 7"),
+        (DATABASE, {"backupRetentionPeriod": 7}, {"backupRetentionPeriod": 0}, "weaken-protection",
+         "backupRetentionPeriod is 0"),
+        (DATABASE, {}, {"skipFinalSnapshot": True}, "weaken-protection", "skipFinalSnapshot is true"),
+        ("aws:ecr/repository:Repository", {"imageTagMutability": "IMMUTABLE"}, {}, "weaken-protection",
+         "imageTagMutability is not set: tags can be moved"),
+        (CLUSTER, {"enabledClusterLogTypes": ["api", "audit"]}, {"enabledClusterLogTypes": ["api"]},
+         "weaken-logging", "no audit logs"),
+        (LOGS, {}, {"retentionInDays": 90}, "weaken-logging", "retentionInDays is 90"),
+        (LOGS, {"retentionInDays": 0}, {"retentionInDays": 90}, "weaken-logging", "retentionInDays is 90"),
+        (FLOW_LOG, {"trafficType": "ALL"}, {"trafficType": "REJECT"}, "weaken-logging", "trafficType is REJECT"),
+        (TEMPLATE, metadata("required"), metadata("optional"), "weaken-metadata-service", f"{TOKENS} is optional"),
+        (TEMPLATE, metadata("required"), {}, "weaken-metadata-service", f"{TOKENS} is not set"),
+        (TEMPLATE, metadata("required"), metadata("required", 2), "weaken-metadata-service",
+         "metadataOptions.httpPutResponseHopLimit is 2: pods that are not on the host network can use the role"),
+        (NODE_CLASS, {"spec": {}}, {"spec": metadata("optional")}, "weaken-metadata-service",
+         f"spec.{TOKENS} is optional"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_becomes_weaker_is_reported_and_one_that_becomes_stronger_is_not(
+    type_: str, strong: Any, weak: Any, rule: str, text: str  # noqa: ANN401
+) -> None:  # fmt: skip
+    private = {"vpcConfig": {"endpointPublicAccess": False}}
+    strong, weak = strong | private, weak | private
+    (found,) = find(step(type_, "x", strong, weak))
+    assert found.split()[1] == f"{rule}:"
+    assert found.endswith(f" x becomes weaker: {text}")
+    assert find(step(type_, "x", weak, strong)) == []
+    assert find(step(type_, "x", strong, strong | {"tags": {"a": "b"}})) == []
+
+
+def test_new_resources_are_reported_where_they_could_be_stronger_or_stand_in_the_place_of_stronger_ones() -> None:
+    weaker = "is created weaker than it could be"
+    assert find(step(TEMPLATE, "x", None, {**metadata("optional"), **disks("true")})) == [
+        f"MEDIUM weaken-metadata-service: launch template x {weaker}: {TOKENS} is optional"
+    ]
+    assert find(step(BALANCER, "x", None, {})) == [
+        f"MEDIUM public-endpoint: load balancer x {weaker}: internal is not set"
+    ]
+    assert find(step(TEMPLATE, "x", None, {**metadata("required", 2), **disks("true")})) == []
+    assert find(step(LOGS, "x", None, {"retentionInDays": 7})) == []
+    assert find(step(LOGS, "old", {"kmsKeyId": "arn:1"}, None), step(LOGS, "new", None, {})) == [
+        f"MEDIUM weaken-encryption: log group new {weaker}: kmsKeyId is not set: {OWN_KEY}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "target", "rule"),
+    [
+        (FLOW_LOG, {"vpcId": "it", "trafficType": "ALL"}, "aws:ec2/vpc:Vpc", "MEDIUM weaken-logging: flow log"),
+        (BLOCK, {"bucket": "it"}, "aws:s3/bucketV2:BucketV2", "HIGH public-endpoint: S3 bucket public access block"),
+        (BLOCK, {"bucket": "it"}, "aws:s3/bucket:Bucket", "HIGH public-endpoint: S3 bucket public access block"),
+    ],
+)
+def test_what_protects_another_resource_must_not_go_alone(
+    type_: str, inputs: dict[str, Any], target: str, rule: str
+) -> None:
+    gone = step(type_, "x", inputs, None)
+    stays, goes = (step(target, "y", {"name": "it"}, each) for each in ({"name": "it"}, None))
+    assert find(stays, gone) == [f"{rule} x becomes weaker: it is deleted, and what it protects stays"]
+    assert find(goes, gone) == []
+
+
+def test_protect_that_is_taken_away_is_reported_once() -> None:
+    inputs = {"name": "x"}
+    steps = [step(ROLE, name, inputs, inputs, protect=(True, False)) for name in ("a", "b", "c")]
+    assert all(each.operation is Operation.UPDATE for each in steps)
+    assert find(*steps) == [
+        (
+            "HIGH weaken-protection: IAM role a and 2 more "
+            "protect is taken away: Pulumi will no longer refuse to delete or replace it"
+        ),
+        "IAM role b",
+        "IAM role c",
+    ]
+    same = step(ROLE, "a", inputs, inputs, protect=(True, False), operation=Operation.SAME)
+    assert len(find(same)) == 1
+    assert find(step(ROLE, "a", inputs, inputs, protect=(False, True))) == []
+
+
+def test_what_was_weakened_outside_of_pulumi_is_reported_as_such() -> None:
+    drift = step(TEMPLATE, "x", metadata("required"), metadata("optional"), operation=Operation.DRIFT)
+    assert find(drift) == [
+        (
+            "HIGH weaken-metadata-service: launch template x changed outside of Pulumi: becomes weaker: "
+            f"{TOKENS} is optional"
+        )
+    ]
