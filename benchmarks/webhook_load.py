@@ -33,7 +33,6 @@ from benchmarks.measure import BIN, ROOT, show
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import lifecycle
 from multiarch.webhook.certificate import Certificate
-from multiarch.webhook.certificates.issuing import issue
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
@@ -42,6 +41,7 @@ from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Reviews, Server
 from multiarch.webhook.service import CertificateReport, forget_start
+from tests.webhook.issuing import issue
 from tests.webhook.memories import VERDICTS, remember
 from tools import build
 

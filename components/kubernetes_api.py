@@ -26,7 +26,7 @@ Manifest = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A pinned chart. ``location`` is an ``oci://`` address, or a name in ``repository``, an ``https://`` address.
+    """A pinned chart. ``location`` is an ``oci://`` address, a folder, or a name in ``repository`` (``https://``).
 
     ``skip_crds`` leaves out the chart's folder ``crds``, which Helm installs and never updates.
     """
@@ -44,8 +44,10 @@ def declare_object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) 
     return pulumi.CustomResource(token, name, props=dict(manifest), opts=opts)
 
 
-def declare_release(name: str, chart: Chart, values: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """Declare a Helm release in ``kube-system``; the engine waits until its objects are ready.
+def declare_release(
+    name: str, chart: Chart, values: Manifest, opts: pulumi.ResourceOptions, namespace: str = NAMESPACE
+) -> pulumi.CustomResource:
+    """Declare a Helm release; the engine waits until its objects are ready.
 
     ``name`` is also the release's name, without a suffix that could change.
     """
@@ -55,7 +57,7 @@ def declare_release(name: str, chart: Chart, values: Manifest, opts: pulumi.Reso
         "chart": chart.location,
         "version": chart.version,
         "name": name,
-        "namespace": NAMESPACE,
+        "namespace": namespace,
         "values": values,
         "maxHistory": _HISTORY,
         "timeout": _TIMEOUT,

@@ -11,7 +11,7 @@ import pulumi
 
 from tests.quotations import ROOT
 
-_SOURCES = ("LICENSE", "README.md", "components", "multiarch", "pyproject.toml", "setup.py")
+_SOURCES = ("LICENSE", "README.md", "charts", "components", "multiarch", "pyproject.toml", "setup.py")
 
 
 def build(folder: Path) -> Path:

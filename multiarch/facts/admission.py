@@ -20,8 +20,8 @@ READY_LABEL = "multiarch-eks/arm64-ready"
 
 Only the MutatingAdmissionPolicy reads it, which can't look at images.
 """
-TIMEOUT_SECONDS = 3
-"""How long an API server waits for the webhook at most; then it admits the pod as it is."""
+INSTALLATION_NAME = "multiarch-webhook"
+"""The default name of the Helm release, of the webhook's namespace and of most of its objects."""
 
 
 class Mode(StrEnum):

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from multiarch.schema.base import Section, TaintText, section
 
 ModeName = Literal["tolerate", "prefer", "pin", "observe"]
+HOST_PATTERN = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+REGISTRY_PATTERN = r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?"
+NAMESPACED_PATTERN = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
+_TAINT = r"[^=:\s]+(?:=[^=:\s]*)?:(?:NoSchedule|PreferNoSchedule|NoExecute)"
+
+
+def _pattern(expression: str, **more: object) -> dict[str, Any]:
+    """Return what the JSON Schema says of a string; faults of a stack file have messages of their own."""
+    return {"pattern": f"^(?:{expression})$", **more}
+
+
+Registry = Annotated[str, Field(json_schema_extra=_pattern(REGISTRY_PATTERN))]
+Host = Annotated[str, Field(json_schema_extra=_pattern(HOST_PATTERN))]
+PullSecret = Annotated[str, Field(json_schema_extra=_pattern(NAMESPACED_PATTERN, examples=["team-a/registry"]))]
+WebhookTaint = Annotated[TaintText, Field(json_schema_extra=_pattern(_TAINT))]
 
 
 class CacheConfiguration(Section):
@@ -33,7 +48,7 @@ class CacheConfiguration(Section):
 class RegistriesConfiguration(Section):
     """Which registries may be asked, and how."""
 
-    allowed: list[str] = ["*"]
+    allowed: list[Registry] = ["*"]
     """Registries of images that may be looked up, as HOST or HOST:PORT with ``*`` for any characters: ``docker.io``,
     ``*.dkr.ecr.*.amazonaws.com``, ``registry.example:*``. Without a port, an entry is for port 443. Names within the
     cluster (``registry.tools.svc``) need an entry without ``*``. A registry's token server and the hosts that it
@@ -48,7 +63,7 @@ class RegistriesConfiguration(Section):
     only allowed by a block that has nothing else. Behind an HTTP proxy only names are checked, and the proxy has to
     refuse addresses inside the network.
     """
-    plain_http: list[str] = []
+    plain_http: list[Host] = []
     """Registries (HOST or HOST:PORT) that may be asked without TLS, also on loopback addresses."""
     ca_files: list[str] = []
     """PEM files with certificates to trust besides the system's."""
@@ -60,7 +75,7 @@ class RegistriesConfiguration(Section):
     """A ``config.json`` with credentials for registries."""
     ecr: bool = True
     """Get credentials for Amazon ECR with the pod's AWS role."""
-    pull_secrets: list[Annotated[str, Field(examples=["team-a/registry"])]] = []
+    pull_secrets: list[PullSecret] = []
     """Pull secrets (NAMESPACE/NAME) that the webhook may read, and uses for pods that name them. The namespaces must
     exist when the webhook is installed, because each gets a Role.
     """
@@ -86,7 +101,7 @@ class WebhookConfiguration(Section):
     """What is done to pods of namespaces without the label ``multiarch-eks/webhook``."""
     architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["amd64", "arm64"]
     """The architectures that every image of a pod must support: those of the nodes with the taints."""
-    taints: Annotated[list[TaintText], Field(min_length=1)] = ["arch=arm64:NoSchedule"]
+    taints: Annotated[list[WebhookTaint], Field(min_length=1)] = ["arch=arm64:NoSchedule"]
     """The taints that such a pod is let onto, as kubectl writes them."""
     preferred_weight: Annotated[int, Field(ge=1, le=100)] = 100
     """The weight of the preference for arm64 nodes in mode ``prefer``."""

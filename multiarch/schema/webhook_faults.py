@@ -9,12 +9,8 @@ from typing import NamedTuple
 
 from multiarch.errors import KeyPath
 from multiarch.facts.taints import TaintSyntaxError, parse_taint
-from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook import HOST_PATTERN, NAMESPACED_PATTERN, REGISTRY_PATTERN, WebhookConfiguration
 
-_LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
-_SECRET = re.compile(f"[a-z0-9](?:[-a-z0-9]{{0,61}}[a-z0-9])?/{_LABEL}")
-_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-_PATTERN = re.compile(r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?")
 _ENTRIES = {
     "allowed": ("HOST or HOST:PORT", "Write it with * for any characters, as in *.dkr.ecr.*.amazonaws.com."),
     "plainHttp": ("HOST or HOST:PORT", "Write it without http:// or a path, as in registry.example.com:5000."),
@@ -48,9 +44,9 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
         message = "mode pin needs both architectures: of the other one, nothing would be known."
         yield Fault(("architectures",), "not-valid", message, hint, configuration.architectures)
     registries = configuration.registries
-    yield from _check_entries("allowed", registries.allowed, _PATTERN)
-    yield from _check_entries("plainHttp", registries.plain_http, _HOST)
-    yield from _check_entries("pullSecrets", registries.pull_secrets, _SECRET)
+    yield from _check_entries("allowed", registries.allowed, REGISTRY_PATTERN)
+    yield from _check_entries("plainHttp", registries.plain_http, HOST_PATTERN)
+    yield from _check_entries("pullSecrets", registries.pull_secrets, NAMESPACED_PATTERN)
     for index, text in enumerate(registries.allowed_networks):
         try:
             ipaddress.ip_network(text)
@@ -59,8 +55,8 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
             yield Fault(path, "not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.", text)
 
 
-def _check_entries(key: str, entries: list[str], syntax: re.Pattern[str]) -> Iterator[Fault]:
+def _check_entries(key: str, entries: list[str], syntax: str) -> Iterator[Fault]:
     what, hint = _ENTRIES[key]
     for index, text in enumerate(entries):
-        if not syntax.fullmatch(text):
+        if not re.fullmatch(syntax, text):
             yield Fault(("registries", key, index), "not-valid", f"{text!r} is not {what}.", hint, text)

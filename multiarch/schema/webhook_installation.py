@@ -1,12 +1,12 @@
-"""The admission webhook's installation: the values of its Helm chart and of ``webhook manifests --values``."""
+"""The admission webhook's installation: the values of its Helm chart."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from multiarch.facts.admission import INSTALLATION_NAME
 from multiarch.schema.base import Section, section
 from multiarch.schema.webhook import WebhookConfiguration
 
@@ -15,9 +15,11 @@ BASE_MIB = 160
 PER_CACHE_MIB = 1.5
 """Memory for each MiB of ``configuration.cache.memoryMib``: the cache counts its content, not what Python adds."""
 
-Label = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
+LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+NAME_PATTERN = r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$"
+Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
 """A DNS label, as names of namespaces are."""
-Name = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$")]
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A DNS label with room for the longest suffix of an object's name."""
 Image = Annotated[str, Field(pattern=r"^[^\s]+$", examples=["registry.example.com/multiarch-webhook@sha256:…"])]
 Fields = dict[str, Any]
@@ -48,23 +50,12 @@ class Issuer(_Values):
     """An Issuer has to be in the webhook's namespace."""
 
 
-class SharedCache(_Values):
-    """A Redis or Valkey that the replicas share."""
-
-    secret: Label
-    """The Secret in the webhook's namespace that has the URL."""
-    key: str = "url"
-    """The Secret's key with the URL."""
-    port: Annotated[int, Field(ge=1, le=65535)] = 6379
-    """The port in the URL, for the NetworkPolicy."""
-
-
 class NetworkPolicy(_Values):
     """What the webhook's pods may connect to."""
 
     enabled: bool = True
     """Allow connections to DNS, registries (port 443 and the ports that configuration.registries names), the EKS Pod
-    Identity agent and the shared cache, and no others.
+    Identity agent, and no others.
     """
     extra_egress: list[Fields] = []
     """More egress rules."""
@@ -105,15 +96,13 @@ class InstallationValues(_Values):
     service_account_annotations: dict[str, str] = {}
     """Annotations of the webhook's ServiceAccount, such as eks.amazonaws.com/role-arn."""
     certificates: Literal["self-managed", "cert-manager"] = "self-managed"
-    """Who issues and renews the webhook's certificate: a Job and a CronJob of the installation, or cert-manager, which
-    must be installed.
+    """Who issues the webhook's certificate: Helm, once for ten years, or cert-manager, which must be installed and
+    renews it.
     """
     issuer: Issuer | None = None
     """The cert-manager issuer. Default: a certificate authority of the installation."""
     excluded_namespaces: list[Label] = []
     """Namespaces that the webhook is never called for, besides kube-system and its own."""
-    shared_cache: SharedCache | None = None
-    """A Redis or Valkey that the replicas share."""
     network_policy: NetworkPolicy = section(NetworkPolicy)
     """What the webhook's pods may connect to."""
     service_monitor: ServiceMonitor = section(ServiceMonitor)
@@ -131,6 +120,10 @@ class InstallationValues(_Values):
         needed = BASE_MIB + int(PER_CACHE_MIB * self.configuration.cache.memory_mib)
         return self.resources.memory_mib or needed
 
+    def chart_values(self) -> dict[str, object]:
+        """Return the values of the Helm chart: the keys that were written, the others are the chart's defaults."""
+        return self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         least = BASE_MIB // 2 + self.configuration.cache.memory_mib
@@ -138,9 +131,11 @@ class InstallationValues(_Values):
             raise ValueError(f"resources.memoryMib must be at least {least} for configuration.cache.memoryMib")
         if self.issuer and self.certificates != "cert-manager":
             raise ValueError("issuer needs certificates: cert-manager")
-        cache = self.configuration.cache
-        if cache.file and not re.match("/[^/]+/", cache.file):
-            raise ValueError("configuration.cache.file must be in a folder, such as /var/cache/multiarch/images.sqlite")
-        if cache.shared_url_file and self.shared_cache:
-            raise ValueError("sharedCache and configuration.cache.sharedUrlFile exclude each other")
         return self
+
+
+class ChartValues(InstallationValues):
+    """The values of the Helm chart."""
+
+    name: Name = INSTALLATION_NAME
+    """The name of most objects; the others add something to it."""

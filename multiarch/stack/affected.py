@@ -28,7 +28,6 @@ _WITHOUT_EFFECT = frozenset(
         "LICENSE",
         "Makefile",
         "benchmarks",
-        "charts",
         "ci",
         "docs",
         "examples",
@@ -61,12 +60,13 @@ _COMMANDS_ONLY = frozenset(
         "simulate",
         "ssm",
         "verify",
+        "webhook",
     ]
 )
 """What of ``multiarch/`` only commands import, never the Pulumi program."""
 _SCHEMA = PurePosixPath("config", "stack.schema.json")
-_INSTALLED = (PurePosixPath("multiarch", "rebalance"), PurePosixPath("multiarch", "webhook"))
-"""Of these, the program reads the folder ``install``."""
+_REBALANCE = PurePosixPath("multiarch", "rebalance")
+"""Of this folder, the program reads only the folder ``install``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,8 @@ def _is_program(path: str) -> bool:
         return False
     if (len(pure.parts) == 1 and pure.suffix == ".md") or "__pycache__" in pure.parts:
         return False
-    for folder in _INSTALLED:
-        if pure.is_relative_to(folder):
-            return pure.is_relative_to(folder / "install") or pure == folder / "__init__.py"
+    if pure.is_relative_to(_REBALANCE):
+        return pure.is_relative_to(_REBALANCE / "install") or pure == _REBALANCE / "__init__.py"
     return not (top == "multiarch" and second in _COMMANDS_ONLY)
 
 

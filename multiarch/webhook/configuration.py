@@ -1,4 +1,4 @@
-"""The configuration file of ``multiarch webhook serve``, and an installation's values: read, validated and checked.
+"""The configuration file of ``multiarch webhook serve``: read, validated and checked.
 
 Problems name file, line and key, as those of a stack file do: the mechanism is the same.
 """
@@ -6,26 +6,20 @@ Problems name file, line and key, as those of a stack file do: the mechanism is 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import MappingProxyType
-from typing import TypeVar
 
 from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
 from multiarch.facts.taints import Taint, parse_taint
 from multiarch.files import refuse_device
-from multiarch.schema.base import Section
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_faults import Fault, faults
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.webhook import taints_by_architecture
-from multiarch.webhook.install.model import Installation
-
-Model = TypeVar("Model", bound=Section)
 
 
 class ConfigurationError(ProblemsError):
@@ -37,38 +31,13 @@ def load(path: Path) -> WebhookConfiguration:
 
     Raises ConfigurationError with every problem.
     """
-    configuration, origin = read(path, WebhookConfiguration)
+    configuration, origin = _read(path)
     _refuse((*faults(configuration), *_check_files(configuration)), origin)
     return configuration
 
 
-def load_installation(path: Path, given: Mapping[str, object]) -> Installation:
-    """Read the values of an installation; ``given`` replaces what the file has at the top.
-
-    Files that the configuration names are those of its pods. Raises ConfigurationError with every problem.
-    """
-    installation, origin = read(path, Installation, given)
-    found = faults(installation.configuration)
-    _refuse([each._replace(path=("configuration", *each.path)) for each in found], origin)
-    return installation
-
-
-def validated(given: Mapping[str, object]) -> Installation:
-    """Return the installation with these fields, by name. Raises ConfigurationError with every problem."""
-    try:
-        installation = Installation.model_validate(given, by_alias=False, by_name=True)
-    except ValidationError as error:
-        found = wording.problems(error.errors(include_url=False), given, Origin(), {}, Installation)
-        raise ConfigurationError(found) from error
-    _refuse(faults(installation.configuration), Origin())
-    return installation
-
-
-def read(path: Path, model: type[Model], given: Mapping[str, object] = MappingProxyType({})) -> tuple[Model, Origin]:
-    """Read a YAML file as a model, and say where each value is; ``given`` replaces what the file has at the top.
-
-    Raises ConfigurationError with every problem.
-    """
+def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
+    """Read a YAML file, and say where each value is."""
     if path.is_dir():
         message, hint = "The file can't be read: it is a folder.", "Name the file in it."
         raise ConfigurationError([Problem("unreadable-file", message, hint, file=yaml_source.shown(path))])
@@ -84,9 +53,9 @@ def read(path: Path, model: type[Model], given: Mapping[str, object] = MappingPr
     if problems:
         raise ConfigurationError(problems)
     try:
-        return model.model_validate({**value, **given}, by_alias=True, by_name=False), origin
+        return WebhookConfiguration.model_validate(value, by_alias=True, by_name=False), origin
     except ValidationError as error:
-        found = wording.problems(error.errors(include_url=False), {**value, **given}, origin, {}, model)
+        found = wording.problems(error.errors(include_url=False), value, origin, {}, WebhookConfiguration)
         raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
 
 

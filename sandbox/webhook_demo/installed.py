@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.schema.webhook_installation import Resources
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
+from multiarch.facts.admission import INSTALLATION_NAME as NAME
+from multiarch.manifests import restricted
+from sandbox.cluster import helm
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, is_true
 from sandbox.cluster.programs import ClusterError, wait_for
@@ -20,14 +19,14 @@ from sandbox.registry.images import HOST
 from sandbox.webhook_image import image
 
 IMAGE_HOST: Final = "webhook.example.com"
-_REPOSITORY: Final = "multiarch-webhook"
-IMAGE: Final = f"{IMAGE_HOST}/{_REPOSITORY}:{image.TAG}"
+IMAGE: Final = f"{IMAGE_HOST}/{NAME}:{image.TAG}"
 UNREACHABLE_HOST: Final = "unreachable.example.com"
 """A registry whose address refuses connections, for the nodes and for the webhook."""
 READY_SECONDS: Final = 180.0
 """Until all replicas are ready; under the emulator Python takes half a minute to start."""
 _MIRRORS: Final = "multiarch-webhook-mirrors"
 _FOLDER: Final = "/etc/multiarch/mirrors"
+_REPLICAS: Final = 2
 _CLOSED: Final = 1  # a port on which nothing listens
 
 
@@ -36,7 +35,6 @@ class Installed:
     """A running installation. ``mirrors`` is the URL that pods reach a registry at, by the registry's name."""
 
     nodes: Nodes
-    installation: Installation
     objects: Sequence[Object]
     mirrors: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,8 +45,7 @@ class Installed:
 
     def pods(self) -> list[Object]:
         """The server's pods that are not ending, sorted by their names."""
-        selector = f"app.kubernetes.io/instance={self.installation.name},app.kubernetes.io/component=server"
-        found = self.kube.list("v1", "Pod", self.installation.namespace, selector=selector)
+        found = self.kube.list("v1", "Pod", NAME)
         return [each for each in found if "deletionTimestamp" not in each["metadata"]]
 
     def wait(self) -> list[Object]:
@@ -56,30 +53,22 @@ class Installed:
 
         def ready() -> list[Object] | None:
             found = self.pods()
-            complete = len(found) == self.installation.replicas and all(is_true(each, "Ready") for each in found)
+            complete = len(found) == _REPLICAS and all(is_true(each, "Ready") for each in found)
             return found if complete else None
 
         try:
             found = wait_for(ready, "the webhook's pods", timeout=READY_SECONDS, pause=0.3)
-            wait_for(self._registered, "the webhook's certificate", timeout=READY_SECONDS, pause=0.3)
         except ClusterError as error:
             said = "\n".join(f"{name}: {text}" for name, text in self.logs().items())
             raise ClusterError(f"{error}:\n{said}") from error
         return found
 
-    def _registered(self) -> bool:
-        """Whether the API server has the certificate's authority, and the Service its endpoints."""
-        found = self.kube.get(
-            "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", self.installation.registration_name
-        )
-        return found is not None and all("caBundle" in each["clientConfig"] for each in found["webhooks"])
-
     def logs(self) -> dict[str, str]:
         """The logs of all pods in the webhook's namespace, by their names; a state for a pod without one."""
         found = {}
-        for each in self.kube.list("v1", "Pod", self.installation.namespace):
+        for each in self.kube.list("v1", "Pod", NAME):
             name = each["metadata"]["name"]
-            path = f"/api/v1/namespaces/{self.installation.namespace}/pods/{name}/log"
+            path = f"/api/v1/namespaces/{NAME}/pods/{name}/log"
             try:
                 found[name] = str(self.kube.request("GET", path)["text"])
             except Exception as error:  # noqa: BLE001  # the container may not have started
@@ -90,7 +79,7 @@ class Installed:
 @contextlib.contextmanager
 def served(nodes: Nodes, layout: Path) -> Iterator[None]:
     """Let the nodes pull the webhook's image from a registry on this machine."""
-    with server.running({_REPOSITORY: oci_layout.repository(layout, _REPOSITORY, image.TAG)}) as url:
+    with server.running({NAME: oci_layout.repository(layout, NAME, image.TAG)}) as url:
         write_mirror(nodes.hosts, IMAGE_HOST, url)
         write_mirror(nodes.hosts, UNREACHABLE_HOST, f"http://127.0.0.1:{_CLOSED}")
         yield
@@ -116,45 +105,44 @@ def installed(
         UNREACHABLE_HOST: f"http://{address}:{_CLOSED}",
         **(mirrors or {}),
     }
-    made = _installation(address, reached, configuration)
-    everything = [_mirrors(made, reached), *objects(made)]
-    namespace = next(each for each in everything if each["kind"] == "Namespace")
-    everything.remove(namespace)
+    rendered = helm.render_chart(helm.WEBHOOK, _values(address, reached, configuration), namespace=NAME)
+    everything = [_mirrors(reached), *rendered]
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}}
     kube = nodes.plane.kube
     with served(nodes, layout):
         for each in (namespace, *everything):
             kube.apply(each)
         try:
-            yield Installed(nodes, made, everything, reached)
+            yield Installed(nodes, everything, reached)
         finally:
             for each in reversed(everything):
                 kube.delete(each, grace=1)
-            for pod in kube.list("v1", "Pod", made.namespace):
+            for pod in kube.list("v1", "Pod", NAME):
                 kube.delete({"apiVersion": "v1", "kind": "Pod", **pod}, grace=1)
-            wait_for(lambda: not kube.list("v1", "Pod", made.namespace), "the webhook's pods to end", timeout=60)
+            wait_for(lambda: not kube.list("v1", "Pod", NAME), "the webhook's pods to end", timeout=60)
             kube.delete(namespace)
 
 
-def _installation(address: str, mirrors: Mapping[str, str], configuration: Mapping[str, object]) -> Installation:
+def _values(address: str, mirrors: Mapping[str, str], configuration: Mapping[str, object]) -> Mapping[str, object]:
     registries = {"allowedNetworks": [f"{address}/32"], "hostsDir": _FOLDER, "ecr": False}
-    values = {"annotate": True, "registries": registries, **configuration}
     names = [{"key": name, "path": f"{name}/hosts.toml"} for name in mirrors]
-    return Installation(
-        image=IMAGE,
-        max_replicas=2,
+    return {
+        "image": IMAGE,
+        "replicas": _REPLICAS,
+        "maxReplicas": _REPLICAS,
         # Under the emulator a process takes more memory than on its own architecture.
-        resources=Resources(cpu="50m", memory_mib=512),
-        extra_volumes=[{"name": "mirrors", "configMap": {"name": _MIRRORS, "items": names}}],
-        extra_volume_mounts=[{"name": "mirrors", "mountPath": _FOLDER, "readOnly": True}],
-        configuration=WebhookConfiguration.model_validate(values),
-    )
+        "resources": {"cpu": "50m", "memoryMib": 512},
+        "extraVolumes": [{"name": "mirrors", "configMap": {"name": _MIRRORS, "items": names}}],
+        "extraVolumeMounts": [{"name": "mirrors", "mountPath": _FOLDER, "readOnly": True}],
+        "configuration": {"annotate": True, "registries": registries, **configuration},
+    }
 
 
-def _mirrors(installation: Installation, mirrors: Mapping[str, str]) -> Object:
-    """The ``hosts.toml`` files: pods have no DNS here."""
+def _mirrors(mirrors: Mapping[str, str]) -> Object:
+    """Return the ``hosts.toml`` files: pods have no DNS here."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": _MIRRORS, "namespace": installation.namespace},
+        "metadata": {"name": _MIRRORS, "namespace": NAME},
         "data": {name: f'server = "{url}"\n' for name, url in mirrors.items()},
     }

@@ -1,4 +1,4 @@
-"""``multiarch webhook manifests``: the objects of an installation as YAML, from options, a values file or a stack."""
+"""``multiarch webhook manifests`` and ``policy``: the objects as YAML."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
 from tests.cli.running import runner, type_of_run
 
 IMAGE = "registry.example.com/multiarch-webhook:1"
@@ -27,42 +25,43 @@ def printed(run: type_of_run, *options: str) -> list[Any]:
     return list(yaml.safe_load_all(done.out))
 
 
-def test_the_objects_are_printed_in_their_order(run: type_of_run) -> None:
-    assert printed(run, "--image", IMAGE) == objects(Installation(image=IMAGE))
+def test_the_namespace_comes_first_and_the_registration_last_but_for_cert_manager(run: type_of_run) -> None:
+    kinds = [each["kind"] for each in printed(run, "--image", IMAGE)]
+    assert kinds[0] == "Namespace"
+    assert kinds.index("MutatingWebhookConfiguration") > kinds.index("Deployment")
+    assert {"Issuer", "Certificate"} <= set(kinds)
+    assert "Secret" not in kinds
 
 
-def test_values_and_options_make_one_installation(run: type_of_run, tmp_path: Path) -> None:
-    (tmp_path / "v.yaml").write_text(f"image: {IMAGE}\nreplicas: 3\nconfiguration:\n  mode: observe\n")
-    values = {"image": IMAGE, "replicas": 3, "configuration": {"mode": "observe"}}
-    assert printed(run, "--values", "v.yaml") == objects(Installation.model_validate(values))
-    named = printed(run, "--values", "v.yaml", "--image", "other", "-n", "platform", "--name", "arm")
-    expected = Installation.model_validate({**values, "image": "other", "namespace": "platform", "name": "arm"})
-    assert named == objects(expected)
+def test_image_name_and_namespace_are_those_of_the_options(run: type_of_run) -> None:
+    found = {each["kind"]: each for each in printed(run, "--image", IMAGE, "-n", "platform", "--name", "arm")}
+    assert found["Namespace"]["metadata"]["name"] == "platform"
+    assert {each["metadata"].get("namespace") for each in found.values()} == {None, "platform"}
+    assert found["Deployment"]["metadata"]["name"] == "arm"
+    assert found["Deployment"]["spec"]["template"]["spec"]["containers"][0]["image"] == IMAGE
+    registration = found["MutatingWebhookConfiguration"]
+    assert registration["metadata"]["name"] == "zz-arm"
+    assert registration["webhooks"][0]["namespaceSelector"]["matchExpressions"][0]["values"][1] == "platform"
+    assert found["Certificate"]["spec"]["dnsNames"][0] == "arm.platform.svc"
+
+
+def test_no_placeholder_is_left(run: type_of_run) -> None:
+    assert "of-the-webhook" not in run("webhook", "manifests", "--image", IMAGE).out
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("options", "message"),
     [
-        ("replicas: 3", "image is missing."),
-        ("image: x\nreplica: 3", "v.yaml:2 replica: replica is unknown here. Did you mean replicas?"),
-        ("image: x\nreplicas: many", "v.yaml:2 replicas: replicas is the text 'many'; it takes a whole number."),
-        ("image: x\nconfiguration:\n  taints: [arch]", "v.yaml:3 configuration.taints[0]: 'arch' has no effect."),
-        ("image: x\nissuer: {name: y}", "issuer needs certificates: cert-manager."),
-        ("image: x\nconfiguration: {deadlineSeconds: 3}", "it must be at most 2.5."),
-        ("image: x\nmax_replicas: 3", "v.yaml:2 max_replicas: max_replicas is unknown here."),
+        ((), "Missing option '--image'"),
+        (("--image", "Registry/Webhook"), "Registry/Webhook"),
+        (("--image", IMAGE, "--name", "Arm"), "'Arm' is not a valid name."),
+        (("--image", IMAGE, "-n", "a.b"), "'a.b' is not a valid namespace."),
     ],
 )
-def test_an_invalid_value_is_named_with_its_place(run: type_of_run, tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "v.yaml").write_text(text)
-    done = run("webhook", "manifests", "--values", "v.yaml")
+def test_an_invalid_option_is_named(run: type_of_run, options: tuple[str, ...], message: str) -> None:
+    done = run("webhook", "manifests", *options)
     assert done.code == 2
     assert message in " ".join(done.err.split())
-
-
-def test_an_image_is_needed(run: type_of_run) -> None:
-    done = run("webhook", "manifests")
-    assert done.code == 2
-    assert "image is missing" in done.err
 
 
 STACK = """\
@@ -79,33 +78,9 @@ config:
 """
 
 
-@pytest.fixture
-def stack(tmp_path: Path) -> Path:
-    file = tmp_path / "Pulumi.search-dev.yaml"
-    file.write_text(STACK)
-    return file
-
-
-def test_taint_and_architectures_are_those_of_the_stack(run: type_of_run, stack: Path) -> None:
-    configuration = {"taints": ["graviton=yes:NoSchedule"], "architectures": ["amd64", "arm64"]}
-    expected = objects(Installation.model_validate({"image": IMAGE, "configuration": configuration}))
-    assert printed(run, "--image", IMAGE, "--stack", str(stack)) == expected
-
-
-def test_the_stack_s_own_webhook_is_installed(run: type_of_run, stack: Path, tmp_path: Path) -> None:
-    image = f"{IMAGE}@sha256:{64 * 'a'}"
-    section = f"  multiarch-eks:admissionWebhook: {{enabled: true, image: '{image}', replicas: 4}}\n"
-    stack.write_text(STACK + section)
-    made = {each["kind"]: each for each in printed(run, "--stack", str(stack))}
-    assert made["HorizontalPodAutoscaler"]["spec"]["minReplicas"] == 4
-    assert made["Deployment"]["spec"]["template"]["spec"]["tolerations"][0]["key"] == "graviton"
-    (tmp_path / "v.yaml").write_text("replicas: 1")
-    done = run("webhook", "manifests", "--stack", str(stack), "--values", "v.yaml")
-    assert done.code == 2
-    assert "Leave out --values or --stack." in done.err
-
-
-def test_the_policy_is_for_the_stack_s_taint(run: type_of_run, stack: Path) -> None:
+def test_the_policy_is_for_the_stack_s_taint(run: type_of_run, tmp_path: Path) -> None:
+    stack = tmp_path / "Pulumi.search-dev.yaml"
+    stack.write_text(STACK)
     done = run("webhook", "policy", "--stack", str(stack), "--api-version", "v1beta1")
     assert done.code == 0, done.err
     policy, binding = yaml.safe_load_all(done.out)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import os
-import subprocess
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
+from sandbox.cluster import helm
 from sandbox.cluster.kube import Object
 from tools import build
 
@@ -33,18 +31,12 @@ def folder(chart: str = "karpenter") -> Path:
     return build.module_dir(pinned_in, module) / path
 
 
-def template(chart: str, values: str, scratch: Path) -> list[Object]:
-    """Return the objects of a chart in the chart's order; ``values`` is YAML, ``scratch`` a folder for Helm's files.
+def template(chart: str, values: str) -> list[Object]:
+    """Return the objects of a chart in the chart's order; ``values`` is YAML.
 
     Raises:
-        CalledProcessError: Helm refuses the chart or the values; ``stderr`` says why.
+        ClusterError: Helm rejects the chart or the values; the message says why.
         BuildError: Helm could not be built.
     """
-    file = scratch / f"{chart}.yaml"
-    file.write_text(values, encoding="utf-8")
-    # A home of its own: no repository or plugin of whoever runs the test has a say.
-    homes = {f"HELM_{name}_HOME": str(scratch / name) for name in ("CACHE", "CONFIG", "DATA")}
-    command = [str(build.ensure("helm")), "template", chart, str(folder(chart) / chart), "--namespace", NAMESPACE]
-    command += ["--values", str(file)]
-    printed = subprocess.run(command, env=os.environ | homes, capture_output=True, text=True, check=True).stdout
-    return [each for each in YAML(typ="safe", pure=True).load_all(io.StringIO(printed)) if each]
+    given = YAML(typ="safe", pure=True).load(values) or {}
+    return helm.render_chart(folder(chart) / chart, given, namespace=NAMESPACE, name=chart)

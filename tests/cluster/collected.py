@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from components.rendering.files import contents
 from components.rendering.recording import Recorded
+from sandbox.cluster import helm
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster import charts
@@ -51,12 +50,13 @@ def _released(release: Recorded) -> list[Object]:
     chart = str(release.inputs["chart"]).rpartition("/")[2]
     if chart == CLUSTER_AUTOSCALER:
         return stand_in(_values(release))
+    if chart == helm.WEBHOOK.name:
+        return helm.render_chart(helm.WEBHOOK, _values(release), namespace=str(release.inputs["namespace"]))
     if chart not in charts.KNOWN:
         raise NotCollectedError(release.urn)
-    with tempfile.TemporaryDirectory() as scratch:
-        text = contents([release], {"kubeconfig": ""})[f"helm/{release.name}.yaml"]
-        # Without a namespace in its metadata, an object goes where the release does.
-        return [_placed(each) for each in charts.template(chart, text, Path(scratch))]
+    text = contents([release], {"kubeconfig": ""})[f"helm/{release.name}.yaml"]
+    # Without a namespace in its metadata, an object goes where the release does.
+    return [_placed(each) for each in charts.template(chart, text)]
 
 
 def _placed(item: Object) -> Object:

@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -58,13 +57,13 @@ def install_crds(kube: Kube) -> None:
         wait_for(served, f"the definition {name}", timeout=30)
 
 
-def access_objects(scratch: Path) -> list[Object]:
+def access_objects() -> list[Object]:
     """Return the controller's service account, roles and bindings, from the chart with the values of a small stack."""
     made = declare(
         plan({"nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}}, "autoscaling": {"use": "karpenter"}})
     )
     values = contents(made.resources, {"kubeconfig": ""})["helm/karpenter.yaml"]
-    return [each for each in charts.template("karpenter", values, scratch) if each["kind"] in ACCESS_KINDS]
+    return [each for each in charts.template("karpenter", values) if each["kind"] in ACCESS_KINDS]
 
 
 def account_access(kube: Kube) -> Access:
@@ -87,7 +86,7 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
     """
     folder = programs.folder / "karpenter"
     folder.mkdir()
-    for item in access_objects(folder):
+    for item in access_objects():
         plane.kube.apply(item)
     kubeconfig = write_kubeconfig(folder / "kubeconfig", account_access(plane.kube))
     metrics_port, health_port = free_ports(2)

@@ -17,7 +17,6 @@ import pytest
 from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, OPT_OUT_ANNOTATION, Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.decision import Decider
-from multiarch.webhook.install.model import Installation
 from multiarch.webhook.model import Outcome, Reason
 from multiarch.webhook.pod import WrittenPod, read_pod
 from sandbox.cluster.control_plane import ControlPlane
@@ -52,9 +51,8 @@ def kube(control_plane: ControlPlane) -> Iterator[Kube]:
 
 @pytest.fixture(scope="module")
 def shared(kube: Kube, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    configuration = WebhookConfiguration(annotate=True)
-    installation = Installation(image=BOTH, configuration=configuration, excluded_namespaces=["default"])
-    with serving(kube, installation, tmp_path_factory.mktemp("webhook")) as endpoint:
+    folder = tmp_path_factory.mktemp("webhook")
+    with serving(kube, {"annotate": True}, folder, excludedNamespaces=["default"]) as endpoint:
         yield endpoint
 
 

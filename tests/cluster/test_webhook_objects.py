@@ -1,27 +1,24 @@
-"""A real API server accepts the objects of the webhook's installation, and its controllers make pods of them."""
+"""A real API server accepts the chart's objects, Helm keeps the certificate, and controllers make pods of them."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
-from sandbox.cluster import certificates
+from multiarch.facts.admission import INSTALLATION_NAME as NAME
+from sandbox.cluster import helm
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import pod
-from tests.cluster.webhook_endpoint import applied, with_authority
-from tests.webhook.chart_files import CHART
-from tests.webhook.test_chart import helm
+from tests.cluster.webhook_endpoint import applied, chart_objects
 
 IMAGE = "registry.example.com/multiarch-webhook:1"
+REGISTRATION = ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", f"zz-{NAME}")
+SECRET = f"{NAME}-certificate"
 CLOSED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 """The schema of the stand-ins below: nobody here knows the fields of the real ones."""
 
@@ -76,13 +73,8 @@ def listed(kube: Kube, api_version: str, kind: str) -> bool:
     return True
 
 
-def authority_pem() -> bytes:
-    return certificates.authority().certificate.public_bytes(serialization.Encoding.PEM)
-
-
 EVERYTHING: dict[str, Any] = {
     "name": "everything",
-    "namespace": "everything",
     "imagePullSecrets": ["registry"],
     "replicas": 3,
     "maxReplicas": 3,
@@ -91,7 +83,6 @@ EVERYTHING: dict[str, Any] = {
     "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/webhook"},
     "certificates": "cert-manager",
     "excludedNamespaces": ["monitoring"],
-    "sharedCache": {"secret": "valkey", "port": 6380},
     "networkPolicy": {"extraEgress": [{"ports": [{"protocol": "TCP", "port": 9000}]}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "extraVolumes": [{"name": "authorities", "configMap": {"name": "authorities"}}],
@@ -100,7 +91,6 @@ EVERYTHING: dict[str, Any] = {
         "mode": "prefer",
         "taints": ["arch=arm64:NoSchedule", "graviton:NoExecute"],
         "events": True,
-        "cache": {"file": "/var/cache/multiarch/images.sqlite"},
         "registries": {"pullSecrets": ["default/registry"], "plainHttp": ["registry.local:5000"]},
     },
 }
@@ -109,8 +99,7 @@ EVERYTHING: dict[str, Any] = {
 @pytest.mark.usefixtures("custom_resources")
 @pytest.mark.parametrize("values", [{"maxReplicas": 2}, EVERYTHING], ids=["fixed-replicas", "everything"])
 def test_every_object_is_accepted_and_applying_it_again_changes_nothing(kube: Kube, values: Object) -> None:
-    installation = Installation.model_validate({"image": IMAGE, **values})
-    items = objects(installation)
+    items = chart_objects(values.get("configuration", {}), **{k: v for k, v in values.items() if k != "configuration"})
     with applied(kube, items):
         settled = [versioned(kube, each) for each in items]
         for each in items:
@@ -126,26 +115,6 @@ def versioned(kube: Kube, item: Object) -> tuple[str, int]:
     return meta["name"], meta.get("generation") or meta["resourceVersion"]
 
 
-def test_what_the_certificates_job_wrote_survives_another_apply(kube: Kube) -> None:
-    installation = Installation(image=IMAGE)
-    items = objects(installation)
-    with applied(kube, items):
-        for each in with_authority(objects(installation), authority_pem()):
-            if each["kind"] == "Secret":
-                kube.patch(each, {"stringData": {"tls.crt": "certificate"}})
-            if each["kind"] == "MutatingWebhookConfiguration":
-                kube.patch(each, {"webhooks": each["webhooks"]})
-        for each in items:
-            kube.apply(each)
-        secret = kube.get("v1", "Secret", installation.secret_name, installation.namespace)
-        assert secret is not None
-        assert sorted(secret["data"]) == ["tls.crt"]
-        name = installation.registration_name
-        registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
-        assert registration is not None
-        assert [bool(each["clientConfig"].get("caBundle")) for each in registration["webhooks"]] == 6 * [True]
-
-
 REQUESTS: dict[str, Object] = {
     "named secret": {"verb": "get", "resource": "secrets", "name": "registry", "namespace": "default"},
     "other secret": {"verb": "get", "resource": "secrets", "name": "other", "namespace": "default"},
@@ -153,8 +122,8 @@ REQUESTS: dict[str, Object] = {
     "own secret": {
         "verb": "get",
         "resource": "secrets",
-        "name": "multiarch-webhook-tls",
-        "namespace": "multiarch-webhook",
+        "name": SECRET,
+        "namespace": NAME,
     },
     "event": {"verb": "create", "group": "events.k8s.io", "resource": "events", "namespace": "default"},
     "pod": {"verb": "get", "resource": "pods", "name": "x", "namespace": "default"},
@@ -163,24 +132,22 @@ REQUESTS: dict[str, Object] = {
         "verb": "patch",
         "group": "admissionregistration.k8s.io",
         "resource": "mutatingwebhookconfigurations",
-        "name": "zz-multiarch-webhook",
+        "name": f"zz-{NAME}",
     },
 }
 
 
 @pytest.mark.parametrize(
-    ("settings", "account", "allowed"),
+    ("settings", "allowed"),
     [
-        ({}, "multiarch-webhook", []),
-        ({"events": True}, "multiarch-webhook", ["event"]),
-        ({"registries": {"pullSecrets": ["default/registry"]}}, "multiarch-webhook", ["named secret"]),
-        ({}, "multiarch-webhook-certificates", ["own secret", "registration"]),
+        ({}, []),
+        ({"events": True}, ["event"]),
+        ({"registries": {"pullSecrets": ["default/registry"]}}, ["named secret"]),
     ],
 )
-def test_what_the_service_accounts_may_do(kube: Kube, settings: Object, account: str, allowed: list[str]) -> None:
-    installation = Installation.model_validate({"image": IMAGE, "configuration": settings})
+def test_what_the_service_account_may_do(kube: Kube, settings: Object, allowed: list[str]) -> None:
     kinds = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Namespace", "ServiceAccount")
-    user = f"system:serviceaccount:{installation.namespace}:{account}"
+    user = f"system:serviceaccount:{NAME}:{NAME}"
 
     def may(request: Object) -> bool:
         review = {
@@ -194,80 +161,90 @@ def test_what_the_service_accounts_may_do(kube: Kube, settings: Object, account:
     def granted() -> list[str]:
         return [name for name, request in REQUESTS.items() if may(request)]
 
-    with applied(kube, [each for each in objects(installation) if each["kind"] in kinds]):
+    with applied(kube, [each for each in chart_objects(settings) if each["kind"] in kinds]):
         # The authorizer learns of roles a moment later.
         wait_for(lambda: granted() == allowed, f"the rights of {user}: {allowed}", timeout=10)
 
 
-def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlPlane, tmp_path: Path) -> None:
-    """Its objects pass the API server; an upgrade keeps what the Job wrote; nothing is left but the namespace."""
-    kube, space = control_plane.kube, "by-helm"
-    installation = Installation(image=IMAGE, namespace=space)
-    to = ["arm64", str(CHART), "--namespace", space, "--kubeconfig", str(control_plane.kubeconfig)]
-    to += ["--set", f"image={IMAGE}"]
-    items = [each for each in objects(installation) if each["kind"] != "Namespace"]
+@pytest.fixture
+def helm_runs(control_plane: ControlPlane) -> Iterator[HelmRuns]:
+    runs = HelmRuns(control_plane)
     try:
-        done = helm(tmp_path, "install", *to, "--create-namespace")
-        assert done.returncode == 0, done.stderr
-        assert "kubectl label namespace NAMESPACE multiarch-eks/webhook=observe" in done.stdout
-        for each in with_authority(objects(installation), authority_pem()):
-            versioned(kube, each)
-            if each["kind"] == "Secret":
-                kube.patch(each, {"stringData": {"tls.crt": "certificate"}})
-            if each["kind"] == "MutatingWebhookConfiguration":
-                kube.patch(each, {"webhooks": each["webhooks"]})
-        done = helm(tmp_path, "upgrade", *to, "--set", "configuration.events=true")
-        assert done.returncode == 0, done.stderr
-        secret = kube.get("v1", "Secret", installation.secret_name, space)
-        assert secret is not None
-        assert sorted(secret["data"]) == ["tls.crt"]
-        name = installation.registration_name
-        registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
-        assert registration is not None
-        assert {each["sideEffects"] for each in registration["webhooks"]} == {"NoneOnDryRun"}
-        assert [bool(each["clientConfig"].get("caBundle")) for each in registration["webhooks"]] == 6 * [True]
-        done = helm(tmp_path, "uninstall", "arm64", *to[2:6])
-        assert done.returncode == 0, done.stderr
-        left = [each["kind"] for each in items if found(kube, each)]
-        assert not left
+        yield runs
     finally:
-        with applied(kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}]):
+        helm.run_helm("uninstall", *runs.where, "--ignore-not-found")
+        with applied(control_plane.kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}}]):
             pass
+
+
+class HelmRuns:
+    """Runs of Helm with one release, and what is in the cluster after them."""
+
+    def __init__(self, control_plane: ControlPlane) -> None:
+        self.kube = control_plane.kube
+        self.where = ["arm64", "--namespace", NAME, "--kubeconfig", str(control_plane.kubeconfig)]
+
+    def change(self, command: str, *options: str, **values: Any) -> str:
+        given = {"image": IMAGE, **values}
+        done = helm.run_helm(command, *self.where[:1], str(helm.WEBHOOK), *self.where[1:], *options, values=given)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def certificate(self) -> dict[str, str]:
+        secret = self.kube.get("v1", "Secret", SECRET, NAME)
+        assert secret is not None
+        data: dict[str, str] = secret["data"]
+        assert self.bundles() == {data["ca.crt"]}
+        return data
+
+    def registration(self) -> Object:
+        found = self.kube.get(*REGISTRATION)
+        assert found is not None
+        return found
+
+    def bundles(self) -> set[str]:
+        return {each["clientConfig"].get("caBundle", "") for each in self.registration()["webhooks"]}
+
+
+def test_helm_installs_upgrades_and_uninstalls_the_chart(helm_runs: HelmRuns) -> None:
+    """An upgrade keeps the certificate; one that somebody deleted is issued again; nothing is left afterwards."""
+    said = helm_runs.change("install", "--create-namespace")
+    assert "kubectl label namespace NAMESPACE multiarch-eks/webhook=observe" in said
+    first = helm_runs.certificate()
+    helm_runs.change("upgrade", configuration={"events": True})
+    assert helm_runs.certificate() == first
+    assert {each["sideEffects"] for each in helm_runs.registration()["webhooks"]} == {"NoneOnDryRun"}
+    helm_runs.kube.delete({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": NAME}})
+    helm_runs.change("upgrade")
+    assert helm_runs.certificate()["tls.crt"] != first["tls.crt"]
+    done = helm.run_helm("uninstall", *helm_runs.where)
+    assert done.returncode == 0, done.stderr
+    items = chart_objects({})[1:]
+    assert not [each["kind"] for each in items if found(helm_runs.kube, each)]
 
 
 @pytest.mark.usefixtures("custom_resources")
-def test_helm_changes_who_issues_the_certificate_and_back(control_plane: ControlPlane, tmp_path: Path) -> None:
-    """cert-manager's Secret is of another type and belongs to no release; the Job's is gone while it is not used."""
-    kube, space = control_plane.kube, "by-two-issuers"
-    installation = Installation(image=IMAGE, namespace=space)
-    issued: Object = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls"}
-    issued["metadata"] = {
-        "name": Installation(image=IMAGE, certificates="cert-manager").secret_name,
-        "namespace": space,
-    }
-    issued["stringData"] = {"tls.crt": "certificate", "tls.key": "key"}
-    to = [str(CHART), "--namespace", space, "--kubeconfig", str(control_plane.kubeconfig), "--set", f"image={IMAGE}"]
-    try:
-        done = helm(tmp_path, "install", "arm64", *to, "--create-namespace")
-        assert done.returncode == 0, done.stderr
-        done = helm(tmp_path, "upgrade", "arm64", *to, "--set", "certificates=cert-manager")
-        assert done.returncode == 0, done.stderr
-        assert kube.get("v1", "Secret", installation.secret_name, space) is None
-        assert kube.get("batch/v1", "CronJob", installation.certificates_name, space) is None
-        kube.create(issued)
-        done = helm(tmp_path, "upgrade", "arm64", *to)
-        assert done.returncode == 0, done.stderr
-        secret = kube.get("v1", "Secret", installation.secret_name, space)
-        assert secret is not None
-        assert secret["type"] == "Opaque"
-        name = installation.registration_name
-        registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
-        assert registration is not None
-        assert "cert-manager.io/inject-ca-from" not in registration["metadata"]["annotations"]
-    finally:
-        helm(tmp_path, "uninstall", "arm64", *to[1:5])
-        with applied(kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}]):
-            pass
+def test_helm_changes_who_issues_the_certificate_and_back(helm_runs: HelmRuns) -> None:
+    """cert-manager's Secret belongs to no release; Helm's is gone while it is not used."""
+    kube = helm_runs.kube
+    helm_runs.change("install", "--create-namespace")
+    first = helm_runs.certificate()
+    helm_runs.change("upgrade", certificates="cert-manager")
+    assert kube.get("v1", "Secret", SECRET, NAME) is None
+    annotations = helm_runs.registration()["metadata"]["annotations"]
+    assert annotations["cert-manager.io/inject-ca-from"] == f"{NAME}/{NAME}"
+    kube.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "kubernetes.io/tls",
+            "metadata": {"name": f"{NAME}-cert-manager", "namespace": NAME},
+            "stringData": {"tls.crt": "certificate", "tls.key": "key"},
+        }
+    )
+    helm_runs.change("upgrade")
+    assert helm_runs.certificate()["tls.crt"] != first["tls.crt"]
+    assert "cert-manager.io/inject-ca-from" not in helm_runs.registration()["metadata"]["annotations"]
 
 
 def found(kube: Kube, item: Object) -> Object | None:
@@ -276,19 +253,11 @@ def found(kube: Kube, item: Object) -> Object | None:
 
 
 def test_controllers_make_pods_that_pod_security_restricted_admits(kube: Kube) -> None:
-    """The autoscaler keeps the least replicas without metrics; a privileged pod is refused in the same namespace."""
-    installation = Installation(image=IMAGE, replicas=2)
-    space = installation.namespace
-
-    def components() -> list[str]:
-        return sorted(
-            each["metadata"]["labels"]["app.kubernetes.io/component"] for each in kube.list("v1", "Pod", space)
-        )
-
-    with applied(kube, objects(installation)):
-        wait_for(lambda: components() == ["certificates", "server", "server"], "the pods", timeout=60)
+    """The autoscaler keeps the minimum of replicas without metrics; a privileged pod is rejected in the namespace."""
+    with applied(kube, chart_objects({}, replicas=2)):
+        wait_for(lambda: len(kube.list("v1", "Pod", NAME)) == 2, "the pods", timeout=60)
         privileged = pod("privileged")
-        privileged["metadata"]["namespace"] = space
+        privileged["metadata"]["namespace"] = NAME
         privileged["spec"]["containers"][0]["securityContext"] = {"privileged": True}
         with pytest.raises(KubeError, match="violates PodSecurity"):
             kube.create({"apiVersion": "v1", "kind": "Pod", **privileged})

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.facts.admission import OPT_OUT_ANNOTATION, READY_LABEL
 from multiarch.facts.taints import parse_taint
-from multiarch.webhook.install.policy import admission_policy
+from multiarch.webhook.policy import admission_policy
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for

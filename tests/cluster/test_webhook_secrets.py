@@ -15,28 +15,18 @@ from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.registry.reference import parse_reference
-from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.cluster_secrets import ClusterSecrets
 from multiarch.webhook.images.secrets import SecretSet
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
 from multiarch.webhook.model import PullSecretNames
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.reading import namespace, token_of, write_kubeconfig
-from tests.cluster.webhook_endpoint import applied
+from tests.cluster.webhook_endpoint import applied, chart_objects
 
 TEAM = "webhook-secrets-team"
-CONFIGURATION = WebhookConfiguration.model_validate(
-    {"registries": {"pullSecrets": [f"{TEAM}/{name}" for name in ("current", "legacy", "broken", "missing")]}}
-)
-INSTALLATION = Installation(
-    image="registry.example.com/webhook:1",
-    name="reading",
-    namespace="webhook-secrets",
-    configuration=CONFIGURATION,
-)
+NAME = "webhook-secrets"
+SETTINGS = {"registries": {"pullSecrets": [f"{TEAM}/{name}" for name in ("current", "legacy", "broken", "missing")]}}
 AUTH = base64.b64encode(b"puller:pass:word").decode()
 
 
@@ -63,10 +53,12 @@ def kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFac
     """The access of the server's pod."""
     kube = control_plane.kube
     rights = [
-        each for each in objects(INSTALLATION) if each["kind"] in ("Namespace", "ServiceAccount", "Role", "RoleBinding")
+        each
+        for each in chart_objects(SETTINGS, name=NAME)
+        if each["kind"] in ("Namespace", "ServiceAccount", "Role", "RoleBinding")
     ]
     with applied(kube, [namespace(TEAM), *rights, *SECRETS]):
-        token = token_of(kube, INSTALLATION.name, INSTALLATION.namespace)
+        token = token_of(kube, NAME, NAME)
         file = write_kubeconfig(tmp_path_factory.mktemp("access") / "kubeconfig", control_plane, {"token": token})
         wait_for(functools.partial(_allowed, file), "the rights to take effect", timeout=30)
         yield file
@@ -100,6 +92,6 @@ def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
 
 def test_another_secret_is_refused_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
     found = read(kubeconfig, "other", "current")
-    user = f"system:serviceaccount:{INSTALLATION.namespace}:{INSTALLATION.name}"
+    user = f"system:serviceaccount:{NAME}:{NAME}"
     assert found.faults == (f"Secret {TEAM}/other can't be read: {user} may not get secrets other in namespace {TEAM}",)
     assert asyncio.run(found.credentials.for_repository(parse_reference("one.example.com/team/app")))

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
+from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from sandbox.cluster import certificates
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.control_plane import ControlPlane
@@ -23,7 +22,7 @@ from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import ClusterError, Program, Programs, free_ports, wait_for
 from sandbox.layout import CLONE
 from tests.cluster.objects import ARM64_TOLERATION
-from tests.cluster.webhook_endpoint import applied, host_address, lead_to, with_authority
+from tests.cluster.webhook_endpoint import applied, chart_objects, host_address, lead_to, with_authority
 from tests.images.shapes import UNKNOWN, Repository
 from tests.registry import server
 
@@ -39,14 +38,13 @@ class Serving:
     programs: Programs
     folder: Path
     authority: Pair
-    installation: Installation
     ports: tuple[int, int]
     root: str
     program: Program | None = None
 
     def issue(self) -> None:
         """Write a new certificate; the process takes it without a restart."""
-        pair = certificates.issue(self.authority, self.installation.host_names)
+        pair = certificates.issue(self.authority, [f"{NAME}.{NAME}.svc"])
         certificate, key = pair.write(self.folder, "new")
         key.replace(self.folder / "certificate" / "tls.key")
         certificate.replace(self.folder / "certificate" / "tls.crt")
@@ -130,18 +128,17 @@ def serving(
         "registries": {"allowed": [host], "allowedNetworks": ["127.0.0.1/32"], "plainHttp": [host], "ecr": False},
         "cache": {"failureSeconds": 1},
     }
-    installation = Installation.model_validate({"image": "unused", "configuration": settings})
-    (folder / "config.yaml").write_text(json.dumps(installation.configuration_data))
+    (folder / "config.yaml").write_text(json.dumps(settings))
     (folder / "certificate").mkdir()
     authority = certificates.authority()
     bundle = authority.write(folder, "authority")[0].read_bytes()
     port, metrics_port = free_ports(2)
     root = f"{host}/{repository.name}"
-    made = Serving(kube, cluster_programs, folder, authority, installation, (port, metrics_port), root)
+    made = Serving(kube, cluster_programs, folder, authority, (port, metrics_port), root)
     made.issue()
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
-    with applied(kube, [*with_authority(objects(installation), bundle), space]):
-        lead_to(kube, installation.name, installation.namespace, port)
+    with applied(kube, [*with_authority(chart_objects(settings), bundle), space]):
+        lead_to(kube, NAME, NAME, port)
         wait_for(functools.partial(kube.get, "v1", "ServiceAccount", "default", SPACE), "its account", timeout=30)
         made.start()
         try:

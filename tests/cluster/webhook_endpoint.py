@@ -19,14 +19,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from multiarch.facts.admission import Mode
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.manifests import restricted
+from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
 from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observers, PodImage, PullSecretNames, Reason
-from sandbox.cluster import certificates
+from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
@@ -165,17 +166,24 @@ def host_address() -> str:
         return str(probe.getsockname()[0])
 
 
+def chart_objects(configuration: Mapping[str, Any], *, name: str = NAME, **values: Any) -> list[Object]:
+    """Return the namespace and the chart's objects in it; both have the name."""
+    given = {"image": BOTH, "name": name, "configuration": configuration, **values}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": restricted.enforced()}}
+    return [namespace, *helm.render_chart(helm.WEBHOOK, given, namespace=name)]
+
+
 @contextlib.contextmanager
-def serving(kube: Kube, installation: Installation, folder: Path) -> Iterator[Endpoint]:
-    """Apply an installation whose Service leads here; everything is gone afterwards."""
+def serving(kube: Kube, configuration: Mapping[str, Any], folder: Path, **values: Any) -> Iterator[Endpoint]:
+    """Apply the chart's objects, whose Service leads here; everything is gone afterwards."""
     authority = certificates.authority()
-    handler = Handler(installation.configuration, Named(), Observers())
-    endpoint = Endpoint(authority, folder, handler, installation.host_names)
+    decided = WebhookConfiguration.model_validate(configuration)
+    endpoint = Endpoint(authority, folder, Handler(decided, Named(), Observers()), [f"{NAME}.{NAME}.svc"])
     endpoint.start()
     bundle = (authority.write(folder, "authority")[0]).read_bytes()
     try:
-        with applied(kube, with_authority(objects(installation), bundle)):
-            lead_to(kube, installation.name, installation.namespace, endpoint.port)
+        with applied(kube, with_authority(chart_objects(configuration, **values), bundle)):
+            lead_to(kube, NAME, NAME, endpoint.port)
             yield endpoint
     finally:
         endpoint.stop()
@@ -204,7 +212,7 @@ def gone(kube: Kube, spaces: AbstractSet[str]) -> bool:
 
 
 def with_authority(items: list[Object], bundle: bytes) -> list[Object]:
-    """The objects with the authority that whoever issues the certificate adds."""
+    """The objects with another authority than the chart's."""
     for each in items:
         for webhook in each.get("webhooks", ()):
             webhook["clientConfig"]["caBundle"] = b64encode(bundle).decode()

@@ -1,32 +1,28 @@
-"""The admission webhook: objects, role and rights, and the order of coming and going."""
+"""The admission webhook: its release, role and rights, and the order of coming and going."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+import multiarch
 from components.pod_identity import CREDENTIALS
-from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
+from multiarch.schema.webhook_installation import ChartValues
+from sandbox.layout import CLONE
 from tests.components import autoscaled, declared
-from tests.components.declared import World, goes_before, walk, world
+from tests.components.autoscaled import RELEASE
+from tests.components.declared import World, goes_before, world
 from tests.stack.test_webhook import IMAGE, webhook
 from tests.stack.words import merged
 
 NAME = "multiarch-webhook"
 PUBLIC = {"apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.0/24"]}}
 COMPONENT = "multiarch-eks:components:AdmissionWebhook"
-WEBHOOK = "kubernetes:admissionregistration.k8s.io/v1:MutatingWebhookConfiguration"
-DEPLOYMENT = "kubernetes:apps/v1:Deployment"
-JOB = "kubernetes:batch/v1:Job"
-TLS = "kubernetes:core/v1:Secret"
-SERVICE = "kubernetes:core/v1:Service"
+NAMESPACE = "kubernetes:core/v1:Namespace"
 
 
 @pytest.fixture(scope="module")
@@ -34,61 +30,64 @@ def found() -> World:
     return world(merged(PUBLIC, webhook()))
 
 
-def own(found: World) -> list[dict[str, Any]]:
-    """The webhook's objects as they are declared; the guard's are in the same component."""
-    (component,) = found.all(COMPONENT)
-    return [
-        deepcopy(dict(each.inputs))
-        for each in found.resources
-        if each.parent == component.urn and each.type.startswith("kubernetes:") and "Validating" not in each.type
-    ]
-
-
 def key(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
     metadata = manifest["metadata"]
     return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
+def values(found: World) -> Any:  # noqa: ANN401  (the chart's)
+    return found.inputs(RELEASE, NAME)["values"]
+
+
 def test_without_it_nothing_of_it_is_declared(small: World, full: World) -> None:
     for each in (small, full):
         assert not each.all(COMPONENT)
-        assert not each.all(WEBHOOK)
+        assert NAME not in {release.name for release in each.all(RELEASE)}
 
 
-def test_its_objects_are_those_of_the_manifests(found: World) -> None:
-    configuration = WebhookConfiguration(taints=["arch=arm64:NoSchedule"], architectures=["amd64", "arm64"])
-    wanted = {key(each): deepcopy(each) for each in objects(Installation(image=IMAGE, configuration=configuration))}
-    declared_objects = {key(each): each for each in own(found)}
-    assert declared_objects.keys() == wanted.keys()
-    job = next(each for each in declared_objects.values() if each["kind"] == "Job")
-    assert job["metadata"].pop("annotations") == {"pulumi.com/skipAwait": "true"}
-    assert "ttlSecondsAfterFinished" not in job["spec"]
-    del wanted[key(job)]["spec"]["ttlSecondsAfterFinished"]
-    for name, each in declared_objects.items():
-        assert each == json.loads(json.dumps(wanted[name])), name
+def test_it_is_the_release_of_the_chart_of_this_version(found: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = found.inputs(RELEASE, NAME)
+    assert (release["name"], release["namespace"], release["version"]) == (NAME, NAME, multiarch.__version__)
+    assert f"version: {multiarch.__version__}\n" in (CLONE / "charts" / NAME / "Chart.yaml").read_text()
+    labels: Any = found.inputs(NAMESPACE, NAME)["metadata"]
+    assert labels["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    monkeypatch.chdir(CLONE)
+    assert world(merged(PUBLIC, webhook())).inputs(RELEASE, NAME)["chart"] == f"charts/{NAME}"
 
 
-def test_the_stacks_taint_reaches_its_configuration_and_its_pods() -> None:
-    change = merged(PUBLIC, webhook(replicas=3, maxReplicas=3)) | {"arm64Taint": "cpu=graviton:NoSchedule"}
-    found = world(change)
-    data: Any = found.inputs("kubernetes:core/v1:ConfigMap", NAME)["data"]
-    (text,) = data.values()
-    written = yaml.safe_load(text)
-    assert (written["taints"], written["architectures"]) == (["cpu=graviton:NoSchedule"], ["amd64", "arm64"])
-    spec: Any = found.inputs(DEPLOYMENT, NAME)["spec"]
-    assert spec["replicas"] == 3
-    assert [each["key"] for each in spec["template"]["spec"]["tolerations"]] == ["cpu"]
-    assert spec["template"]["spec"]["containers"][0]["image"] == IMAGE
+def test_away_from_the_program_the_chart_is_found_by_its_full_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert world(merged(PUBLIC, webhook())).inputs(RELEASE, NAME)["chart"] == str(CLONE / "charts" / NAME)
 
 
-def test_what_controllers_write_is_not_declared(found: World) -> None:
-    """So that no update takes away certificates, or replicas that the HorizontalPodAutoscaler added."""
-    secret = found.inputs(TLS)
-    assert not {"data", "stringData", "immutable"} & secret.keys()
-    assert not [each for each in walk(found.inputs(WEBHOOK)) if "caBundle" in each]
-    spec: Any = found.inputs(DEPLOYMENT, NAME)["spec"]
-    assert "replicas" not in spec
-    assert found.all("kubernetes:autoscaling/v2:HorizontalPodAutoscaler")
+def test_the_chart_is_in_the_wheel(installed: Path) -> None:
+    chart = installed / "multiarch_eks" / "charts" / NAME
+    files = {str(file.relative_to(chart)) for file in chart.rglob("*") if file.is_file()}
+    assert files == {str(file.relative_to(CLONE / "charts" / NAME)) for file in (CLONE / "charts" / NAME).rglob("*.*")}
+    assert (installed / "multiarch" / "webhook" / "manifests.yaml").is_file()
+
+
+def test_its_values_are_those_of_the_stack_file_with_the_stack_s_taint() -> None:
+    written = {
+        "replicas": 3,
+        "maxReplicas": 3,
+        "resources": {"cpu": "1", "memoryMib": 400},
+        "serviceMonitor": {"enabled": True},
+        "certificates": "cert-manager",
+        "issuer": {"name": "corporate"},
+        "configuration": {"mode": "observe", "registries": {"ecr": False, "pullSecrets": ["team-a/registry"]}},
+    }
+    found = world(merged(PUBLIC, webhook(**written)) | {"arm64Taint": "cpu=graviton:NoSchedule"})
+    configuration = {
+        **written["configuration"],  # type: ignore[dict-item]  # a mapping
+        "taints": ["cpu=graviton:NoSchedule"],
+        "architectures": ["amd64", "arm64"],
+    }
+    assert values(found) == {**written, "image": IMAGE, "configuration": configuration}
+    read = ChartValues.model_validate(values(found), by_alias=True, by_name=False)
+    assert read.chart_values() == values(found)
 
 
 def test_its_role_reads_repositories_and_is_for_its_service_account(found: World) -> None:
@@ -99,8 +98,6 @@ def test_its_role_reads_repositories_and_is_for_its_service_account(found: World
     assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-service-account"] == NAME
     association = found.inputs(autoscaled.ASSOCIATION)
     assert (association["namespace"], association["serviceAccount"]) == (NAME, NAME)
-    spec: Any = found.inputs(DEPLOYMENT, NAME)["spec"]
-    assert spec["template"]["spec"]["serviceAccountName"] == NAME
     log_in, read = json.loads(found.inputs(declared.ROLE_POLICY, NAME)["policy"])["Statement"]
     assert (log_in["Action"], log_in["Resource"]) == ("ecr:GetAuthorizationToken", "*")
     assert read["Action"] == ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
@@ -132,29 +129,14 @@ def test_its_pods_are_refused_until_they_get_credentials(found: World) -> None:
 
 def test_without_ecr_it_has_no_role_and_its_pods_need_no_credentials() -> None:
     found = world(merged(PUBLIC, webhook(configuration={"registries": {"ecr": False}})))
-    assert len(found.all(DEPLOYMENT)) == 1
+    assert values(found)["configuration"]["registries"] == {"ecr": False}
     assert not found.all(autoscaled.ASSOCIATION)
     assert not found.all(autoscaled.GUARD)
     assert NAME not in {role.name for role in found.all(declared.ROLE)}
 
 
-def test_the_registration_goes_before_the_pods_that_it_calls(found: World) -> None:
-    registration, deployment = found.one(WEBHOOK), found.one(DEPLOYMENT, NAME)
-    needed = [
-        deployment,
-        found.one(SERVICE),
-        found.one(JOB),
-        found.one(TLS),
-        found.one("kubernetes:core/v1:ConfigMap", NAME),
-        found.one("kubernetes:core/v1:Namespace"),
-    ]
-    for each in needed:
-        assert goes_before(found, registration, each), each.urn
-        assert not goes_before(found, each, registration), each.urn
-
-
-def test_the_pods_come_after_their_role_the_job_and_the_nodes(found: World) -> None:
-    deployment = found.one(DEPLOYMENT, NAME)
+def test_the_release_comes_after_its_namespace_its_role_and_the_nodes(found: World) -> None:
+    release = found.one(RELEASE, NAME)
     needed = [
         *found.all(declared.MANAGED),
         found.one(declared.ADDON, "coredns"),
@@ -162,41 +144,8 @@ def test_the_pods_come_after_their_role_the_job_and_the_nodes(found: World) -> N
         found.one(autoscaled.ASSOCIATION),
         found.one(autoscaled.GUARD_BINDING),
         found.one(declared.ROLE_POLICY, NAME),
-        found.one(JOB),
-        *found.all("kubernetes:core/v1:ServiceAccount"),
-        *found.all("kubernetes:rbac.authorization.k8s.io/v1:RoleBinding"),
-        *found.all("kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding"),
+        found.one(NAMESPACE, NAME),
     ]
-    assert len(needed) == 2 + 6 + 2 + 2
+    assert len(needed) == 2 + 6
     for each in needed:
-        assert goes_before(found, deployment, each), each.urn
-
-
-def test_the_engine_waits_for_nothing_that_waits_for_what_comes_later(found: World) -> None:
-    """The Job ends once the registration is there; a Service is waited for until it has a pod."""
-    deployment, service = found.one(DEPLOYMENT, NAME), found.one(SERVICE)
-    assert not goes_before(found, deployment, service)
-    assert not goes_before(found, service, deployment)
-    job: Any = found.inputs(JOB)
-    assert job["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
-
-
-def test_with_cert_manager_there_is_no_job_and_the_registration_names_its_certificate() -> None:
-    found = world(merged(PUBLIC, webhook(certificates="cert-manager")))
-    assert not found.all(JOB)
-    assert not found.all("kubernetes:batch/v1:CronJob")
-    assert not found.all(TLS)
-    certificates = found.all("kubernetes:cert-manager.io/v1:Certificate")
-    assert {each.name for each in certificates} == {NAME, f"{NAME}-authority"}
-    for each in certificates:
-        assert goes_before(found, found.one(DEPLOYMENT, NAME), each)
-    metadata: Any = found.inputs(WEBHOOK)["metadata"]
-    assert metadata["annotations"] == {"cert-manager.io/inject-ca-from": f"{NAME}/{NAME}"}
-
-
-def test_pull_secrets_of_several_namespaces_are_read_by_roles_there() -> None:
-    secrets = ["team-a/registry", "team-b/registry", "team-b/other"]
-    found = world(merged(PUBLIC, webhook(configuration={"registries": {"pullSecrets": secrets}})))
-    roles = [each.inputs for each in found.all("kubernetes:rbac.authorization.k8s.io/v1:Role")]
-    places: Any = [role["metadata"] for role in roles]
-    assert {"team-a", "team-b"} <= {place["namespace"] for place in places}
+        assert goes_before(found, release, each), each.urn

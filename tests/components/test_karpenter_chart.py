@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,15 +17,15 @@ pytestmark = pytest.mark.tools
 Objects = dict[tuple[str, str], dict[str, Any]]
 
 
-def template(chart: str, found: World, folder: Path) -> Objects:
+def template(chart: str, found: World) -> Objects:
     """Objects of a chart by kind and name, with the values as a rendering of the stack shows them."""
     values = contents(found.resources, {"kubeconfig": ""})[f"helm/{chart}.yaml"]
-    return {(each["kind"], each["metadata"]["name"]): each for each in charts.template(chart, values, folder)}
+    return {(each["kind"], each["metadata"]["name"]): each for each in charts.template(chart, values)}
 
 
 @pytest.fixture(scope="module")
-def objects(with_karpenter: World, tmp_path_factory: pytest.TempPathFactory) -> Objects:
-    return template("karpenter", with_karpenter, tmp_path_factory.mktemp("helm"))
+def objects(with_karpenter: World) -> Objects:
+    return template("karpenter", with_karpenter)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +87,8 @@ def test_pods_take_the_service_account_that_the_role_trusts(objects: Objects, po
     assert objects["PodDisruptionBudget", "karpenter"]["spec"]["maxUnavailable"] == 1
 
 
-def test_the_crd_chart_brings_the_kinds_that_are_declared(with_karpenter: World, tmp_path: Path) -> None:
-    brought = template("karpenter-crd", with_karpenter, tmp_path)
+def test_the_crd_chart_brings_the_kinds_that_are_declared(with_karpenter: World) -> None:
+    brought = template("karpenter-crd", with_karpenter)
     assert {kind for kind, _ in brought} == {"CustomResourceDefinition"}
     names = {name for _, name in brought}
     assert {"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"} <= names

@@ -9,7 +9,8 @@ import json
 
 import pytest
 
-from tests.e2e.cluster_records import identities, records
+import multiarch
+from tests.e2e.cluster_records import identities, records, releases
 from tests.e2e.conftest import WEBHOOK_IMAGE, WITH_WEBHOOK
 from tests.e2e.order import times
 from tests.e2e.world import World
@@ -20,14 +21,13 @@ NAME = "multiarch-webhook"
 REBALANCE = "multiarch-rebalance"
 
 
-def test_it_comes_with_its_objects_and_a_role_that_reads_repositories(platform: World) -> None:
+def test_it_comes_as_a_release_with_a_role_that_reads_repositories(platform: World) -> None:
     stack = WITH_WEBHOOK
-    found = records(platform, stack)
-    webhooks = found["MutatingWebhookConfiguration", f"zz-{NAME}"]["webhooks"]
-    assert {row["failurePolicy"] for row in webhooks} == {"Ignore"}
-    assert "data" not in found["Secret", f"{NAME}-tls"]
-    assert "replicas" not in found["Deployment", NAME]["spec"]
-    assert "kubernetes.io/arch=arm64:NoSchedule" in found["ConfigMap", NAME]["data"]["config.yaml"]
+    release = releases(platform, stack)[NAME]
+    assert (release["chart"], release["version"]) == (f"charts/{NAME}", multiarch.__version__)
+    assert release["values"]["image"] == WEBHOOK_IMAGE
+    assert release["values"]["configuration"]["taints"] == ["kubernetes.io/arch=arm64:NoSchedule"]
+    assert "pod-security.kubernetes.io/enforce" in records(platform, stack)["Namespace", NAME]["metadata"]["labels"]
     role = identities(platform, stack)[NAME].rpartition("/")[2]
     iam = platform.aws(stack).client("iam")
     (trust,) = iam.get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]["Statement"]
@@ -54,19 +54,15 @@ def test_a_preview_right_after_shows_no_change(platform: World) -> None:
     assert platform.preview(WITH_WEBHOOK) == []
 
 
-def test_turned_off_a_registration_goes_before_its_pods_and_these_before_their_role(platform: World) -> None:
+def test_turned_off_a_release_goes_before_its_role_and_its_namespace(platform: World) -> None:
     stack = WITH_WEBHOOK
     platform.edit(stack, "admissionWebhook", "enabled", value=False)
     platform.edit(stack, "rebalance", "enabled", value=False)
     found = times(platform.pulumi(stack, "up", "--yes", "--skip-preview", "--json"))
-    registration = ("delete", f"kubernetes:admissionregistration.k8s.io/v1:MutatingWebhookConfiguration zz-{NAME}")
-    deployment = ("delete", f"kubernetes:apps/v1:Deployment {NAME}")
-    assert found.before(registration, deployment)
-    assert found.before(registration, ("delete", f"kubernetes:core/v1:Service {NAME}"))
-    for kind in ("aws:eks/podIdentityAssociation:PodIdentityAssociation", "kubernetes:core/v1:ServiceAccount"):
-        assert found.before(deployment, ("delete", f"{kind} {NAME}"))
+    release = ("delete", f"kubernetes:helm.sh/v3:Release {NAME}")
+    for kind in ("aws:eks/podIdentityAssociation:PodIdentityAssociation", "kubernetes:core/v1:Namespace"):
+        assert found.before(release, ("delete", f"{kind} {NAME}"))
     job = ("delete", f"kubernetes:batch/v1:CronJob {REBALANCE}")
     for kind in ("ClusterRoleBinding", "ClusterRole"):
         assert found.before(job, ("delete", f"kubernetes:rbac.authorization.k8s.io/v1:{kind} {REBALANCE}"))
-    left = [name.removeprefix("zz-") for _, name in records(platform, stack)]
-    assert not [name for name in left if name.startswith((NAME, REBALANCE))]
+    assert not [name for _, name in records(platform, stack) if name.startswith((NAME, REBALANCE))]

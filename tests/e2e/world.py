@@ -29,7 +29,7 @@ from tests.e2e.aws import instances
 STACKS = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
 TIMEOUT = 600.0  # seconds for one command; on an idle machine the longest takes 20
 _NO_CHANGE = frozenset({"read", "refresh", "same"})
-_PROJECT = ("Pulumi.yaml", "__main__.py", "components", "config", "multiarch")
+_PROJECT = ("Pulumi.yaml", "__main__.py", "charts", "components", "config", "multiarch")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ import yaml
 from pydantic import BaseModel
 
 from multiarch.facts.admission import OFF, Mode
+from multiarch.facts.taints import parse_taint
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.webhook.decision_log import DecisionLog
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
-from multiarch.webhook.install.policy import admission_policy
 from multiarch.webhook.logs import Log
+from multiarch.webhook.manifests import render_manifests
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.policy import admission_policy
 from multiarch.webhook.review import FailureReason
 from tests.observability.promtool import ALERTS, ROOT
 
@@ -78,12 +78,12 @@ def test_every_key_of_the_page_can_be_set() -> None:
 
 
 def test_the_names_of_objects_are_those_that_are_installed() -> None:
-    installation = Installation(image="registry.example.com/multiarch-webhook:0.1.0")
-    every = [*objects(installation), *admission_policy("multiarch-tolerations", installation.taints)]
+    shipped = yaml.safe_load_all(render_manifests("registry.example.com/multiarch-webhook:0.1.0"))
+    every = [*shipped, *admission_policy("multiarch-tolerations", [parse_taint("arch=arm64:NoSchedule")])]
     made = {(each["kind"].lower(), each["metadata"]["name"]) for each in every}
     for kind, name in (
         ("mutatingwebhookconfiguration", "zz-multiarch-webhook"),
-        ("cronjob", "multiarch-webhook-certificates"),
+        ("certificate", "multiarch-webhook"),
         ("deployment", "multiarch-webhook"),
         ("service", "multiarch-webhook"),
         ("namespace", "multiarch-webhook"),

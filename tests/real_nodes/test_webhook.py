@@ -1,7 +1,6 @@
 """The webhook as pods of its own image on both real nodes, called by the API server through its Service.
 
-Its objects are those of ``multiarch.webhook.install``; its certificate is issued by the installation's own Job, which
-reaches the API server as any pod does.
+Its objects and its certificate are those of the chart.
 """
 
 from __future__ import annotations

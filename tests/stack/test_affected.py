@@ -83,7 +83,7 @@ def test_the_project_itself_touches_all() -> None:
     "path",
     [
         "__main__.py", "components/network.py", "multiarch/facts/data/instance_types.csv", "multiarch/nodes/plan.py",
-        "multiarch/webhook/install/objects.py", "multiarch/webhook/__init__.py", "requirements.txt",
+        "charts/multiarch-webhook/templates/server.yaml", "requirements.txt", "multiarch/rebalance/__init__.py",
         "multiarch/rebalance/install/policy.py",
         "requirements.lock", "pyproject.toml", "policy/__main__.py", "helper.py", "config/prices.json",
         "config/stacks/other.txt", "data/README.md",

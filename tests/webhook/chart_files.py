@@ -12,29 +12,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from multiarch.schema.base import Section
+from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.json_schema import tidy
 from multiarch.stack.schema_paths import descriptions, fields, models
-from multiarch.webhook.install.model import Installation
 from multiarch.yaml_text.dump import dump
 from tests.quotations import ROOT
 
 CHART = ROOT / "charts" / "multiarch-webhook"
 _WIDTH = 110
-_NAMESPACE = "namespace"
-"""Helm's own: that of the release."""
 
 
 def values() -> str:
     """The text of ``values.yaml``."""
     head = "# Generated from multiarch/schema/webhook_installation.py: the defaults of all values.\n"
-    return head + "\n".join(_values(Installation, "")) + "\n"
+    return head + "\n".join(_values(ChartValues, "")) + "\n"
 
 
 def _values(model: type[Section], indent: str) -> Iterator[str]:
     meanings = descriptions(model)
     for key, field in fields(model).items():
-        if key == _NAMESPACE:
-            continue
         if not indent:
             yield ""
         text = " ".join(meanings[key].replace("``", "").split())
@@ -51,11 +47,10 @@ def _values(model: type[Section], indent: str) -> Iterator[str]:
 
 def schema() -> str:
     """The text of ``values.schema.json``."""
-    root = Installation.model_json_schema()
+    root = ChartValues.model_json_schema()
     definitions = root.pop("$defs")
-    del root["properties"][_NAMESPACE]
-    for model in models(Installation):
-        described = root["properties"] if model is Installation else definitions[model.__name__]["properties"]
+    for model in models(ChartValues):
+        described = root["properties"] if model is ChartValues else definitions[model.__name__]["properties"]
         for key, text in descriptions(model).items():
             if key in described:
                 described[key]["description"] = text

@@ -23,8 +23,8 @@ from pathlib import Path
 import aiohttp
 import yaml
 
-from multiarch.webhook.certificates.issuing import Pair
 from tests.webhook.faulty_registry import Fault, FaultyRegistry
+from tests.webhook.issuing import Pair
 from tests.webhook.serving import pair, trusting, write
 from tests.webhook.stand_ins import pod, review_of
 

@@ -17,13 +17,13 @@ import uvloop
 
 from multiarch.facts.admission import Mode
 from multiarch.webhook.certificate import Certificate
-from multiarch.webhook.certificates.issuing import Pair, issue
 from multiarch.webhook.log_options import LogFormat, LogLevel
 from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
 from multiarch.webhook.server import Listening, Server
 from multiarch.webhook.service import CertificateReport
+from tests.webhook.issuing import Pair, issue
 
 Result = TypeVar("Result")
 

@@ -1,24 +1,27 @@
-"""The Helm chart renders what the other ways of installation make, and its generated files are up to date."""
+"""The Helm chart: complete objects with few rights, values that reach them, and invalid values that are rejected."""
 
 from __future__ import annotations
 
+import base64
+import functools
 import json
-import os
-import subprocess
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import hypothesis
 import pytest
 import yaml
-from hypothesis import strategies as st
+from cryptography import x509
 
-from multiarch.webhook.install.model import Installation, Object
-from multiarch.webhook.install.objects import objects
+from multiarch.webhook import manifests
+from multiarch.webhook.policy import CONDITIONS
+from sandbox.cluster import helm
+from sandbox.cluster.kube import Object
 from tests.webhook.chart_files import CHART, GENERATED
-from tools import build
+from tools.generate.webhook_manifests import TARGET, generate_manifests
 
-IMAGE = "registry.example.com/multiarch-webhook:1"
+IMAGE = "registry.example.com/multiarch-webhook@sha256:" + 64 * "a"
+NAME, REGISTRATION = "multiarch-webhook", "zz-multiarch-webhook"
+Objects = dict[tuple[str, str], Object]
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -27,134 +30,260 @@ def test_generated_files_are_up_to_date(name: str) -> None:
     assert (CHART / name).read_text(encoding="utf-8") == GENERATED[name]()
 
 
-def helm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    homes = {f"HELM_{name}_HOME": str(folder / name) for name in ("CACHE", "CONFIG", "DATA")}
-    command = [str(build.ensure("helm")), *arguments]
-    return subprocess.run(command, env=os.environ | homes, capture_output=True, text=True, check=False)
+@pytest.mark.tools
+def test_the_shipped_manifests_are_up_to_date() -> None:
+    """If not: ``python -m tools.generate.webhook_manifests``."""
+    assert TARGET.read_text(encoding="utf-8") == generate_manifests()
 
 
-def rendered(folder: Path, values: Object, namespace: str) -> list[Object]:
-    file = folder / "values.yaml"
-    file.write_text(json.dumps(values), encoding="utf-8")
-    done = helm(folder, "template", "release", str(CHART), "--namespace", namespace, "--values", str(file))
-    assert done.returncode == 0, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
+@functools.cache
+def rendered(values: str, namespace: str) -> Objects:
+    found = helm.render_chart(helm.WEBHOOK, json.loads(values), namespace=namespace)
+    by_name = {(each["kind"], each["metadata"]["name"]): each for each in found}
+    assert len(by_name) == len(found)
+    return by_name
 
 
-def comparable(items: list[Object]) -> dict[tuple[str, str, str], Object]:
-    """Objects by kind, namespace and name, with the configuration file's content; Helm has its own Namespace."""
-    found = {}
-    for each in items:
-        if each["kind"] == "ConfigMap":
-            each["data"] = {name: yaml.safe_load(text) for name, text in each["data"].items()}
-        if each["kind"] != "Namespace":
-            found[each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]] = each
+def installed(namespace: str = NAME, **values: Any) -> Objects:
+    """The objects of an installation with these values, by kind and name."""
+    return rendered(json.dumps({"image": IMAGE, **values}), namespace)
+
+
+def deployment(**values: Any) -> Object:
+    found: Object = installed(**values)["Deployment", NAME]["spec"]
     return found
 
 
-def check(folder: Path, values: Object, namespace: str = "multiarch-webhook") -> None:
-    given = {"image": IMAGE, **values}
-    installation = Installation.model_validate({**given, "namespace": namespace}, by_alias=True, by_name=False)
-    ours, theirs = comparable(objects(installation)), comparable(rendered(folder, given, namespace))
-    assert sorted(theirs) == sorted(ours)
-    for key, each in ours.items():
-        assert theirs[key] == each, key
+def pod_spec(**values: Any) -> Object:
+    found: Object = deployment(**values)["template"]["spec"]
+    return found
 
 
-RULE: Object = {"ports": [{"protocol": "TCP", "port": 9000}], "to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}
-VALUES: dict[str, list[Any]] = {
-    "name": ["arm"],
-    "replicas": [1, 7],
-    "maxReplicas": [1, 2, 9],
-    "cpuPercent": [50],
-    "imagePullSecrets": [["a", "b"]],
-    "resources": [{"cpu": "1"}, {"memoryMib": 500}],
-    "priorityClassName": [""],
-    "nodeSelector": [{"disk": "ssd", "n": "1"}],
-    "tolerations": [[{"key": "infra", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]],
-    "serviceAccountAnnotations": [{"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/webhook"}],
-    "excludedNamespaces": [["monitoring", "kube-system", "a"]],
-    "sharedCache": [{"secret": "valkey"}, {"secret": "v", "key": "address", "port": 6380}],
-    "networkPolicy": [{"enabled": False}, {"extraEgress": [RULE]}],
-    "serviceMonitor": [{"enabled": True}, {"enabled": True, "labels": {"release": "p"}}],
-    "extraVolumes": [[{"name": "ca", "configMap": {"name": "ca"}}]],
-    "extraVolumeMounts": [[{"name": "ca", "mountPath": "/etc/ca", "readOnly": True}]],
-}
-CERTIFICATES: list[Object] = [
-    {},
-    {"certificates": "cert-manager"},
-    {"certificates": "cert-manager", "issuer": {"name": "own"}},
-    {"certificates": "cert-manager", "issuer": {"name": "own", "kind": "Issuer"}},
-]
-CONFIGURATION: dict[str, list[Any]] = {
-    "mode": ["tolerate", "prefer", "pin", "observe"],
-    "architectures": [["arm64"], ["arm64", "amd64"]],
-    "taints": [["a/b=c:NoExecute", "graviton:NoSchedule"], ["x:PreferNoSchedule"]],
-    "deadlineSeconds": [1.0, 0.25],
-    "events": [True],
-    "annotate": [True],
-    "cache": [{"memoryMib": 1}, {"memoryMib": 333, "file": "/var/cache/m/images.sqlite"}, {"staleSeconds": 604800}],
-    "registries": [
-        {"ecr": False, "plainHttp": ["plain.local", "registry.local:5000", "x:443"]},
-        {"allowed": ["docker.io", "*.example.com:8443", "r:*"], "pullSecrets": ["b/x", "a/two", "a/one", "a/two"]},
-        {"caFiles": ["/etc/ca/<&>.pem"]},
-    ],
-}
-ONE_EACH: list[Object] = [
-    *({key: each} for key, choices in VALUES.items() for each in choices),
-    *CERTIFICATES,
-    *({"configuration": {key: each}} for key, choices in CONFIGURATION.items() for each in choices),
-]
-
-
-def of(choices: dict[str, list[Any]]) -> st.SearchStrategy[Object]:
-    return st.fixed_dictionaries({}, optional={key: st.sampled_from(each) for key, each in choices.items()})
+def webhooks(**values: Any) -> dict[str, Object]:
+    """The entries of the registration by the first part of their names."""
+    return {
+        each["name"].partition(".")[0]: each
+        for each in installed(**values)["MutatingWebhookConfiguration", REGISTRATION]["webhooks"]
+    }
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("values", ONE_EACH, ids=lambda values: json.dumps(values)[:60])
-def test_each_value_makes_the_same_objects(tmp_path: Path, values: Object) -> None:
-    check(tmp_path, values)
+class TestObjects:
+    def test_all_kinds_are_there(self) -> None:
+        assert sorted(kind for kind, _ in installed()) == [
+            *("ConfigMap", "Deployment", "HorizontalPodAutoscaler", "MutatingWebhookConfiguration", "NetworkPolicy"),
+            *("PodDisruptionBudget", "Secret", "Service", "ServiceAccount"),
+        ]  # fmt: skip
+
+    def test_the_server_has_no_rights_and_no_token(self) -> None:
+        assert pod_spec()["automountServiceAccountToken"] is False
+
+    def test_pull_secrets_are_read_by_name_only(self) -> None:
+        names = ["team-a/two", "team-b/x", "team-a/one", "team-a/two"]
+        settings = {"registries": {"pullSecrets": names}}
+        found = helm.render_chart(CHART, {"image": IMAGE, "configuration": settings}, namespace=NAME)
+        roles = [each for each in found if each["kind"] == "Role"]
+        assert [(each["metadata"]["namespace"], each["rules"][0]["resourceNames"]) for each in roles] == [
+            ("team-a", ["one", "two"]),
+            ("team-b", ["x"]),
+        ]
+        assert all(each["rules"][0]["verbs"] == ["get"] for each in roles)
+        (server,) = (each for each in found if each["kind"] == "Deployment")
+        assert server["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
+
+    def test_events_add_one_right_and_side_effects(self) -> None:
+        found = installed(configuration={"events": True})
+        (rule,) = found["ClusterRole", f"{NAME}-events"]["rules"]
+        assert (rule["resources"], rule["verbs"]) == (["events"], ["create"])
+        assert {each["sideEffects"] for each in webhooks(configuration={"events": True}).values()} == {"NoneOnDryRun"}
+        assert {each["sideEffects"] for each in webhooks().values()} == {"None"}
+
+    def test_a_changed_configuration_starts_new_pods(self) -> None:
+        def annotations(**values: Any) -> Object:
+            found: Object = deployment(**values)["template"]["metadata"]["annotations"]
+            return found
+
+        assert annotations() == annotations(replicas=1)
+        assert annotations() != annotations(configuration={"mode": "observe"})
+
+    def test_pods_run_on_both_architectures(self) -> None:
+        more = {"key": "infra", "operator": "Exists"}
+        spec = pod_spec(
+            configuration={"taints": ["arch=arm64:NoSchedule", "graviton:NoExecute"]},
+            tolerations=[more],
+            nodeSelector={"disk": "ssd"},
+        )
+        assert "affinity" not in spec
+        assert spec["nodeSelector"] == {"kubernetes.io/os": "linux", "disk": "ssd"}
+        assert spec["tolerations"] == [
+            {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
+            {"key": "graviton", "operator": "Equal", "effect": "NoExecute"},
+            more,
+        ]
+
+    def test_no_autoscaler_where_the_maximum_of_replicas_is_their_minimum(self) -> None:
+        assert ("HorizontalPodAutoscaler", NAME) not in installed(maxReplicas=2)
+        assert deployment(maxReplicas=2)["replicas"] == 2
+        assert "replicas" not in deployment()
+
+    def test_the_memory_follows_the_cache(self) -> None:
+        def memory(**values: Any) -> str:
+            return str(pod_spec(**values)["containers"][0]["resources"]["limits"]["memory"])
+
+        assert memory() == "256Mi"
+        assert memory(configuration={"cache": {"memoryMib": 256}}) == "544Mi"
+        assert memory(configuration={"cache": {"memoryMib": 333}}) == "659Mi"
+        assert memory(resources={"memoryMib": 300}) == "300Mi"
+
+    def test_the_network_policy_allows_what_the_configuration_names(self) -> None:
+        registries = {
+            "allowed": ["docker.io", "registry.local:5000", "r:*"],
+            "plainHttp": ["plain.local"],
+            "ecr": False,
+        }
+        extra = {"ports": [{"port": 9000}]}
+        found = installed(configuration={"registries": registries}, networkPolicy={"extraEgress": [extra]})
+        egress = found["NetworkPolicy", NAME]["spec"]["egress"]
+        assert [[port["port"] for port in rule["ports"]] for rule in egress] == [[53, 53], [443, 5000, 80], [9000]]
+        assert not [kind for kind, _ in installed(networkPolicy={"enabled": False}) if kind == "NetworkPolicy"]
+
+    def test_a_service_monitor_has_the_labels_that_prometheus_selects(self) -> None:
+        found = installed(serviceMonitor={"enabled": True, "labels": {"release": "p"}})
+        assert found["ServiceMonitor", NAME]["metadata"]["labels"]["release"] == "p"
+
+    def test_the_configuration_file_has_the_values(self) -> None:
+        data = installed(configuration={"cache": {"memoryMib": 32}})["ConfigMap", NAME]["data"]
+        assert yaml.safe_load(data["config.yaml"])["cache"]["memoryMib"] == 32
+
+    def test_volumes_of_the_values_are_mounted(self) -> None:
+        volume, mount = {"name": "ca", "configMap": {"name": "ca"}}, {"name": "ca", "mountPath": "/etc/ca"}
+        spec = pod_spec(extraVolumes=[volume], extraVolumeMounts=[mount])
+        assert volume in spec["volumes"]
+        assert mount in spec["containers"][0]["volumeMounts"]
+
+
+def data_of(found: Objects) -> dict[str, bytes]:
+    return {key: base64.b64decode(text) for key, text in found["Secret", f"{NAME}-certificate"]["data"].items()}
 
 
 @pytest.mark.tools
-@hypothesis.given(of(VALUES), st.sampled_from(CERTIFICATES), of(CONFIGURATION), st.sampled_from(["x", "kube-tools"]))
-@hypothesis.settings(max_examples=25, phases=[hypothesis.Phase.generate])  # each example runs Helm
-def test_any_values_together_make_the_same_objects(
-    tmp_path_factory: pytest.TempPathFactory, values: Object, certificates: Object, configuration: Object, space: str
-) -> None:
-    check(tmp_path_factory.mktemp("chart"), {**values, **certificates, "configuration": configuration}, space)
+class TestCertificates:
+    def test_helm_issues_one_for_ten_years_that_the_api_server_trusts(self) -> None:
+        data = data_of(installed())
+        leaf, authority = (x509.load_pem_x509_certificate(data[name]) for name in ("tls.crt", "ca.crt"))
+        leaf.verify_directly_issued_by(authority)
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        host = f"{NAME}.{NAME}.svc"
+        assert names.get_values_for_type(x509.DNSName) == [host, f"{host}.cluster.local"]
+        for each in (leaf, authority):
+            assert each.not_valid_after_utc > datetime.now(UTC) + timedelta(days=3640)
+        bundles = {base64.b64decode(each["clientConfig"]["caBundle"]) for each in webhooks().values()}
+        assert bundles == {data["ca.crt"]}
+        assert len(webhooks()) == 6
+
+    def test_each_rendering_has_another_certificate(self) -> None:
+        """`helm template` sees no cluster, and so no Secret to keep."""
+        assert data_of(installed())["tls.crt"] != data_of(installed(replicas=3))["tls.crt"]
+
+    def test_a_secret_of_one_issuer_is_never_written_by_the_other(self) -> None:
+        names = []
+        for certificates in ("self-managed", "cert-manager"):
+            volumes = pod_spec(certificates=certificates)["volumes"]
+            (volume,) = (each["secret"] for each in volumes if each["name"] == "certificate")
+            names.append(volume["secretName"])
+        assert names == [f"{NAME}-certificate", f"{NAME}-cert-manager"]
+
+    def test_cert_manager_issues_the_certificate(self) -> None:
+        found = installed(certificates="cert-manager")
+        assert ("Secret", f"{NAME}-certificate") not in found
+        assert [name for kind, name in found if kind == "Issuer"] == [f"{NAME}-authority", f"{NAME}-root"]
+        registration = found["MutatingWebhookConfiguration", REGISTRATION]
+        assert registration["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": f"{NAME}/{NAME}"}
+        assert not [each for each in registration["webhooks"] if "caBundle" in each["clientConfig"]]
+        keys = {name: each["spec"]["privateKey"] for (kind, name), each in found.items() if kind == "Certificate"}
+        assert keys[f"{NAME}-authority"]["rotationPolicy"] == "Never"
+        assert keys[NAME]["rotationPolicy"] == "Always"
+        own = installed(certificates="cert-manager", issuer={"name": "corporate"})
+        assert not [kind for kind, _ in own if kind == "Issuer"]
+        certificate = own["Certificate", NAME]["spec"]
+        assert certificate["issuerRef"] == {"name": "corporate", "kind": "ClusterIssuer"}
+        assert certificate["dnsNames"][0] == f"{NAME}.{NAME}.svc"
+        assert "server auth" in certificate["usages"]
+
+
+def conditions(entry: str, **configuration: Any) -> dict[str, str]:
+    rows = webhooks(configuration=configuration)[entry]["matchConditions"]
+    return {row["name"]: row["expression"] for row in rows}
+
+
+@pytest.mark.tools
+class TestRegistration:
+    def test_some_namespaces_are_never_called_for(self) -> None:
+        found = installed("own", excludedNamespaces=["x", "kube-system"])
+        for each in found["MutatingWebhookConfiguration", REGISTRATION]["webhooks"]:
+            excluded = each["namespaceSelector"]["matchExpressions"][0]
+            assert (excluded["key"], excluded["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
+            assert excluded["values"] == ["kube-system", "own", "x"]
+            settings = (each["failurePolicy"], each["timeoutSeconds"], each["reinvocationPolicy"])
+            assert settings == ("Ignore", 3, "IfNeeded")
+            assert each["clientConfig"]["service"]["namespace"] == "own"
+            assert len(each["name"].split(".")) == 3
+
+    def test_its_conditions_are_those_of_the_policy_in_place_of_the_webhook(self) -> None:
+        assert conditions("prefer") == CONDITIONS
+        assert conditions("default").items() > CONDITIONS.items()
+
+    def test_a_pod_that_tolerates_all_taints_is_spared_where_nothing_else_is_added(self) -> None:
+        spared = {entry for entry in webhooks() if "not-tolerant" in conditions(entry)}
+        assert spared == {"default", "tolerate", "observe"}
+        spared = {entry for entry in webhooks() if "not-tolerant" in conditions(entry, mode="prefer")}
+        assert spared == {"tolerate"}
+        two = conditions("default", taints=["a/b=c:NoExecute", "graviton:NoSchedule"])["not-tolerant"]
+        assert two.count("tolerations.exists") == 2
+        assert all(word in two for word in ('t.key == "a/b"', '== "c")', '["", "NoExecute"]', 't.key == "graviton"'))
+
+    def test_the_tainted_architecture_is_arm64_unless_amd64_is_required_alone(self) -> None:
+        assert '"arm64"' in conditions("default", architectures=["arm64"])["not-excluded"]
+        assert '"arm64"' not in conditions("default", architectures=["amd64"])["not-excluded"]
 
 
 @pytest.mark.tools
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "missing property 'image'"),
-        ({"image": "x", "replica": 3}, "additional properties 'replica' not allowed"),
-        ({"image": "x", "configuration": {"cache": {"memory": 1}}}, "additional properties 'memory' not allowed"),
-        ({"image": "x", "configuration": {"mode": "on"}}, "value must be one of"),
-        ({"image": "x", "configuration": {"taints": ["arch"]}}, '"arch" is not KEY=VALUE:EFFECT'),
-        ({"image": "x", "configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
-        ({"image": "x", "configuration": {"registries": {"pullSecrets": ["a.b/c"]}}}, '"a.b/c" is not NAMESPACE/NAME'),
-        ({"image": "x", "resources": {"memoryMib": 100}}, "resources.memoryMib must be at least 144"),
-        ({"image": "x", "configuration": {"cache": {"file": "/a.sqlite"}}}, "cache.file must be in a folder"),
-        (
-            {"image": "x", "sharedCache": {"secret": "y"}, "configuration": {"cache": {"sharedUrlFile": "/z/y"}}},
-            "sharedCache and configuration.cache.sharedUrlFile exclude each other",
-        ),
-        ({"image": "x", "issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),
+        ({"image": ""}, "does not match pattern"),
+        ({"replica": 3}, "additional properties 'replica' not allowed"),
+        ({"name": "Upper"}, "does not match pattern"),
+        ({"configuration": {"cache": {"memory": 1}}}, "additional properties 'memory' not allowed"),
+        ({"configuration": {"mode": "on"}}, "value must be one of"),
+        ({"configuration": {"mode": "pin", "architectures": ["arm64"]}}, "mode pin needs both architectures"),
+        ({"configuration": {"taints": ["arch"]}}, "'arch' does not match pattern"),
+        ({"configuration": {"taints": ["arch=arm64:Never"]}}, "does not match pattern"),
+        ({"configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
+        ({"configuration": {"registries": {"pullSecrets": ["a.b/c"]}}}, "'a.b/c' does not match pattern"),
+        ({"configuration": {"registries": {"allowed": ["https://x"]}}}, "'https://x' does not match pattern"),
+        ({"configuration": {"registries": {"plainHttp": ["x/y"]}}}, "'x/y' does not match pattern"),
+        ({"resources": {"memoryMib": 100}}, "resources.memoryMib must be at least 144"),
+        ({"issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),
     ],
 )
-def test_invalid_values_are_refused(tmp_path: Path, values: Object, message: str) -> None:
-    file = tmp_path / "values.yaml"
-    file.write_text(json.dumps(values), encoding="utf-8")
-    done = helm(tmp_path, "template", str(CHART), "--values", str(file))
+def test_invalid_values_are_rejected(values: Object, message: str) -> None:
+    done = helm.run_helm("template", str(CHART), values={"image": IMAGE, **values})
     assert done.returncode != 0
     assert message in done.stderr
 
 
 @pytest.mark.tools
-def test_lint_finds_nothing(tmp_path: Path) -> None:
-    linted = helm(tmp_path, "lint", "--strict", str(CHART), "--set", f"image={IMAGE}")
+def test_an_image_must_be_given() -> None:
+    assert "missing property 'image'" in helm.run_helm("template", str(CHART), values={}).stderr
+
+
+@pytest.mark.tools
+def test_lint_finds_nothing() -> None:
+    linted = helm.run_helm("lint", "--strict", str(CHART), values={"image": IMAGE})
     assert linted.returncode == 0, linted.stdout
+
+
+def test_no_placeholder_is_a_part_of_another_or_of_the_rest() -> None:
+    placeholders = (manifests.IMAGE, manifests.NAME, manifests.NAMESPACE)
+    assert not [(one, other) for one in placeholders for other in placeholders if one != other and one in other]

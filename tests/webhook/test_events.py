@@ -21,10 +21,10 @@ from multiarch.kubernetes.errors import KubeconfigError
 from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import events as module
-from multiarch.webhook.certificates.issuing import Pair
 from multiarch.webhook.events import REPEAT_SECONDS, Events, event
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from tests.webhook.issuing import Pair
 from tests.webhook.serving import pair, run
 from tests.webhook.stand_ins import AMD64_ONLY, UID, RecordingObserver, StandInImages, pod, review_of
 

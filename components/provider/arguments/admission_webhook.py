@@ -3,13 +3,7 @@
 from typing import Any, NotRequired, TypedDict
 
 from .webhook import WebhookConfigurationSettings
-from .webhook_installation import (
-    IssuerSettings,
-    NetworkPolicySettings,
-    ResourcesSettings,
-    ServiceMonitorSettings,
-    SharedCacheSettings,
-)
+from .webhook_installation import IssuerSettings, NetworkPolicySettings, ResourcesSettings, ServiceMonitorSettings
 
 
 class AdmissionWebhookSettings(TypedDict):
@@ -50,8 +44,8 @@ class AdmissionWebhookSettings(TypedDict):
     """Annotations of the webhook's ServiceAccount, such as eks.amazonaws.com/role-arn."""
 
     certificates: NotRequired[str]
-    """Who issues and renews the webhook's certificate: a Job and a CronJob of the installation, or cert-manager, which
-    must be installed. One of self-managed, cert-manager. Default: self-managed.
+    """Who issues the webhook's certificate: Helm, once for ten years, or cert-manager, which must be installed and
+    renews it. One of self-managed, cert-manager. Default: self-managed.
     """
 
     issuer: NotRequired[IssuerSettings]
@@ -59,9 +53,6 @@ class AdmissionWebhookSettings(TypedDict):
 
     excludedNamespaces: NotRequired[list[str]]
     """Namespaces that the webhook is never called for, besides kube-system and its own."""
-
-    sharedCache: NotRequired[SharedCacheSettings]
-    """A Redis or Valkey that the replicas share."""
 
     networkPolicy: NotRequired[NetworkPolicySettings]
     """What the webhook's pods may connect to."""

@@ -18,7 +18,7 @@ class NetworkPolicySettings(TypedDict):
 
     enabled: NotRequired[bool]
     """Allow connections to DNS, registries (port 443 and the ports that configuration.registries names), the EKS Pod
-    Identity agent and the shared cache, and no others. Default: true.
+    Identity agent, and no others. Default: true.
     """
 
     extraEgress: NotRequired[list[dict[str, Any]]]
@@ -43,16 +43,3 @@ class ServiceMonitorSettings(TypedDict):
 
     labels: NotRequired[dict[str, str]]
     """Labels that the Prometheus object selects."""
-
-
-class SharedCacheSettings(TypedDict):
-    """A Redis or Valkey that the replicas share."""
-
-    secret: str
-    """The Secret in the webhook's namespace that has the URL."""
-
-    key: NotRequired[str]
-    """The Secret's key with the URL. Default: url."""
-
-    port: NotRequired[int]
-    """The port in the URL, for the NetworkPolicy. Default: 6379."""

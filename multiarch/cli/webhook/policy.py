@@ -41,7 +41,7 @@ def policy(
     ] = "v1",
 ) -> None:
     """Print the policy and its binding, as :data:`HELP` says."""
-    from multiarch.webhook.install.policy import admission_policy
+    from multiarch.webhook.policy import admission_policy
     from multiarch.yaml_text.dump import dump
 
     taint = taints.arm64()

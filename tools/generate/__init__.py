@@ -1,0 +1,1 @@
+"""What writes shipped files."""
