@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -322,19 +321,6 @@ def test_the_webhook_is_called_again_for_a_sidecar_of_a_later_one(kube: Kube, en
 # -- when the webhook misbehaves ---------------------------------------------------------------------------------------
 
 
-def test_every_pod_is_admitted_while_the_webhook_is_killed(kube: Kube, endpoint: Endpoint) -> None:
-    made: list[bool] = []
-    for number in range(60):
-        if number == 20:
-            endpoint.stop()
-        if number == 40:
-            endpoint.start()
-        made.append(tolerates(create(kube, {})))
-    assert all(made[:20])
-    assert not any(made[20:40])
-    wait_for(lambda: tolerates(create(kube, {})), "the webhook to be called again", timeout=30)
-
-
 def test_the_api_server_counts_its_calls_as_alerts_and_dashboard_expect(
     kube: Kube, endpoint: Endpoint, tmp_path: Path
 ) -> None:
@@ -369,38 +355,3 @@ def test_a_slow_webhook_delays_a_pod_by_three_seconds_at_most(kube: Kube, endpoi
         assert 2.5 < time.monotonic() - began < 4.0
     finally:
         endpoint.delay = 0.0
-
-
-def failed_open(kube: Kube) -> float:
-    """How often the API server admitted a pod because a webhook failed."""
-    text = kube.request("GET", "/metrics")["text"]
-    return sum(
-        float(line.rpartition(" ")[2])
-        for line in text.splitlines()
-        if line.startswith("apiserver_admission_webhook_fail_open_count{") and "multiarch-eks" in line
-    )
-
-
-def test_a_certificate_is_rotated_under_load_without_a_failed_call(kube: Kube, endpoint: Endpoint) -> None:
-    before, made, done = failed_open(kube), [], threading.Event()
-
-    def load() -> None:
-        while not done.is_set():
-            made.append(tolerates(create(kube, {})))
-
-    endpoint.keep_alive = False
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for each in threads:
-        each.start()
-    try:
-        for _ in range(5):
-            time.sleep(0.4)
-            endpoint.rotate()
-    finally:
-        done.set()
-        for each in threads:
-            each.join()
-        endpoint.keep_alive = True
-    assert len(made) > 50
-    assert all(made)
-    assert failed_open(kube) == before

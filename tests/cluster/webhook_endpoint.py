@@ -57,7 +57,7 @@ class Named:
 class Endpoint:
     """A server at an address that EndpointSlices take. ``calls`` are the paths and the pods of the reviews.
 
-    ``delay`` in seconds is waited before each answer. Without ``keep_alive``, each call is a connection of its own.
+    ``delay`` in seconds is waited before each answer.
     """
 
     authority: Pair
@@ -66,16 +66,11 @@ class Endpoint:
     names: list[str]
     calls: list[tuple[str, Object]] = field(default_factory=list)
     delay: float = 0.0
-    keep_alive: bool = True
     port: int = 0
 
     def __post_init__(self) -> None:
         self._open: list[socket.socket] = []
         self._server: ThreadingHTTPServer | None = None
-        self.rotate()
-
-    def rotate(self) -> None:
-        """Serve a new certificate of the same authority to new connections."""
         certificate, key = certificates.issue(self.authority, self.names).write(self.folder, "endpoint")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
@@ -105,8 +100,6 @@ class Endpoint:
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
-                if not endpoint.keep_alive:
-                    self.send_header("Connection", "close")
                 self.end_headers()
                 self.wfile.write(body)
 

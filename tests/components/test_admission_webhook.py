@@ -62,13 +62,6 @@ def test_away_from_the_program_the_chart_is_found_by_its_full_path(
     assert world(merged(PUBLIC, webhook())).inputs(RELEASE, NAME)["chart"] == str(CLONE / "charts" / NAME)
 
 
-def test_the_chart_is_in_the_wheel(installed: Path) -> None:
-    chart = installed / "multiarch_eks" / "charts" / NAME
-    files = {str(file.relative_to(chart)) for file in chart.rglob("*") if file.is_file()}
-    assert files == {str(file.relative_to(CLONE / "charts" / NAME)) for file in (CLONE / "charts" / NAME).rglob("*.*")}
-    assert (installed / "multiarch" / "webhook" / "manifests.yaml").is_file()
-
-
 def test_its_values_are_those_of_the_stack_file_with_the_stack_s_taint() -> None:
     written = {
         "replicas": 3,

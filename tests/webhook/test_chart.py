@@ -196,7 +196,7 @@ class TestCertificates:
     def test_cert_manager_issues_the_certificate(self) -> None:
         found = installed(certificates="cert-manager")
         assert ("Secret", f"{NAME}-certificate") not in found
-        assert [name for kind, name in found if kind == "Issuer"] == [f"{NAME}-authority", f"{NAME}-root"]
+        assert [name for kind, name in found if kind == "Issuer"] == [f"{NAME}-root", f"{NAME}-authority"]
         registration = found["MutatingWebhookConfiguration", REGISTRATION]
         assert registration["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": f"{NAME}/{NAME}"}
         assert not [each for each in registration["webhooks"] if "caBundle" in each["clientConfig"]]
