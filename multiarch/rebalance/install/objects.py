@@ -7,7 +7,7 @@ from typing import Any
 
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import toleration_for
-from multiarch.manifests import network_rules, restricted
+from multiarch.manifests import restricted
 from multiarch.rebalance.install import access, policy
 from multiarch.rebalance.install.names import LABELS, NAME, NAMESPACE, Object, metadata
 from multiarch.stack.model import RebalancePlan
@@ -17,6 +17,9 @@ _LONGEST_RUN = 4 * 3600
 """Seconds after which a run is ended; what is left is for the next one."""
 _GRACE = 120
 """Seconds in which a run that is ended uncordons its node, also if the API server is away for a while."""
+
+_POD_IDENTITY_AGENT = ("169.254.170.23/32", "fd00:ec2::23/128")
+"""EKS user guide, "EKS Pod Identity agent": it answers on port 80 of these addresses of each node."""
 
 
 def objects(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> list[Object]:
@@ -66,9 +69,13 @@ def _config_map(plan: RebalancePlan, stack: str) -> Object:
 
 
 def _network_policy(plan: RebalancePlan) -> Object:
-    egress = [network_rules.dns(), network_rules.tcp([network_rules.HTTPS])]
+    egress: list[Object] = [
+        {"ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]},
+        {"ports": [{"protocol": "TCP", "port": 443}]},
+    ]
     if plan.ecr_repositories:
-        egress.append(network_rules.pod_identity_agent())
+        blocks = [{"ipBlock": {"cidr": cidr}} for cidr in _POD_IDENTITY_AGENT]
+        egress.append({"ports": [{"protocol": "TCP", "port": 80}], "to": blocks})
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
