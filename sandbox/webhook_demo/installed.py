@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +32,9 @@ _CLOSED: Final = 1  # a port on which nothing listens
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A running installation. ``mirrors`` is the URL that pods reach a registry at, by the registry's name."""
+    """A running installation."""
 
     nodes: Nodes
-    objects: Sequence[Object]
-    mirrors: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kube(self) -> Kube:
@@ -48,20 +46,18 @@ class Installed:
         found = self.kube.list("v1", "Pod", NAME)
         return [each for each in found if "deletionTimestamp" not in each["metadata"]]
 
-    def wait(self) -> list[Object]:
-        """Wait until all replicas are ready, and return their pods. Raises ClusterError with what they say."""
+    def wait(self) -> None:
+        """Wait until all replicas are ready. Raises ClusterError with what they say."""
 
-        def ready() -> list[Object] | None:
+        def ready() -> bool:
             found = self.pods()
-            complete = len(found) == _REPLICAS and all(is_true(each, "Ready") for each in found)
-            return found if complete else None
+            return len(found) == _REPLICAS and all(is_true(each, "Ready") for each in found)
 
         try:
-            found = wait_for(ready, "the webhook's pods", timeout=READY_SECONDS, pause=0.3)
+            wait_for(ready, "the webhook's pods", timeout=READY_SECONDS, pause=0.3)
         except ClusterError as error:
             said = "\n".join(f"{name}: {text}" for name, text in self.logs().items())
             raise ClusterError(f"{error}:\n{said}") from error
-        return found
 
     def logs(self) -> dict[str, str]:
         """The logs of all pods in the webhook's namespace, by their names; a state for a pod without one."""
@@ -92,12 +88,10 @@ def write_mirror(hosts: Path, registry: str, url: str) -> None:
 
 
 @contextlib.contextmanager
-def installed(
-    nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None = None, **configuration: object
-) -> Iterator[Installed]:
+def installed(nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None = None) -> Iterator[Installed]:
     """Install the webhook, and remove it at the end. Wait for its pods with :meth:`Installed.wait`.
 
-    ``mirrors`` are URLs of more registries that its pods reach; ``configuration`` is more of the webhook's.
+    ``mirrors`` are URLs of more registries that its pods reach.
     """
     address = nodes.gateway.address
     reached = {
@@ -105,7 +99,7 @@ def installed(
         UNREACHABLE_HOST: f"http://{address}:{_CLOSED}",
         **(mirrors or {}),
     }
-    rendered = helm.render_chart(helm.WEBHOOK, _values(address, reached, configuration), namespace=NAME)
+    rendered = helm.render_chart(helm.WEBHOOK, _values(address, reached), namespace=NAME)
     everything = [_mirrors(reached), *rendered]
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}}
     kube = nodes.plane.kube
@@ -113,7 +107,7 @@ def installed(
         for each in (namespace, *everything):
             kube.apply(each)
         try:
-            yield Installed(nodes, everything, reached)
+            yield Installed(nodes)
         finally:
             for each in reversed(everything):
                 kube.delete(each, grace=1)
@@ -123,7 +117,7 @@ def installed(
             kube.delete(namespace)
 
 
-def _values(address: str, mirrors: Mapping[str, str], configuration: Mapping[str, object]) -> Mapping[str, object]:
+def _values(address: str, mirrors: Mapping[str, str]) -> Mapping[str, object]:
     registries = {"allowedNetworks": [f"{address}/32"], "hostsDir": _FOLDER, "ecr": False}
     names = [{"key": name, "path": f"{name}/hosts.toml"} for name in mirrors]
     return {
@@ -134,7 +128,7 @@ def _values(address: str, mirrors: Mapping[str, str], configuration: Mapping[str
         "resources": {"cpu": "50m", "memoryMib": 512},
         "extraVolumes": [{"name": "mirrors", "configMap": {"name": _MIRRORS, "items": names}}],
         "extraVolumeMounts": [{"name": "mirrors", "mountPath": _FOLDER, "readOnly": True}],
-        "configuration": {"annotate": True, "registries": registries, **configuration},
+        "configuration": {"annotate": True, "registries": registries},
     }
 
 
