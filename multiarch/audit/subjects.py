@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from multiarch.audit.uses import ImageUse, Lines, NotRead, has_ended, no_lines, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
@@ -17,6 +16,7 @@ from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.manifests.templates import Template, UnknownContainers, templates_in
 from multiarch.manifests.values import ManifestError, Value
+from multiarch.observed.workloads import ImageUse, Lines, NotRead, has_ended, no_lines, uses_in
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
 from multiarch.scheduling.tolerations import first_untolerated, tolerations_from

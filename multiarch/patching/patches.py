@@ -73,13 +73,18 @@ def target_of(manifest: Mapping[str, object]) -> Json:
     return {key: value for key, value in parts.items() if value}
 
 
-def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]]) -> Json:
-    """Return a kustomize Component that patches objects, each given with the text of its patch.
+def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]], *, in_files: bool = False) -> Json:
+    """Return a kustomize Component that patches objects, each given with its patch, or (``in_files``) the path of it.
 
     Raises MultiarchError for an object without a name.
     Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/
     """
-    entries: list[Json] = [{"target": _only(target_of(manifest)), "patch": patch} for manifest, patch in patches]
+    entries: list[Json] = [
+        {"path": patch, "target": _only(target_of(manifest))}
+        if in_files
+        else {"target": _only(target_of(manifest)), "patch": patch}
+        for manifest, patch in patches
+    ]
     return {"apiVersion": KUSTOMIZE_COMPONENT, "kind": "Component", "patches": entries}
 
 

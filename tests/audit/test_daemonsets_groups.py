@@ -22,7 +22,7 @@ from multiarch.audit.daemonset_sources import (
 )
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.audit.uses import ImageUse
+from multiarch.observed.workloads import ImageUse
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict

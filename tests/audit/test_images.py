@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from multiarch.audit.images import NO_IMAGE, ImageAudit, audit_images
-from multiarch.audit.uses import ImageUse
+from multiarch.observed.workloads import ImageUse
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
 from multiarch.manifests.containers import ContainerRole

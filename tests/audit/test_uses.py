@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.uses import FileLine, ImageUse, NotRead, uses_in
+from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in_text, read_manifests
 from multiarch.kubernetes.source import LoadedObject, Source

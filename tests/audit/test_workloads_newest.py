@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from multiarch.audit.newer import Newest, newest_tag, newest_tags
+from multiarch.observed.newest_tags import Newest, newest_tag, newest_tags
 from multiarch.facts.architectures import Architecture
 from multiarch.registry.reference import Reference, parse_reference
 from tests.images.asking import asked, reference

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from multiarch.audit.daemonset_groups import live_groups
 from multiarch.audit.daemonset_sources import image_uses
 from multiarch.audit.subjects import gather
-from multiarch.audit.uses import uses_in
+from multiarch.observed.workloads import uses_in
 from multiarch.cli.reading import pull_secrets
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import transport as transport_module

@@ -17,9 +17,9 @@ from multiarch.audit.daemonset_model import (
     DaemonSetOutcome,
     DaemonSetRow,
 )
-from multiarch.audit.newer import Newest
+from multiarch.observed.newest_tags import Newest
 from multiarch.audit.subjects import ArchitecturePreference, Subject
-from multiarch.audit.uses import ImageUse
+from multiarch.observed.workloads import ImageUse
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, Minimum, WorkloadResult

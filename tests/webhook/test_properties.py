@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.audit.uses import uses_of_pod_spec
+from multiarch.observed.workloads import uses_of_pod_spec
 from multiarch.facts.admission import Mode
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
