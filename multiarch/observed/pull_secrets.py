@@ -70,7 +70,7 @@ def read_pull_secrets(cluster: Cluster, users: Iterable[ImageUser]) -> PodCreden
 def _read_accounts(cluster: Cluster, accounts: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return the secrets of these ServiceAccounts, as (namespace, name) pairs."""
     names = sorted({namespace for namespace, _ in accounts})
-    found = set()
+    found: set[tuple[str, str]] = set()
     for each in cluster.objects([Kind.SERVICE_ACCOUNT], namespaces=names):
         namespace = each.value["metadata"].get("namespace", "")
         if (namespace, each.value["metadata"]["name"]) in accounts:

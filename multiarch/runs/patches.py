@@ -87,13 +87,12 @@ def _check_file(file: EditedFile, judged: dict[tuple[str, str, bool], ImageRow])
     faults, outcomes = list(file.edited.faults), []
     for outcome in file.edited.outcomes:
         notes = list(outcome.transformed.notes)
-        for use, found in ((use, found) for use in _list_uses(outcome) for found in judged[use.asked].judgements):
+        for use, found in ((each, found) for each in _list_uses(outcome) for found in judged[each.asked].judgements):
             image = f"image {use.image or '(none)'} ({use.role} {use.container})"
             if found.verdict is Verdict.UNSUPPORTED:
                 message = f"{outcome.template.title}: {image} does not support {found.architecture}: {found.reason}."
-                faults.append(
-                    Fault(outcome.line, message, f"Build it for {found.architecture}, or omit this workload.")
-                )
+                hint = f"Build it for {found.architecture}, or omit this workload."
+                faults.append(Fault(outcome.line, message, hint))
             elif found.verdict is Verdict.UNKNOWN:
                 notes.append(f"{image}: support for {found.architecture} is unknown: {found.reason.rstrip('.')}")
         outcomes.append(replace(outcome, transformed=replace(outcome.transformed, notes=tuple(notes))))

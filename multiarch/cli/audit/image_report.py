@@ -131,5 +131,6 @@ def _finding(row: ImageRow, judgement: Judgement) -> Finding:
 
 def _location(use: ImageUse) -> Location:
     name = f"{use.namespace}/{use.workload.kind}/{use.workload.name}/{use.container}"
-    place = use.location
-    return Location(place and place.file, place and place.line, container=use.container, qualified_name=name)
+    if (place := use.location) is None:
+        return Location(container=use.container, qualified_name=name)
+    return Location(place.file, place.line, use.container, name)

@@ -88,8 +88,8 @@ class Findings:
 class Report:
     """The result of one command. The parts are functions: a format computes only what it prints.
 
-    ``kind`` and ``data`` make the JSON document (docs/reference/json-output.md): ``data`` is a dataclass or a mapping that
-    :func:`multiarch.serialization.to_json` reads, or a function that makes one. ``blocks`` is what a person reads,
+    ``kind`` and ``data`` make the JSON document (docs/reference/json-output.md): ``data`` is a dataclass or a mapping
+    that :func:`multiarch.serialization.to_json` reads, or a function that makes one. ``blocks`` is what a person reads,
     ``records`` has one complete row per thing, for spreadsheets, and ``findings`` is for code scanners.
     """
 
