@@ -325,7 +325,7 @@ def test_a_stand_in_whose_image_fails_is_none() -> None:
 def test_by_architecture_the_worst_group_speaks_and_reasons_name_theirs() -> None:
     groups = [group("base", AMD), group("arm", ARM, profile(ARM, ARM_TAINT)), group("arm-free", ARM)]
     audit = by_architecture(audit_daemon_sets([daemon()], groups, notes=["a note"]))
-    assert [(each.name, each.members) for each in audit.columns] == [
+    assert [(each.name, each.groups) for each in audit.columns] == [
         ("amd64", ("base",)),
         ("arm64", ("arm", "arm-free")),
     ]

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from multiarch.cli.rebalance.images import ImageJudge
+
 from multiarch.kubernetes import cluster
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError

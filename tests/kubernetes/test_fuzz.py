@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from multiarch.cli.reading import pull_secrets
 
 from multiarch.audit.daemonset_groups import live_groups
 from multiarch.audit.daemonset_sources import image_uses
 from multiarch.audit.subjects import gather
-from multiarch.observed.workloads import uses_in
-from multiarch.cli.reading import pull_secrets
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import transport as transport_module
 from multiarch.kubernetes.cluster import Cluster
@@ -27,6 +26,7 @@ from multiarch.kubernetes.pending import count_nodes, read_pending
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.transport import StatusError, Transport
+from multiarch.observed.workloads import uses_in
 from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.running import cluster_state
 from multiarch.verify.pods.containers import PodReader

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from multiarch.cli.terminal import say_notes
 from multiarch.errors import MultiarchError
 from multiarch.images.model import Entry, EntryKind, Inspected, Judgement, printable
 from multiarch.runs.images import inspect_image, read_raw_manifest
+from multiarch.serialization import to_json
 
 _SHOWN = 2000
 """Characters of an annotation that a table shows."""
@@ -58,8 +60,8 @@ def inspect(
         "digest": inspected.digest,
         "size": inspected.size,
         "note": inspected.note,
-        "annotations": inspected.annotations,
-        "entries": inspected.entries,
+        "annotations": _list_annotations(inspected.annotations),
+        "entries": [_entry_data(entry) for entry in inspected.entries],
         "verdicts": judgements,
     }
     show(Report("image-inspection", data, blocks=lambda: _blocks(inspected, judgements)), output)
@@ -115,3 +117,16 @@ def _variant(entry: Entry) -> str:
         return ""
     written = entry.platform.raw.split("/")
     return written[2] if len(written) >= _RAW_PARTS else entry.platform.variant
+
+
+def _entry_data(entry: Entry) -> dict[str, object]:
+    return {
+        **to_json(replace(entry, annotations={}, children=())),
+        "annotations": _list_annotations(entry.annotations),
+        "children": [_entry_data(child) for child in entry.children],
+    }
+
+
+def _list_annotations(annotations: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return names as values: the keys of a JSON document are fixed."""
+    return [{"name": name, "value": value} for name, value in annotations.items()]

@@ -49,7 +49,7 @@ docs/how-to/verify-permissions.md has the IAM policy.
 Examples:
   multiarch verify pods                              every namespace of the current context
   multiarch verify pods -n shop -l app=api --on-node
-  kubectl get pods,nodes -A -o yaml | multiarch verify pods - --output json
+  kubectl get pods,nodes -A -o yaml | multiarch verify pods --manifests - --output json
 
 Exit code: 0; 1 if anything is wrong, or with --fail-on cannot-tell not known; 2 for invalid input; 3 if the
 cluster or AWS can't be reached."""

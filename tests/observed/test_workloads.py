@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in_text, read_manifests
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
 
 LIVE = Source("cluster here")
 Manifest = dict[str, Any]
