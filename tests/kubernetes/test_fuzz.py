@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from multiarch.cli.reading import pull_secrets
 
 from multiarch.audit.daemonset_groups import live_groups
 from multiarch.audit.daemonset_sources import image_uses
@@ -26,6 +25,7 @@ from multiarch.kubernetes.pending import count_nodes, read_pending
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.transport import StatusError, Transport
+from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.workloads import uses_in
 from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.running import cluster_state
@@ -278,7 +278,7 @@ READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: count_nodes(cluster.objects([Kind.NODE]), (), ()),
     lambda cluster: live_groups(cluster.objects([Kind.NODE]), {"a"}),
     lambda cluster: image_uses(cluster.objects([Kind.DAEMON_SET])),
-    lambda cluster: pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
+    lambda cluster: read_pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
     _pods_and_nodes,
     lambda cluster: cluster_state(read_running(cluster, budgets=True), (), ()),
     lambda cluster: list(cluster.objects([Kind.SERVICE_ACCOUNT, Kind.NAMESPACE])),
