@@ -12,8 +12,7 @@ from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.observed.newest_tags import Newest
-from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts
+from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
 from multiarch.patching.patches import Json, strategic_merge_patch
 from multiarch.patching.transform import SchedulingChange

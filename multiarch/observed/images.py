@@ -12,8 +12,8 @@ from typing import TypeVar
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.images.verdict import judge, judge_volume, verdicts
-from multiarch.observed.newest_tags import Newest, find_newest_tags
-from multiarch.observed.verdicts import NO_IMAGE, ImageRow, ImageVerdicts
+from multiarch.observed.newest_tags import find_newest_tags
+from multiarch.observed.verdicts import NO_IMAGE, ImageRow, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.sqlite import SqliteCache, cache_file

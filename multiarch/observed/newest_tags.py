@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
 from multiarch.images.verdict import verdicts
+from multiarch.observed.verdicts import Newest
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference, is_tag
@@ -23,18 +24,6 @@ _AT_ONCE = 32
 _VERSION = re.compile(r"(?P<prefix>(?:[A-Za-z][A-Za-z_-]*)?)(?P<numbers>\d+(?:\.\d+)*)(?P<suffix>(?:[-_.][\w.-]*)?)")
 _COMMIT = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,64}")
 _DIGITS = re.compile(r"\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """The result of a search. ``image`` is the name to use instead, ``None`` where none was found.
-
-    ``why`` is a clause: how it compares with the one in use, or why none was found. ``looked_up`` counts look-ups.
-    """
-
-    image: str | None
-    why: str
-    looked_up: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,3 +52,17 @@ class ImageVerdicts:
     def has(self, verdict: str) -> bool:
         """Return whether any image has the verdict of this name for any architecture."""
         return any(each.verdict == verdict for row in self.rows for each in row.judgements)
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest tag of an image's repository that has an architecture.
+
+    ``image`` is the name to use instead, ``None`` where none was found.
+
+    ``why`` is a clause: how it compares with the one in use, or why none was found. ``looked_up`` counts look-ups.
+    """
+
+    image: str | None
+    why: str
+    looked_up: int = 0

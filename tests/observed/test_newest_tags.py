@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.observed.newest_tags import Newest, find_newest_tag, find_newest_tags, parse_version, sort_same_format
+from multiarch.observed.newest_tags import find_newest_tag, find_newest_tags, parse_version, sort_same_format
+from multiarch.observed.verdicts import Newest
 from multiarch.registry.reference import Reference, parse_reference
 from tests.images.asking import asked, reference
 from tests.images.shapes import Repository

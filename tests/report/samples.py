@@ -28,7 +28,7 @@ from multiarch.facts.taints import parse_taint
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import CapacityType
-from multiarch.observed.newest_tags import Newest
+from multiarch.observed.verdicts import Newest
 from multiarch.observed.workloads import ImageUse
 from multiarch.prices.model import UnknownPrice
 from multiarch.report.contents import Placement, ReportContents
