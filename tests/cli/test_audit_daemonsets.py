@@ -231,15 +231,6 @@ def test_csv_has_a_row_per_cell(run: type_of_run, manifest: str) -> None:
     assert found["gpu", "graviton"] == ("excluded", "no")
 
 
-def test_markdown_has_the_matrix_and_the_reasons(run: type_of_run, manifest: str) -> None:
-    ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest, "-o", "markdown")
-    lines = ran.out.splitlines()
-    assert lines[:2] == ["| DaemonSet | general (amd64) | graviton (arm64) |", "| --- | --- | --- |"]
-    assert "| monitoring/crashes | runs | FAILS |" in lines
-    assert "graviton: does not run (finding)" in lines
-    assert any(line.startswith("- has the toleration for arch=arm64:NoSchedule") for line in lines)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
