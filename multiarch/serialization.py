@@ -7,7 +7,8 @@ its fields has a method ``to_json``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -71,7 +72,7 @@ def _structure(value: object) -> Any:  # noqa: ANN401 (as above)
         return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {camel_case(name): to_json(each) for name, each in value._asdict().items()}
-    if isinstance(value, Set):
+    if isinstance(value, AbstractSet):
         return sorted(map(to_json, value))
     if isinstance(value, Iterable) and not isinstance(value, bytes):
         return [to_json(each) for each in value]

@@ -175,7 +175,7 @@ class DaemonSetRow:
 
 @dataclass(frozen=True, slots=True)
 class DaemonSetAudit:
-    """The matrix, sorted by namespace and name; ``notes`` say what was left out or assumed."""
+    """The matrix, sorted by namespace and name; ``notes`` say what was omitted or assumed."""
 
     columns: tuple[Column, ...]
     rows: tuple[DaemonSetRow, ...]

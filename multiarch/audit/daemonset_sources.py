@@ -33,7 +33,7 @@ def image_uses(objects: Iterable[LoadedObject]) -> list[ImageUse]:
 def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tuple[DaemonSet, ...]:
     """The DaemonSets among ``objects``, in their order; ``images`` holds all that :func:`image_uses` found.
 
-    Raises MultiarchError, naming the place, for one that the API server would refuse.
+    Raises MultiarchError, naming the place, for one that the API server would reject.
     """
     found = [each for each in objects if each.value.get("kind") == DAEMON_SET]
     judged = images.by_use()

@@ -49,7 +49,7 @@ def no_lines(_: str) -> Sequence[str]:
 class ImageUse:
     """One container, volume or other field that uses an image.
 
-    ``image`` is as written, empty where there is none, ``fault`` why the API server would refuse it, if it would;
+    ``image`` is as written, empty where there is none, ``fault`` why the API server would reject it, if it would;
     ``container`` is the container's name, or the volume's, or the path of the field. ``pull_secrets`` and
     ``service_account`` say with whose credentials the kubelet would fetch it; ``labels`` are the workload's and its
     pods'.

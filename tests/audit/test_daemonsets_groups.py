@@ -127,10 +127,10 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
     )
     assert found.groups == ()
     assert found.notes == (
-        "Left out: 1 Fargate node(s), on which no DaemonSet runs.",
-        "Left out: 2 node(s) of architecture s390x.",
-        "Left out: 1 node(s) with windows.",
-        "Left out: 1 node(s) without an architecture.",
+        "Omitted: 1 Fargate node(s), on which no DaemonSet runs.",
+        "Omitted: 2 node(s) of architecture s390x.",
+        "Omitted: 1 node(s) with windows.",
+        "Omitted: 1 node(s) without an architecture.",
     )
 
 

@@ -134,7 +134,7 @@ def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_
     (clone / "z.yaml").write_text(f"# c\n---\n{AMD_ONLY}---\na: [\n", encoding="utf-8")
     ran = run("workload", "patch", "pod.yaml", "z.yaml", "--require", "arm64", "--in-place")
     said = "can't require architecture arm64: nodeSelector requires kubernetes.io/arch=amd64. "
-    said += "Change that rule, or leave this workload out."
+    said += "Change that rule, or omit this workload."
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
         f"error: z.yaml:3: document 1, Pod default/one: spec: {said}",
