@@ -149,7 +149,7 @@ def test_every_key_that_a_command_prints_as_json_is_described(tmp_path: Path) ->
         f"stack render checkout-dev -d {tmp_path}",
     ):
         told = json.loads(ran(f"multiarch {command} -o json 2>/dev/null", ROOT))
-        assert told["version"] == "1"
+        assert told["version"] == "2"
         kinds.add(told["kind"])
         assert shape(told) <= described, command
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "multiarch" / "cli").rglob("*.py"))

@@ -11,7 +11,7 @@ import pulumi
 
 from multiarch.errors import MultiarchError
 from multiarch.patching.edits import edit
-from multiarch.patching.objects import changed
+from multiarch.patching.patches import change_object
 from multiarch.patching.transform import SchedulingChange
 from multiarch.schema import parts
 from multiarch.stack.parts import plan_change
@@ -49,7 +49,7 @@ class PatchedWorkloads(Part):
 def _objects(name: str, found: Sequence[Mapping[str, object]], change: SchedulingChange) -> list[Mapping[str, object]]:
     """Change every object. Raises pulumi.RunError."""
     try:
-        return [changed(integers(each), change) for each in found]
+        return [change_object(integers(each), change) for each in found]
     except MultiarchError as error:
         raise pulumi.RunError(f"PatchedWorkloads {name}: {error}") from error
 

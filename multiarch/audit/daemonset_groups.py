@@ -44,7 +44,7 @@ _PASSING_DOMAINS = ("node.kubernetes.io", "node.cloudprovider.kubernetes.io")
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups, sorted by kind and name; ``notes`` say what was left out."""
+    """Groups, sorted by kind and name; ``notes`` say what was omitted."""
 
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
         made = list(shared.of_pool(pool))
         found += made
         if not made:
-            notes.append(f"NodePool {pool.name} is left out: it matches no instance type.")
+            notes.append(f"NodePool {pool.name} is omitted: it matches no instance type.")
     return Groups(tuple(found), tuple(notes))
 
 
@@ -115,21 +115,21 @@ def _kept(labels: Mapping[str, str]) -> Labels:
 def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
     """The groups of live nodes, by node group, by NodePool, or else by architecture and taints.
 
-    Windows and Fargate nodes, and those of other architectures, are left out, and so are taints that come
-    and go during a node's life. Raises MultiarchError for a Node that Kubernetes would refuse.
+    Windows and Fargate nodes, and those of other architectures, are omitted, and so are taints that come
+    and go during a node's life. Raises MultiarchError for a Node that Kubernetes would reject.
     """
-    left_out: Counter[str] = Counter()
+    omitted: Counter[str] = Counter()
     profiles: dict[tuple[str, str, Architecture], Counter[Profile]] = {}
     for found in nodes:
-        node = _read(found)
-        if why := node.why_not:
-            left_out[why] += 1
+        node, labels, written, taints = _read_node(found)
+        if why := _why_omitted(labels, written):
+            omitted[why] += 1
             continue
-        architecture = Architecture(node.architecture)
-        have = {**node.labels, NODE_NAME: node.name}
-        kind, name = _named(node.labels, architecture, node.taints)
+        architecture = Architecture(written)
+        have = {**labels, NODE_NAME: node}
+        kind, name = _named(labels, architecture, taints)
         alike = profiles.setdefault((kind, name, architecture), Counter())
-        alike[Profile(_kept({key: have[key] for key in keys if key in have}), node.taints)] += 1
+        alike[Profile(_kept({key: have[key] for key in keys if key in have}), taints)] += 1
     both = Counter((kind, name) for kind, name, _ in profiles)
     groups = [
         Group(
@@ -140,7 +140,7 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
         )
         for (kind, name, architecture), found in sorted(profiles.items(), key=lambda item: _rank(item[0]))
     ]
-    return Groups(tuple(groups), tuple(f"Left out: {count} {why}." for why, count in sorted(left_out.items())))
+    return Groups(tuple(groups), tuple(f"Omitted: {count} {why}." for why, count in sorted(omitted.items())))
 
 
 _KINDS = ("node group", "NodePool", "nodes")
@@ -150,41 +150,28 @@ def _rank(key: tuple[str, str, Architecture]) -> tuple[int, str, str]:
     return _KINDS.index(key[0]), key[1], str(key[2])
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """What matters of a live node; ``architecture`` is as written, perhaps unknown."""
-
-    name: str
-    labels: Mapping[str, str]
-    architecture: str
-    taints: tuple[Taint, ...]
-
-    @property
-    def why_not(self) -> str:
-        """Why it is left out, as text that follows a number; empty if it is not."""
-        system = self.labels.get(OPERATING_SYSTEM, "linux")
-        if system != "linux":
-            return f"node(s) with {system}"
-        if self.labels.get(EKS_COMPUTE_TYPE) == "fargate":
-            return "Fargate node(s), on which no DaemonSet runs"
-        if self.architecture not in set(Architecture):
-            named = f"of architecture {self.architecture}" if self.architecture else "without an architecture"
-            return f"node(s) {named}"
-        return ""
-
-
-def _read(found: LoadedObject) -> _Node:
+def _read_node(found: LoadedObject) -> tuple[str, dict[str, str], str, tuple[Taint, ...]]:
+    """Return a Node's name, labels, architecture as written (perhaps unknown), and lasting taints."""
     value = Value(found.value, ObjectReference(1, "Node"))
     try:
         labels = dict(value["metadata"]["labels"].pairs())
-        return _Node(
-            value["metadata"]["name"].text(),
-            labels,
-            labels.get(ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text(),
-            _lasting(taint_from(each) for each in value["spec"]["taints"].items()),
-        )
+        architecture = labels.get(ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
+        taints = _lasting(taint_from(each) for each in value["spec"]["taints"].items())
+        return value["metadata"]["name"].text(), labels, architecture, taints
     except ManifestError as error:
         raise placed(error, [found]) from error
+
+
+def _why_omitted(labels: Mapping[str, str], architecture: str) -> str:
+    """Return why a node is omitted, as text that follows a number; empty if it is not."""
+    system = labels.get(OPERATING_SYSTEM, "linux")
+    if system != "linux":
+        return f"node(s) with {system}"
+    if labels.get(EKS_COMPUTE_TYPE) == "fargate":
+        return "Fargate node(s), on which no DaemonSet runs"
+    if architecture not in set(Architecture):
+        return f"node(s) of architecture {architecture}" if architecture else "node(s) without an architecture"
+    return ""
 
 
 def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[Taint, ...]) -> tuple[str, str]:

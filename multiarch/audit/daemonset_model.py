@@ -143,7 +143,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one column of the matrix is about: one group, or all groups of an architecture (its ``members``).
+    """What one column of the matrix is about: one group, or all groups of an architecture (its ``groups``).
 
     ``nodes`` is ``None`` in a plan.
     """
@@ -153,7 +153,7 @@ class Column:
     architecture: Architecture
     nodes: int | None
     taints: tuple[Taint, ...]
-    members: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class DaemonSetRow:
 
 @dataclass(frozen=True, slots=True)
 class DaemonSetAudit:
-    """The matrix, sorted by namespace and name; ``notes`` say what was left out or assumed."""
+    """The matrix, sorted by namespace and name; ``notes`` say what was omitted or assumed."""
 
     columns: tuple[Column, ...]
     rows: tuple[DaemonSetRow, ...]

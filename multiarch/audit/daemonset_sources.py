@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from multiarch.audit.daemonset_model import NODE_NAME, CellCause, Container, DaemonSet, Requirement
-from multiarch.audit.images import NO_IMAGE, ImageAudit
-from multiarch.audit.uses import ImageUse, uses_in
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
@@ -18,6 +16,8 @@ from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.kinds import DAEMON_SET
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts
+from multiarch.observed.workloads import ImageUse, uses_in
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Workload, workloads_from
 from multiarch.stack.model import AddonPlan, Plan
@@ -30,10 +30,10 @@ def image_uses(objects: Iterable[LoadedObject]) -> list[ImageUse]:
     return [use for each in objects if each.value.get("kind") == DAEMON_SET for use in uses_in([each])]
 
 
-def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageAudit) -> tuple[DaemonSet, ...]:
+def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tuple[DaemonSet, ...]:
     """The DaemonSets among ``objects``, in their order; ``images`` holds all that :func:`image_uses` found.
 
-    Raises MultiarchError, naming the place, for one that the API server would refuse.
+    Raises MultiarchError, naming the place, for one that the API server would reject.
     """
     found = [each for each in objects if each.value.get("kind") == DAEMON_SET]
     judged = images.by_use()
@@ -48,7 +48,7 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageAudit) -> tuple
             workload.name,
             workload.spec,
             tuple(
-                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.asked])
+                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.asked].judgements)
                 for use in uses_in([each])
             ),
             requires=required,

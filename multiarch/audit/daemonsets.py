@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from multiarch.audit.daemonset_groups import Groups, live_groups, planned_groups
 from multiarch.audit.daemonset_model import (
     WORST_FIRST,
     Cell,
@@ -18,8 +19,43 @@ from multiarch.audit.daemonset_model import (
     Group,
 )
 from multiarch.audit.daemonset_rules import judge, mentioned
+from multiarch.audit.daemonset_sources import daemon_sets_in, planned_daemon_sets, without
+from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Taint
+from multiarch.kubernetes.source import LoadedObject
+from multiarch.observed.verdicts import ImageVerdicts
+from multiarch.stack.model import Plan
+
+
+def audit_objects(
+    objects: Iterable[LoadedObject],
+    images: ImageVerdicts,
+    *,
+    plan: Plan | None = None,
+    nodes: Iterable[LoadedObject] = (),
+    taints: Iterable[Taint] = (),
+) -> DaemonSetAudit:
+    """Audit the DaemonSets among ``objects``, on the groups of ``plan`` and with its add-ons, or else on ``nodes``.
+
+    ``images`` has all their images; ``taints`` stand for an architecture though their key and value don't name it.
+    Raises MultiarchError where no node is of a known architecture.
+    """
+    daemon_sets = daemon_sets_in(objects, images)
+    notes = ["Not checked: whether the nodes have room for the pods."]
+    architecture_taints = [*taints]
+    if plan is None:
+        notes.append("Node groups without nodes at present are not listed.")
+    else:
+        daemon_sets += without(planned_daemon_sets(plan), daemon_sets)
+        architecture_taints += [plan.arm64_taint] if plan.arm64_taint else []
+        notes.append("What the stack installs is judged by AWS's published manifests; their images were not read.")
+    keys = label_keys(daemon_sets)
+    groups: Groups = live_groups(nodes, keys) if plan is None else planned_groups(plan, keys)
+    if plan is None and not groups.groups:
+        raise MultiarchError(f"No amd64 or arm64 nodes found. {' '.join(groups.notes)}")
+    notes = [*groups.notes, *notes]
+    return audit_daemon_sets(daemon_sets, groups.groups, architecture_taints=architecture_taints, notes=notes)
 
 
 def label_keys(daemon_sets: Iterable[DaemonSet]) -> frozenset[str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from multiarch.audit.uses import ImageUse, Lines, NotRead, has_ended, no_lines, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
@@ -17,6 +16,7 @@ from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.manifests.templates import Template, UnknownContainers, templates_in
 from multiarch.manifests.values import ManifestError, Value
+from multiarch.observed.workloads import ImageUse, Lines, NotRead, has_ended, no_lines, uses_in
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
 from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
@@ -46,16 +46,11 @@ class PodConstraints:
     preference: ArchitecturePreference
     seconds: int | None = None
 
-    @property
-    def key(self) -> tuple[str, bool, str, int]:
-        """What rules are sorted by."""
-        return self.excluded, self.tolerates, self.preference, -1 if self.seconds is None else self.seconds
-
 
 def constraints_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) -> PodConstraints:
     """Read a pod's ``spec``; without a taint there is nothing to tolerate.
 
-    Raises ManifestError for what the API server refuses.
+    Raises ManifestError for what the API server rejects.
     """
     value = as_pod_spec(pod_spec)
     affinity = node_affinity_from(value)
@@ -136,7 +131,7 @@ class _Gathered:
                 self.owners[key] = owner
             if key.kind == "Pod" and owner is not None:
                 if not has_ended(each.value):
-                    self._pod(owner, each.value)
+                    self._add_pod(owner, each.value)
             elif owner not in self.declared:
                 # What a workload owns matters only if the workload itself was not read.
                 declared = self._declared(each)
@@ -144,26 +139,19 @@ class _Gathered:
                     self.declared.setdefault(key, []).append(declared)
             yield each
 
-    def _pod(self, owner: WorkloadKey, value: Mapping[str, object]) -> None:
+    def _add_pod(self, owner: WorkloadKey, value: Mapping[str, object]) -> None:
         self.pods[owner] += 1
-        spec = value.get("spec")
-        rules = self._of_pod(spec if isinstance(spec, Mapping) else {})
+        rules = self._of_pod(value)
         if isinstance(rules, PodConstraints):
             self.running.setdefault(owner, set()).add(rules)
         else:
             self.faults.setdefault(owner, set()).add(rules)
 
-    def _bare_pod(self, made: _Declared) -> None:
-        spec = made.found.value.get("spec") or {}
-        rules = self._of_pod(spec) if isinstance(spec, Mapping) else "spec: must be a mapping."
-        if isinstance(rules, PodConstraints):
-            made.rules.append(rules)
-        else:
-            made.faults.append(f"{made.found.source}: {rules}")
-        made.pods = 1
-
-    def _of_pod(self, spec: Mapping[str, object]) -> PodConstraints | str:
-        """A pod's rules, read once for pods that say the same."""
+    def _of_pod(self, pod: Mapping[str, object]) -> PodConstraints | str:
+        """Return a pod's rules, read once for pods that say the same, or what is wrong with them."""
+        spec = pod.get("spec") or {}
+        if not isinstance(spec, Mapping):
+            return "spec: must be a mapping."
         affinity = spec.get("affinity")
         about = affinity.get("nodeAffinity") if isinstance(affinity, Mapping) else affinity
         written = repr((spec.get("nodeSelector"), about, spec.get("tolerations"), spec.get("os")))
@@ -175,10 +163,12 @@ class _Gathered:
         return self._read[written]
 
     def _declared(self, found: LoadedObject) -> _Declared | None:
-        made = _Declared(found)
         if found.value.get("kind") == "Pod":
-            self._bare_pod(made)
-            return made
+            rules = self._of_pod(found.value)
+            if isinstance(rules, PodConstraints):
+                return _Declared(found, [rules], pods=1)
+            return _Declared(found, faults=[f"{found.source}: {rules}"], pods=1)
+        made = _Declared(found)
         try:
             for each in templates_in(found.value, 1):
                 if isinstance(each, UnknownContainers):
@@ -242,4 +232,4 @@ def _subject(
 
 
 def _sorted(rules: Iterable[PodConstraints]) -> tuple[PodConstraints, ...]:
-    return tuple(sorted(set(rules), key=lambda each: each.key))
+    return tuple(sorted(set(rules), key=repr))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from multiarch.audit.images import NO_IMAGE, audit_images
-from multiarch.audit.newer import LOOK_UPS, Newest, newest_tags
 from multiarch.audit.subjects import ARM, ArchitecturePreference, PodConstraints, Subject
-from multiarch.audit.uses import ImageUse
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts, Newest
+from multiarch.observed.workloads import ImageUse
 from multiarch.patching.patches import Json, strategic_merge_patch
 from multiarch.patching.transform import SchedulingChange
-from multiarch.registry.model import Registry
-from multiarch.registry.reference import Reference, parse_reference
 
 SYSTEM_NAMESPACE = "kube-system"
 _FIXED = (Kind.JOB, Kind.POD)
 """What can't be given a toleration that counts, once it is in a cluster."""
+_NOT_LOOKED_UP = Newest(None, "no other tags were looked up")
 
 
 class WorkloadState(StrEnum):
@@ -142,36 +140,25 @@ def is_system(workload: WorkloadKey) -> bool:
     return workload.kind == Kind.DAEMON_SET and workload.namespace == SYSTEM_NAMESPACE
 
 
-async def audit_workloads(
-    registry: Registry,
-    subjects: Iterable[Subject],
-    taint: Taint | None,
-    *,
-    look_ups: int = LOOK_UPS,
-    looked_up: Callable[[int, int], None] = lambda _done, _all: None,
+def audit_workloads(
+    subjects: Iterable[Subject], images: ImageVerdicts, newest: Mapping[str, Newest], taint: Taint | None
 ) -> WorkloadAudit:
-    """Judge every workload. ``taint`` is what arm64 nodes have, and the one that the subjects were gathered with.
+    """Judge every workload.
 
-    Images are looked up once each, and of the repositories of those without arm64 up to ``look_ups`` other tags.
-    ``looked_up(done, all)`` is called after each image. Nothing is raised for an image that can't be read.
+    ``taint`` is what arm64 nodes have, and the one that the subjects were gathered with; ``images`` has all their
+    images, and ``newest`` the tags to use instead of those without arm64, as far as they were looked up.
     """
     every = list(subjects)
     meant = [each for each in every if not is_system(each.workload)]
-    images = await audit_images(registry, [use for each in meant for use in each.uses], (ARM,), looked_up=looked_up)
-    judged = {asked: judgement for asked, (judgement,) in images.by_use().items()}
-    lacking = {
-        row.image: parse_reference(row.image) for row in images.rows if row.judged(ARM).verdict is Verdict.UNSUPPORTED
-    }
-    newest = await newest_tags(registry, list(lacking.values()), ARM, look_ups=look_ups)
-    rows = [_row(each, judged, lacking, newest, taint) for each in meant]
+    judged = {asked: row.judged(ARM) for asked, row in images.by_use().items()}
+    rows = [_row(each, judged, newest, taint) for each in meant]
     return WorkloadAudit(taint, tuple(rows), len(every) - len(meant))
 
 
 def _row(
     subject: Subject,
     judged: Mapping[tuple[str, str, bool], Judgement],
-    lacking: Mapping[str, Reference],
-    newest: Mapping[Reference, Newest],
+    newest: Mapping[str, Newest],
     taint: Taint | None,
 ) -> WorkloadRow:
     by_image: dict[tuple[str, Judgement], list[ImageUse]] = {}
@@ -180,7 +167,7 @@ def _row(
     ordered = sorted(by_image, key=lambda each: (each[0], each[1].reason))
     found = [(image, judgement, by_image[image, judgement]) for image, judgement in ordered]
     blockers = tuple(
-        ImageBlocker(image, judgement.reason, _containers(uses), newest[lacking[image]])
+        ImageBlocker(image, judgement.reason, _containers(uses), newest.get(image, _NOT_LOOKED_UP))
         for image, judgement, uses in found
         if judgement.verdict is Verdict.UNSUPPORTED
     )

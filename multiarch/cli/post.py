@@ -33,7 +33,7 @@ GitHub's token needs permissions: pull-requests: write.
 \b
 Examples:
   multiarch post comment digest.md
-  multiarch audit images manifests/ -o markdown | multiarch post comment - --name images
+  multiarch audit images --manifests manifests/ -o markdown | multiarch post comment - --name images
 
 Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the service can't be reached or denies access."""
 

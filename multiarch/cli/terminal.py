@@ -27,6 +27,12 @@ def say(text: str) -> None:
     typer.echo(escaped(runnable(text)), err=True)
 
 
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes that came with a result, such as what could not be read besides."""
+    for each in notes:
+        say(f"note: {each}")
+
+
 def show_error(error: MultiarchError) -> None:
     """Print an error to stderr: each of its problems on one line, or its message and hint."""
     if isinstance(error, ProblemsError):

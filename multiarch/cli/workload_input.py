@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from multiarch.audit.uses import uses_in
 from multiarch.capacity.sources import Workloads, budgets_in, workloads_in
-from multiarch.cli.reading import pull_secrets
+from multiarch.cli.terminal import say_notes
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.running import read_running
+from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
+from multiarch.observed.workloads import uses_in
 from multiarch.simulate.context import simulation_context
 from multiarch.simulate.running import cluster_state
 
@@ -116,9 +117,10 @@ def read_cluster(
         found = _budgets(cluster) if budgets else ()
         kinds = [kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET] if owners else []
         objects = (*cluster.objects(kinds), *running.daemon_sets, *running.pods)
-        credentials = pull_secrets(cluster, uses_in(objects)) if images else None
+        secrets = read_pull_secrets(cluster, uses_in(objects)) if images else PodCredentials()
+    say_notes(secrets.notes)
     state = cluster_state(running, plan.node_groups, plan.autoscaling.pool_names)
-    return LiveCluster(running, state, objects, found, credentials)
+    return LiveCluster(running, state, objects, found, secrets.credentials)
 
 
 def _budgets(cluster: Cluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:

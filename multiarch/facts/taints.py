@@ -44,6 +44,10 @@ class Taint:
         """Kubectl's and the kubelet's notation: ``arch=arm64:NoSchedule``, without a value ``arch:NoSchedule``."""
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
+    def to_json(self) -> str:
+        """Return kubectl's notation."""
+        return str(self)
+
     @property
     def eks_effect(self) -> str:
         """The effect as the EKS API spells it, ``NO_SCHEDULE``."""

@@ -44,8 +44,8 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
             seen_stdin = True
             yield from objects_in_text(standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
             continue
-        for file in _files(Path(path)):
-            yield from objects_in_text(_text(file), str(file))
+        for file in find_files(Path(path)):
+            yield from objects_in_text(read_manifest_text(file), str(file))
 
 
 def names_of(paths: Iterable[str]) -> str:
@@ -74,7 +74,8 @@ def objects_in_text(text: str, where: str) -> Iterator[LoadedObject]:
             yield found
 
 
-def _files(path: Path) -> Iterator[Path]:
+def find_files(path: Path) -> Iterator[Path]:
+    """Yield a file, or the manifests below a folder. Raises MultiarchError for a folder without any."""
     if not path.is_dir():
         yield path
         return
@@ -95,7 +96,8 @@ def _unreadable(error: OSError) -> None:
     raise MultiarchError(f"{error.filename} can't be read: {error.strerror or error}.") from error
 
 
-def _text(path: Path) -> str:
+def read_manifest_text(path: Path) -> str:
+    """Read a file with its line ends. Raises MultiarchError for one that can't be read."""
     try:
         return files.read_text(path, files.MANIFESTS)
     except (OSError, UnicodeDecodeError) as error:

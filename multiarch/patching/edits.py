@@ -206,4 +206,4 @@ def _added(loaded: object, additions: list[Addition]) -> object:
 
 
 def _hint_for(text: str) -> str:
-    return "Render the chart first: `helm template … | multiarch workload patch -`." if "{{" in text else ""
+    return "Render the chart first: `helm template … | multiarch workload patch --manifests -`." if "{{" in text else ""

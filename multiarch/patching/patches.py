@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.templates import Template, UnknownContainers, templates_in
 from multiarch.patching.transform import SchedulingChange, Transformed, transform
-from multiarch.yaml_text.additions import Addition
+from multiarch.yaml_text.additions import Addition, add
 
 __all__ = ["json_patch", "kustomize_component", "strategic_merge_patch"]
 
@@ -35,7 +35,7 @@ def strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChan
 
     The patch names the object (apiVersion, kind, name, and namespace if it is written). The API server merges no object
     of a CustomResourceDefinition this way; as a JSON merge patch (RFC 7386) the same body does the same there.
-    Raises ManifestError for what the API server refuses, ContradictionError where the object's own rules exclude the
+    Raises ManifestError for what the API server rejects, ContradictionError where the object's own rules exclude the
     architecture, MultiarchError for a list of objects, for one without a name, and for a pod spec within a list, which
     a merge would replace.
     """
@@ -65,6 +65,16 @@ def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list
     return changes
 
 
+def change_object(manifest: Mapping[str, object], change: SchedulingChange) -> Mapping[str, object]:
+    """Return the object with every pod template changed; it is returned as it is if there is nothing to add.
+
+    Raises as :func:`changes_in` does.
+    """
+    for template, transformed in changes_in(manifest, change):
+        manifest = add(manifest, (addition.below(template.path) for addition in transformed.additions))
+    return manifest
+
+
 def target_of(manifest: Mapping[str, object]) -> Json:
     """Name an object as kustomize's ``target`` does. Raises MultiarchError for one without a name."""
     group, _, version = str(manifest.get("apiVersion") or "").rpartition("/")
@@ -73,13 +83,18 @@ def target_of(manifest: Mapping[str, object]) -> Json:
     return {key: value for key, value in parts.items() if value}
 
 
-def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]]) -> Json:
-    """Return a kustomize Component that patches objects, each given with the text of its patch.
+def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]], *, in_files: bool = False) -> Json:
+    """Return a kustomize Component that patches objects, each given with its patch, or (``in_files``) the path of it.
 
     Raises MultiarchError for an object without a name.
     Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/
     """
-    entries: list[Json] = [{"target": _only(target_of(manifest)), "patch": patch} for manifest, patch in patches]
+    entries: list[Json] = [
+        {"path": patch, "target": _only(target_of(manifest))}
+        if in_files
+        else {"target": _only(target_of(manifest)), "patch": patch}
+        for manifest, patch in patches
+    ]
     return {"apiVersion": KUSTOMIZE_COMPONENT, "kind": "Component", "patches": entries}
 
 

@@ -42,7 +42,7 @@ class ContradictionError(MultiarchError):
         title = ", ".join(part for part in (f"document {value.reference.document}", value.reference.title) if part)
         super().__init__(
             f"{title}: {value.path}: can't {verb} architecture {architecture}: {reason}.",
-            hint="Change that rule, or leave this workload out.",
+            hint="Change that rule, or omit this workload.",
         )
         self.architecture = architecture
         self.reason = reason
@@ -51,8 +51,9 @@ class ContradictionError(MultiarchError):
 
 @dataclass(frozen=True, slots=True)
 class SchedulingChange:
-    """What is to be changed. ``require`` and ``prefer`` exclude each other; ``weight`` (1 to 100) is the preference's.
+    """What is to be changed.
 
+    ``require`` and ``prefer`` are mutually exclusive; ``weight`` (1 to 100) is the preference's.
     ``tolerate_on`` is the architecture whose nodes have the tolerated taints: a pod that can't be on them all the same
     gets a note.
 
@@ -102,7 +103,7 @@ class _Step:
 def transform(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) -> Transformed:
     """Change a pod's ``spec`` as little as the change needs.
 
-    Raises ManifestError for a spec that the API server refuses, ContradictionError where an architecture is required
+    Raises ManifestError for a spec that the API server rejects, ContradictionError where an architecture is required
     or preferred that the pod can't be on.
     """
     value = as_pod_spec(pod_spec)

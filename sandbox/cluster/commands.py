@@ -88,7 +88,8 @@ Next
   see the nodes:                kubectl get nodes -L kubernetes.io/arch -o wide
   start a few pods:             {api}
   let them onto arm64 nodes:    {api} --dry-run=client -o yaml \\
-                                  | .venv/bin/multiarch workload patch - --tolerate arm64 | kubectl apply -f -
+                                  | .venv/bin/multiarch workload patch --manifests - --tolerate arm64 \\
+                                  | kubectl apply -f -
   what they say:                kubectl logs -l app=api --prefix
   a wrong image for arm64:      {images.BROKEN}
   what to change, and where:    .venv/bin/multiarch audit workloads --hosts-dir {found.hosts}

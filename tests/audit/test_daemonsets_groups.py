@@ -21,8 +21,6 @@ from multiarch.audit.daemonset_sources import (
     without,
 )
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
-from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.audit.uses import ImageUse
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
@@ -30,6 +28,8 @@ from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import NodeGroupKind
+from multiarch.observed.verdicts import ImageRow, ImageVerdicts
+from multiarch.observed.workloads import ImageUse
 from multiarch.stack.load import load_file
 from multiarch.stack.model import AddonPlan, Plan
 from multiarch.stack.plan import make_plan
@@ -127,10 +127,10 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
     )
     assert found.groups == ()
     assert found.notes == (
-        "Left out: 1 Fargate node(s), on which no DaemonSet runs.",
-        "Left out: 2 node(s) of architecture s390x.",
-        "Left out: 1 node(s) with windows.",
-        "Left out: 1 node(s) without an architecture.",
+        "Omitted: 1 Fargate node(s), on which no DaemonSet runs.",
+        "Omitted: 2 node(s) of architecture s390x.",
+        "Omitted: 1 node(s) with windows.",
+        "Omitted: 1 node(s) without an architecture.",
     )
 
 
@@ -349,10 +349,10 @@ def written(**spec: Any) -> LoadedObject:
     return LoadedObject(value, Source("agent.yaml", 1, 1))
 
 
-def images(*names: str) -> ImageAudit:
+def images(*names: str) -> ImageVerdicts:
     judgements = tuple(Judgement(each, Verdict.SUPPORTED, "has both", None) for each in Architecture)
     used = [ImageUse(name, "", ContainerRole.CONTAINER, WorkloadKey("", "", ""), "") for name in names]
-    return ImageAudit(tuple(Architecture), tuple(ImageRow(each.image, judgements, (each,)) for each in used))
+    return ImageVerdicts(tuple(Architecture), tuple(ImageRow(each.image, judgements, (each,)) for each in used))
 
 
 def test_a_daemon_set_is_read_with_all_its_containers_whoever_owns_it() -> None:

@@ -4,10 +4,14 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.subjects import ArchitecturePreference, gather
+from multiarch.audit.subjects import ARM, ArchitecturePreference, gather
 from multiarch.audit.workloads import WorkloadAudit, WorkloadRow, WorkloadState, audit_workloads
 from multiarch.facts.taints import Taint, parse_taint
+from multiarch.images.model import Verdict
 from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.observed.images import judge_uses
+from multiarch.observed.newest_tags import find_newest_tags
+from multiarch.registry.reference import parse_reference
 from tests.images.asking import asked
 from tests.images.shapes import Repository
 
@@ -55,7 +59,12 @@ def deployment(name: str, pod_spec: Manifest, replicas: int = 1, **more: Any) ->
 
 def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FILE) -> WorkloadAudit:
     subjects = gather((LoadedObject(each, source) for each in objects), taint)
-    return asked(lambda registry: audit_workloads(registry, subjects, taint))
+    uses = [use for each in subjects for use in each.uses]
+    images = asked(lambda registry: judge_uses(registry, uses, (ARM,)))
+    lacking = [row.image for row in images.rows if row.judged(ARM).verdict is Verdict.UNSUPPORTED]
+    wanted = {image: parse_reference(image) for image in lacking}
+    found = asked(lambda registry: find_newest_tags(registry, wanted.values(), ARM))
+    return audit_workloads(subjects, images, {image: found[name] for image, name in wanted.items()}, taint)
 
 
 def only(audit: WorkloadAudit) -> WorkloadRow:

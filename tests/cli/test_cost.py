@@ -90,7 +90,7 @@ def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need
 
 def test_costs_in_json(run: type_of_run) -> None:
     told = run("cost", "checkout-dev", "--prices", PRICES, "-o", "json").json
-    assert (told["version"], told["kind"]) == ("1", "cost")
+    assert (told["version"], told["kind"]) == ("2", "cost")
     assert told["teams"] == [{"team": "checkout", "currency": "USD", "monthly": "256.5950", "complete": True}]
     (stack,) = told["stacks"]
     assert stack["nodes"][1] == {

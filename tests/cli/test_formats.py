@@ -96,7 +96,7 @@ def test_a_table_is_split_by_groups_and_by_width() -> None:
 
 
 def test_json_has_version_kind_and_data() -> None:
-    assert json.loads(rendered(Format.JSON)) == {"version": "1", "kind": "test", "names": ["a", "b|b", "c"]}
+    assert json.loads(rendered(Format.JSON)) == {"version": "2", "kind": "test", "names": ["a", "b|b", "c"]}
 
 
 def test_csv_has_crlf_and_no_formulas() -> None:

@@ -43,7 +43,7 @@ def test_prices_of_several_regions_share_a_file(aws: Stand, run: type_of_run) ->
     ran = run("prices", "fetch", "--region", "eu-west-1", "--region", "us-east-1", "-o", "json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.json == {
-        "version": "1",
+        "version": "2",
         "kind": "prices-fetch",
         "file": "prices.json",
         "fetched": ["eu-west-1", "us-east-1"],

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.rebalance.images import ImageJudge
 from multiarch.kubernetes import cluster
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError
 from multiarch.rebalance import clock
+from multiarch.runs.images import Arm64ImageJudge
 from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
 from tests.rebalance.cluster import PREFERS_ARM64, world
@@ -50,7 +50,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(World, "signal", None, raising=False)
     monkeypatch.setattr(World, "stopping_on_signals", lambda _: stopping(), raising=False)
     monkeypatch.setattr(World, "missing_namespaces", lambda _, names: tuple(set(names) - {"shop"}), raising=False)
-    monkeypatch.setattr(ImageJudge, "__call__", lambda *_: {})
+    monkeypatch.setattr(Arm64ImageJudge, "__call__", lambda *_: {})
     return found
 
 

@@ -163,7 +163,7 @@ def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
     assert (ran.code, ran.json["kind"], ran.json["version"], ran.json["stack"]) == (
         1,
         "simulation",
-        "1",
+        "2",
         "checkout-dev",
     )
     for workload in ran.json["workloads"]:

@@ -95,7 +95,7 @@ def test_json_holds_every_field_of_a_problem(run: type_of_run) -> None:
     ran = run("stack", "check", "-o", "json", "legacy-al2")
     assert (ran.code, ran.err) == (0, "")
     assert {key: ran.json[key] for key in ("version", "kind", "errors")} == {
-        "version": "1",
+        "version": "2",
         "kind": "stack-check",
         "errors": 0,
     }

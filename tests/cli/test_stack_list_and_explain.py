@@ -32,7 +32,7 @@ def test_a_refused_stack_is_listed_with_its_first_problem(clone: Path, run: type
 def test_the_list_as_json_has_refused_stacks_too(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
     ran = run("stack", "list", "--output", "json")
-    assert (ran.code, ran.json["kind"], ran.json["version"]) == (2, "stack-list", "1")
+    assert (ran.code, ran.json["kind"], ran.json["version"]) == (2, "stack-list", "2")
     states = {stack["file"]: stack["ok"] for stack in ran.json["stacks"]}
     assert states == {f"config/stacks/Pulumi.{name}.yaml": name != "legacy-al2" for name in SHIPPED}
     assert ran.json["stacks"][0]["nodeGroups"] == [

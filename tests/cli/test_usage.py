@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,3 +47,25 @@ def test_an_invalid_value_is_reported_in_plain_words(run: type_of_run, arguments
     assert f"Error: Invalid value for {said}" in ran.err
     assert "Input should" not in ran.err
     assert "Value error" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("--manifests", "one.yaml", "two.yaml"),
+        ("--manifests", "one.yaml", "--manifests", "two.yaml"),
+        ("--workloads", "one.yaml", "--pods", "two.yaml"),
+        ("one.yaml", "two.yaml"),
+    ],
+)
+def test_manifests_are_given_in_one_spelling_and_the_old_ones_are_hidden(
+    run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n")
+    ran = run("audit", "images", *files, "-o", "json")
+    assert (ran.code, ran.json["withoutImages"]) == (0, [{"kind": "ConfigMap", "objects": 2}])
+    shown = run("audit", "images", "--help").out
+    assert "--manifests FILE" in shown
+    assert not [old for old in ("--workloads", "--pods", "--pending", "FILE|FOLDER") if old in shown]

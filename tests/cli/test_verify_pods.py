@@ -94,7 +94,7 @@ def test_pods_of_a_workload_that_are_alike_are_one_row(
 
 def test_json_has_every_container(run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], name: str) -> None:
     found = run("verify", "pods", written(tmp_path, objects), "--output", "json").json
-    assert (found["version"], found["kind"]) == ("1", "pod-verification")
+    assert (found["version"], found["kind"]) == ("2", "pod-verification")
     assert found["summary"] == {"wrong": 1, "cannot tell": 1, "consistent": 1, "proven": 1}
     assert (found["nodesAnswered"], found["notStarted"], found["notes"]) == (None, 0, [])
     assert [each["verdict"] for each in found["workloads"]] == ["wrong", "cannot tell", "consistent", "proven"]
@@ -184,7 +184,7 @@ def test_without_nodes_nothing_can_be_told(run: type_of_run, tmp_path: Path, obj
             ("-", "--region", "eu-west-1"),
             "error: --region and --profile are only used with --on-node. Leave them out, or add it.\n",
         ),
-        (("-", "--context", "x"), "error: --context can't be combined with manifests. It is for a live cluster.\n"),
+        (("-", "--context", "x"), "error: --context can't be combined with --manifests. It is for a live cluster.\n"),
     ],
 )
 def test_options_that_have_no_use_are_refused(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:

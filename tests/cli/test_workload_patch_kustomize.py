@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 from tools import build
 
@@ -86,10 +85,8 @@ def project(folder: Path, manifests: str, **words: object) -> Path:
 @pytest.mark.parametrize(
     "options",
     [
-        ("--tolerate", "arm64"),
         ("--prefer", "arm64", "--tolerate", "arm64"),
         ("--require", "arm64", "--tolerate", "arm64"),
-        ("--require", "amd64"),
         ("--tolerate", "arm64", "--namespace", "default"),
         ("--tolerate", "arm64", "--kind", "cronjob"),
     ],
@@ -127,18 +124,6 @@ def test_texts_that_kubectl_would_take_for_something_else_are_in_quotes(run: typ
     required = run("workload", "patch", str(source), "--require", "arm64", "--format", "strategic-merge")
     (terms,) = [each["spec"]["template"]["spec"] for each in yaml.safe_load_all(required.out) if "disk" in str(each)]
     assert "['012', 'on']" in str(terms)
-
-
-def test_the_example_is_patched_by_kustomize_as_by_ourselves(run: type_of_run, tmp_path: Path) -> None:
-    source = CLONE / "examples" / "pods.yaml"
-    component = run(
-        "workload", "patch", str(source), "--prefer", "arm64", "--tolerate", "arm64", "--format", "kustomize"
-    )
-    base = project(tmp_path / "p", source.read_text(encoding="utf-8"), components=["arm64"])
-    (base / "arm64").mkdir()
-    (base / "arm64" / "kustomization.yaml").write_text(component.out, encoding="utf-8")
-    patched = run("workload", "patch", str(source), "--prefer", "arm64", "--tolerate", "arm64")
-    assert built(base) == by_name(patched.out)
 
 
 def test_a_component_still_fits_when_the_base_moves_everything_to_a_namespace(run: type_of_run, tmp_path: Path) -> None:

@@ -140,9 +140,3 @@ def test_the_rule_that_the_note_names_is_enough(
     ran = wait_for(allowed, "the rule to do", timeout=10)
     assert verdicts(ran) == dict(zip(REPOSITORIES, ("supported", "unknown", "unknown"), strict=True))
     assert all(row["image"].startswith(registry.host) for row in ran.json["images"])
-
-
-def test_a_namespace_that_is_not_there_is_said(run: type_of_run, control_plane: ControlPlane) -> None:
-    ran = run("audit", "images", "--kubeconfig", str(control_plane.kubeconfig), "-n", "no-such")
-    assert (ran.code, ran.out) == (2, "")
-    assert "There is no namespace no-such" in ran.err

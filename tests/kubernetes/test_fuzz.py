@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from multiarch.audit.daemonset_groups import live_groups
 from multiarch.audit.daemonset_sources import image_uses
 from multiarch.audit.subjects import gather
-from multiarch.audit.uses import uses_in
-from multiarch.cli.reading import pull_secrets
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import transport as transport_module
 from multiarch.kubernetes.cluster import Cluster
@@ -27,6 +25,8 @@ from multiarch.kubernetes.pending import count_nodes, read_pending
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.transport import StatusError, Transport
+from multiarch.observed.pull_secrets import read_pull_secrets
+from multiarch.observed.workloads import uses_in
 from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.running import cluster_state
 from multiarch.verify.pods.containers import PodReader
@@ -278,7 +278,7 @@ READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: count_nodes(cluster.objects([Kind.NODE]), (), ()),
     lambda cluster: live_groups(cluster.objects([Kind.NODE]), {"a"}),
     lambda cluster: image_uses(cluster.objects([Kind.DAEMON_SET])),
-    lambda cluster: pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
+    lambda cluster: read_pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
     _pods_and_nodes,
     lambda cluster: cluster_state(read_running(cluster, budgets=True), (), ()),
     lambda cluster: list(cluster.objects([Kind.SERVICE_ACCOUNT, Kind.NAMESPACE])),

@@ -76,12 +76,6 @@ def test_lists_stand_further_in_where_the_manifest_has_them_so() -> None:
     assert added_lines(deeper, edit(deeper, TOLERATE))[1] == "        - key: arch"
 
 
-def test_the_second_time_nothing_changes() -> None:
-    once = edit(DEPLOYMENT, PREFER).text
-    again = edit(once, PREFER)
-    assert (again.text, again.changed) == (once, False)
-
-
 def comments(text: str) -> list[str]:
     return [part.split("\n")[0] for part in text.split("#")[1:]]
 
@@ -220,11 +214,6 @@ def test_anchors_that_are_not_in_the_way_stay() -> None:
     edited = edit(text, PREFER)
     assert edited.faults == ()
     assert len(added_lines(text, edited)) == 14
-
-
-def test_patches_need_no_place_to_write() -> None:
-    judged = edit(HEAD + SHARED[0][0], TOLERATE, judge_only=True)
-    assert (judged.faults, judged.text, judged.changed) == ((), HEAD + SHARED[0][0], True)
 
 
 # -- what is and is not a template -------------------------------------------------------------------------------------

@@ -379,14 +379,6 @@ def test_what_excludes_an_architecture_is_named_when_it_is_wanted(
     assert {each.architecture: each.reason for each in exclusions(spec(**rules))}[ARM] == reason
 
 
-def test_amd64_only_is_recognised_however_it_is_said() -> None:
-    for rules, _ in CONTRADICTIONS[:4]:
-        assert allowed_architectures(spec(**rules)) == {AMD}
-    two = required([expression(KEY, "In", "amd64")], [expression(KEY, "In", "arm64")])
-    assert allowed_architectures(spec(affinity=two)) == {AMD, ARM}
-    assert allowed_architectures(spec()) == {AMD, ARM}
-
-
 @pytest.mark.parametrize(
     "rules",
     [
@@ -418,10 +410,6 @@ def test_amd64_only_is_recognised_however_it_is_said() -> None:
 )
 def test_what_some_node_of_both_may_meet_excludes_none(rules: dict[str, Any]) -> None:
     assert allowed_architectures(spec(**rules)) == {AMD, ARM}
-
-
-def test_an_arm64_instance_type_excludes_amd64() -> None:
-    assert allowed_architectures(spec(nodeSelector={"node.kubernetes.io/instance-type": "m7g.large"})) == {ARM}
 
 
 @pytest.mark.parametrize(("rules", "reason"), CONTRADICTIONS)

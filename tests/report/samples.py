@@ -17,9 +17,7 @@ from multiarch.audit.daemonset_model import (
     DaemonSetOutcome,
     DaemonSetRow,
 )
-from multiarch.audit.newer import Newest
 from multiarch.audit.subjects import ArchitecturePreference, Subject
-from multiarch.audit.uses import ImageUse
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, Minimum, WorkloadResult
@@ -30,6 +28,8 @@ from multiarch.facts.taints import parse_taint
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.verdicts import Newest
+from multiarch.observed.workloads import ImageUse
 from multiarch.prices.model import UnknownPrice
 from multiarch.report.contents import Placement, ReportContents
 from multiarch.scheduling.nodes import NodeShape

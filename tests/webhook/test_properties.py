@@ -10,7 +10,6 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.audit.uses import uses_of_pod_spec
 from multiarch.facts.admission import Mode
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
@@ -18,6 +17,7 @@ from multiarch.images.model import Verdict
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import ObjectReference, Value
+from multiarch.observed.workloads import uses_of_pod_spec
 from multiarch.scheduling.architectures import allowed_architectures
 from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
 from multiarch.schema.webhook import WebhookConfiguration

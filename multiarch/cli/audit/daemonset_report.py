@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
-from multiarch.audit.daemonset_model import Cell, Column, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow
+from multiarch.audit.daemonset_model import Cell, Column, DaemonSet, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
-
-if TYPE_CHECKING:
-    from multiarch.audit.daemonset_model import DaemonSet
+from multiarch.serialization import to_json
 
 
 def daemonset_report(audit: DaemonSetAudit) -> Report:
-    """The report."""
+    """Return the report."""
     return Report(
         "daemonset-audit", data=partial(_data, audit), blocks=partial(_blocks, audit), records=partial(_records, audit)
     )
@@ -22,47 +19,27 @@ def daemonset_report(audit: DaemonSetAudit) -> Report:
 
 def _data(audit: DaemonSetAudit) -> dict[str, object]:
     return {
-        "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "architecture": str(column.architecture),
-                "nodes": column.nodes,
-                "taints": [str(taint) for taint in column.taints],
-                "groups": list(column.members),
-            }
-            for column in audit.columns
-        ],
+        "columns": audit.columns,
         "summary": {**{str(outcome): audit.count(outcome) for outcome in DaemonSetOutcome}, "findings": audit.findings},
-        "daemonSets": [_row_data(audit, row) for row in audit.rows],
-        "notes": list(audit.notes),
-    }
-
-
-def _row_data(audit: DaemonSetAudit, row: DaemonSetRow) -> dict[str, object]:
-    daemon = row.daemon_set
-    return {
-        "namespace": daemon.namespace,
-        "name": daemon.name,
-        "addOn": daemon.add_on or None,
-        "source": daemon.source or None,
-        "cells": [
+        "daemonSets": [
             {
-                "column": column.name,
-                "outcome": str(cell.outcome),
-                "finding": cell.finding,
-                "reasons": [
-                    {"cause": str(each.cause), "text": each.text, "ofArchitecture": each.of_architecture}
-                    for each in cell.reasons
+                "namespace": row.daemon_set.namespace,
+                "name": row.daemon_set.name,
+                "addOn": row.daemon_set.add_on or None,
+                "source": row.daemon_set.source or None,
+                "cells": [
+                    {"column": column.name, **to_json(cell)}
+                    for column, cell in zip(audit.columns, row.cells, strict=True)
                 ],
             }
-            for column, cell in zip(audit.columns, row.cells, strict=True)
+            for row in audit.rows
         ],
+        "notes": audit.notes,
     }
 
 
 def _records(audit: DaemonSetAudit) -> Table:
-    """A row per DaemonSet and column; reasons are separated by semicolons."""
+    """Return a row per DaemonSet and column; reasons are separated by semicolons."""
     columns = ("namespace", "daemonset", "column", "architecture", "outcome", "finding", "reasons")
     rows = [
         (
@@ -92,7 +69,7 @@ def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
 
 
 def _head(column: Column) -> str:
-    """The column's name, with its architecture unless the name contains it."""
+    """Return the column's name, with its architecture unless the name contains it."""
     architecture = str(column.architecture)
     return column.name if architecture in column.name else f"{column.name} ({architecture})"
 
@@ -102,7 +79,7 @@ def _mark(cell: Cell) -> str:
 
 
 def _statements(audit: DaemonSetAudit, row: DaemonSetRow) -> Iterator[tuple[str, list[str]]]:
-    """Cells that have reasons, equal ones together."""
+    """Yield the cells that have reasons, equal ones together."""
     equal: dict[Cell, list[str]] = {}
     for column, cell in zip(audit.columns, row.cells, strict=True):
         if cell.reasons:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.audit.uses import ImageUse, NotRead
-from multiarch.cli.audit.sources import not_read_data
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, grouped
-from multiarch.images.model import Verdict
-
-if TYPE_CHECKING:
-    from multiarch.images.model import Judgement
+from multiarch.images.model import Judgement, Verdict
+from multiarch.observed.verdicts import ImageRow, ImageVerdicts
+from multiarch.observed.workloads import ImageUse
+from multiarch.runs.audits import ImageAudit
 
 _SHOWN_USERS = 3
 """Workloads named in a table's row; the others are counted. CSV names all of them."""
@@ -25,26 +21,26 @@ _RULES = {
 }
 
 
-def image_report(audit: ImageAudit, group_by: str, not_read: NotRead) -> Report:
-    """The report. ``group_by`` is a label of workloads; rows are grouped by its value."""
+def image_report(audit: ImageAudit, group_by: str) -> Report:
+    """Return the report. ``group_by`` is a label of workloads; rows are grouped by its value."""
     return Report(
         "image-audit",
-        data=partial(_data, audit, group_by, not_read),
-        blocks=lambda: [_table(audit, group_by, ("used by", "namespaces"), _summary_cells)],
-        records=partial(_table, audit, group_by, ("workloads", "namespaces"), _record_cells),
-        findings=partial(_findings, audit),
+        data=partial(_data, audit, group_by),
+        blocks=lambda: [_table(audit.images, group_by, ("used by", "namespaces"), _summary_cells)],
+        records=partial(_table, audit.images, group_by, ("workloads", "namespaces"), _record_cells),
+        findings=partial(_findings, audit.images),
     )
 
 
-def _groups(audit: ImageAudit, label: str) -> list[tuple[str, list[ImageRow]]]:
-    """The rows by their workloads' value for ``label``, empty if they have none. Without a label: one group.
+def _groups(images: ImageVerdicts, label: str) -> list[tuple[str, list[ImageRow]]]:
+    """Return the rows by their workloads' value for ``label``, empty if they have none. Without a label: one group.
 
     An image that two teams use is in both groups, each time with that team's uses.
     """
     if not label:
-        return [("", list(audit.rows))]
+        return [("", list(images.rows))]
     found: dict[str, list[ImageRow]] = {}
-    for row in audit.rows:
+    for row in images.rows:
         by_value: dict[str, list[ImageUse]] = {}
         for use in row.uses:
             by_value.setdefault(dict(use.labels).get(label, ""), []).append(use)
@@ -53,94 +49,71 @@ def _groups(audit: ImageAudit, label: str) -> list[tuple[str, list[ImageRow]]]:
     return sorted(found.items())
 
 
-def _data(audit: ImageAudit, group_by: str, not_read: NotRead) -> dict[str, object]:
+def _data(audit: ImageAudit, group_by: str) -> dict[str, object]:
     return {
-        "architectures": [str(each) for each in audit.architectures],
-        "summary": {str(verdict): audit.count(verdict) for verdict in Verdict},
+        "architectures": audit.images.architectures,
+        "summary": {str(verdict): audit.images.count(verdict) for verdict in Verdict},
         "groupedBy": group_by or None,
         "images": [
             {
                 "image": row.image,
                 **({"group": value} if group_by else {}),
-                "verdicts": [
-                    {
-                        "architecture": str(each.architecture),
-                        "verdict": str(each.verdict),
-                        "reason": each.reason,
-                        "digest": each.digest,
-                    }
-                    for each in row.judgements
-                ],
-                "uses": [_use_data(use) for use in row.uses],
+                "verdicts": row.judgements,
+                "uses": row.uses,
             }
-            for value, rows in _groups(audit, group_by)
+            for value, rows in _groups(audit.images, group_by)
             for row in rows
         ],
-        **not_read_data(not_read),
-    }
-
-
-def _use_data(use: ImageUse) -> dict[str, object]:
-    return {
-        "namespace": use.workload.namespace,
-        "kind": use.workload.kind,
-        "name": use.workload.name,
-        "container": use.container,
-        "role": str(use.role),
-        "file": use.location.file if use.location else None,
-        "line": use.location.line if use.location else None,
+        **audit.not_read.to_json(),
     }
 
 
 def _table(
-    audit: ImageAudit, group_by: str, users: Sequence[str], user_cells: Callable[[ImageRow], list[str]]
+    images: ImageVerdicts, group_by: str, users: Sequence[str], user_cells: Callable[[ImageRow], list[str]]
 ) -> Table:
-    columns = grouped(group_by, group_by, ["image", *map(str, audit.architectures), "reason", *users])
+    columns = grouped(group_by, group_by, ["image", *map(str, images.architectures), "reason", *users])
     rows = [
-        grouped(group_by, value, [row.image, *_verdicts(row), _reasons(row), *user_cells(row)])
-        for value, rows in _groups(audit, group_by)
+        grouped(
+            group_by,
+            value,
+            [row.image, *(str(each.verdict) for each in row.judgements), _reasons(row), *user_cells(row)],
+        )
+        for value, rows in _groups(images, group_by)
         for row in rows
     ]
     return Table(columns, rows, grouped=bool(group_by))
 
 
-def _verdicts(row: ImageRow) -> list[str]:
-    return [str(each.verdict) for each in row.judgements]
-
-
 def _reasons(row: ImageRow) -> str:
-    """Why the image is not supported on an architecture; empty if it is supported on all."""
+    """Return why the image is not supported on an architecture; empty if it is supported on all."""
     found = [each for each in row.judgements if each.verdict is not Verdict.SUPPORTED]
     if len({each.reason for each in found}) == 1:
         return found[0].reason
     return "; ".join(f"{each.architecture}: {each.reason}" for each in found)
 
 
-def _users(row: ImageRow) -> list[str]:
-    return sorted({str(use.workload) for use in row.uses})
-
-
-def _namespaces(row: ImageRow) -> list[str]:
-    return sorted({use.workload.namespace for use in row.uses})
+def _names(row: ImageRow) -> tuple[list[str], list[str]]:
+    """Return the workloads that use the image, and their namespaces."""
+    return sorted({str(use.workload) for use in row.uses}), sorted({use.namespace for use in row.uses})
 
 
 def _summary_cells(row: ImageRow) -> list[str]:
-    users = _users(row)
+    users, namespaces = _names(row)
     more = len(users) - _SHOWN_USERS
     named = ", ".join(users[:_SHOWN_USERS]) + (f" and {more} more" if more > 0 else "")
-    return [named, ", ".join(_namespaces(row))]
+    return [named, ", ".join(namespaces)]
 
 
 def _record_cells(row: ImageRow) -> list[str]:
-    """Names separated by spaces."""
-    return [" ".join(_users(row)), " ".join(_namespaces(row))]
+    """Return names separated by spaces."""
+    return [" ".join(names) for names in _names(row)]
 
 
-def _findings(audit: ImageAudit) -> Findings:
-    """One finding per image and architecture that is not supported, at every place that uses it."""
+def _findings(images: ImageVerdicts) -> Findings:
+    """Return one finding per image and architecture that is not supported, at every place that uses it."""
     found = [
         _finding(row, judgement)
-        for row in audit.rows
+        for row in images.rows
         for judgement in row.judgements
         if judgement.verdict is not Verdict.SUPPORTED
     ]
@@ -157,10 +130,7 @@ def _finding(row: ImageRow, judgement: Judgement) -> Finding:
 
 
 def _location(use: ImageUse) -> Location:
-    workload = use.workload
-    return Location(
-        file=use.location.file if use.location else None,
-        line=use.location.line if use.location else None,
-        container=use.container,
-        qualified_name=f"{workload.namespace}/{workload.kind}/{workload.name}/{use.container}",
-    )
+    name = f"{use.namespace}/{use.workload.kind}/{use.workload.name}/{use.container}"
+    if (place := use.location) is None:
+        return Location(container=use.container, qualified_name=name)
+    return Location(place.file, place.line, use.container, name)

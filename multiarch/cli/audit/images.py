@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from multiarch.cli import reading
-from multiarch.cli.audit import sources
-from multiarch.cli.audit.options import ExplainOption
+from multiarch.cli.audit.image_report import image_report
+from multiarch.cli.audit.messages import ExplainOption, say_not_read
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
-from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
+from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.grouping import GroupByOption
-from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import progress, say
+from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.terminal import progress, say, say_notes
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Verdict
+from multiarch.observed.verdicts import ImageRow, ImageVerdicts
 from multiarch.plurals import counted
-
-if TYPE_CHECKING:
-    from multiarch.audit.images import ImageAudit
-    from multiarch.audit.uses import ImageUse, NotRead
-    from multiarch.registry.credentials.model import Credentials
-    from multiarch.registry.model import Registry
+from multiarch.runs.audits import audit_images
 
 HELP = """Show which images run on amd64 and arm64, and who uses them.
 
-Reads manifests (files, folders, - for standard input), a list (--images), or else the live cluster of the kubeconfig.
-Covers init, sidecar and ephemeral containers, image volumes, CronJobs, Jobs, bare pods, pod specs in custom resources,
-and fields with images of well-known operators. Objects without an image are counted on stderr, and fields that may hold
-an image and were not read are named there. An image that can't be read is unknown, with the reason; the others are
-still audited.
+Reads manifests (--manifests), a list (--images), or else the live cluster of the kubeconfig (--live). Covers init,
+sidecar and ephemeral containers, image volumes, CronJobs, Jobs, bare pods, pod specs in custom resources, and fields
+with images of well-known operators. Objects without an image are counted on stderr, and fields that may hold an image
+and were not read are named there. An image that can't be read is unknown, with the reason; the others are still
+audited.
 
 \b
 Examples:
   multiarch audit images                                     every namespace of the current context
   multiarch audit images -n shop -n pay --group-by team      two namespaces, by the workloads' label team
-  helm template shop ./chart | multiarch audit images - --fail-on unsupported
-  multiarch audit images examples/pods.yaml --output markdown
+  helm template shop ./chart | multiarch audit images --manifests - --fail-on unsupported
+  multiarch audit images --manifests examples/pods.yaml --output markdown
   multiarch audit images --images images.txt --output json
 
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
@@ -59,6 +53,7 @@ class FailOn(StrEnum):
 def images(
     paths: ManifestsArgument = None,
     *,
+    source: SourceOptions,
     images: Annotated[
         str | None, typer.Option(metavar="FILE", help="Audit this list, one image per line; - is stdin.")
     ] = None,
@@ -77,58 +72,57 @@ def images(
     registries: RegistryOptions,
 ) -> None:
     """Audit images, as :data:`HELP` says."""
-    from multiarch.audit.uses import NotRead
-    from multiarch.cli.audit.image_report import image_report
-
-    reading.check(paths or (), cluster, images)
+    objects = source.choose_objects(cluster, paths)
+    if images is not None and (objects.files or source.live or cluster.given):
+        raise MultiarchError("--images can't be combined with --manifests or a cluster.", hint="Give one of them.")
     if group_by and images is not None:
-        raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Leave it out.")
+        raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Omit it.")
     architectures = tuple(dict.fromkeys(architecture or Architecture))
-    not_read = NotRead()
-    with few_collections():
-        uses, credentials = _uses(paths or (), images, cluster, not_read)
-        audit = ask(registries, partial(_audited, uses, architectures), credentials=credentials)
-    show(image_report(audit, group_by or "", not_read), output)
-    sources.say_not_read(not_read)
-    _summarise(audit, explain=explain)
-    if any(audit.has(verdict) for verdict in fail_on or ()):
+    with few_collections(), progress("reading images") as step:
+        audit = audit_images(objects, registries.access, architectures, image_list=images, progress=step)
+    show(image_report(audit, group_by or ""), output)
+    say_notes(audit.notes)
+    say_not_read(audit.not_read)
+    if explain:
+        for row in audit.images.rows:
+            _explain(row)
+    _summarise(audit.images)
+    if any(audit.images.has(verdict) for verdict in fail_on or ()):
         raise typer.Exit(1)
 
 
-def _uses(
-    paths: Sequence[str], images: str | None, options: ClusterOptions, not_read: NotRead
-) -> tuple[list[ImageUse], Credentials | None]:
-    """The images in use, and the cluster's credentials for them; ``not_read`` collects what is passed over."""
-    from multiarch.audit.uses import uses_in
-    from multiarch.kubernetes.cluster import open_cluster
-
-    if images is not None:
-        return sources.from_list(images), None
-    if paths:
-        return uses_in(*reading.manifest_objects(paths), not_read), None
-    with open_cluster(options.access) as cluster:
-        uses = uses_in(reading.cluster_objects(cluster, options), not_read=not_read)
-        return uses, reading.pull_secrets(cluster, uses)
+def _explain(row: ImageRow) -> None:
+    say(f"{row.image}: {row.worst}")
+    for judgement in row.judgements:
+        say(f"  {judgement.architecture}: {judgement.verdict}: {judgement.reason}")
+    for use in row.uses:
+        say(f"  used by {use.workload.namespace or '-'} {use.workload}, {use.role} {use.container}".rstrip())
+    say(f"  next: {_next_step(row)}")
 
 
-async def _audited(uses: Sequence[ImageUse], architectures: Sequence[Architecture], registry: Registry) -> ImageAudit:
-    from multiarch.audit.images import audit_images
+def _next_step(row: ImageRow) -> str:
+    """Return what to do, as the end of a sentence."""
+    by_verdict: dict[Verdict, list[str]] = {}
+    for each in row.judgements:
+        by_verdict.setdefault(each.verdict, []).append(each.architecture)
+    if Verdict.UNKNOWN in by_verdict:
+        return (
+            "check the name, the credentials and the registry, then audit again; until then leave its pods where they "
+            "are."
+        )
+    if Verdict.UNSUPPORTED not in by_verdict:
+        return (
+            "if the workload's other images support arm64 too (see `multiarch audit workloads`), let its pods tolerate "
+            "the taint of arm64 nodes: `multiarch workload patch --tolerate arm64`."
+        )
+    build = f"build it for {' and '.join(by_verdict[Verdict.UNSUPPORTED])}, or use a tag that supports it"
+    if Verdict.SUPPORTED not in by_verdict:
+        return f"{build}; no node can run it now."
+    only = by_verdict[Verdict.SUPPORTED][0]
+    return f"{build}; until then keep its pods on {only}: `multiarch workload patch --require {only}`."
 
-    with progress("reading images") as step:
-        return await audit_images(registry, uses, architectures, looked_up=step)
 
-
-def _summarise(audit: ImageAudit, *, explain: bool) -> None:
-    from multiarch.images.model import Verdict
-
-    if explain:
-        for row in audit.rows:
-            say(f"{row.image}: {row.worst}")
-            for judgement in row.judgements:
-                say(f"  {judgement.architecture}: {judgement.verdict}: {judgement.reason}")
-            for use in row.uses:
-                say(f"  used by {use.workload.namespace or '-'} {use.workload}, {use.role} {use.container}".rstrip())
-            say(f"  next: {row.next_step}")
-    parts = ", ".join(f"{audit.count(verdict)} {verdict}" for verdict in Verdict)
-    architectures = " and ".join(str(each) for each in audit.architectures)
-    say(f"{counted(len(audit.rows), 'image')} for {architectures}: {parts}.")
+def _summarise(images: ImageVerdicts) -> None:
+    parts = ", ".join(f"{images.count(verdict)} {verdict}" for verdict in Verdict)
+    architectures = " and ".join(str(each) for each in images.architectures)
+    say(f"{counted(len(images.rows), 'image')} for {architectures}: {parts}.")

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from multiarch.audit.workloads import WorkloadAudit, WorkloadRow
 from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped
 from multiarch.files import beside
-
-if TYPE_CHECKING:
-    from multiarch.audit.workloads import WorkloadAudit, WorkloadRow
+from multiarch.patching.patches import kustomize_component
+from multiarch.yaml_text.dump import dump
 
 KUSTOMIZATION = "kustomization.yaml"
 _MARK = "# Written by `multiarch audit workloads --patch`"
-_LONGEST_NAME = 200
-_PLAIN = re.compile(r"[a-z0-9.-]+")
 
 
 def check_target(folder: Path, *, force: bool) -> None:
@@ -34,22 +29,16 @@ def check_target(folder: Path, *, force: bool) -> None:
     if folder.is_symlink() or not folder.is_dir():
         raise MultiarchError(f"{folder} is not a folder.", hint="Name a new folder.")
     there = sorted(folder.iterdir())
-    if not there:
-        return
-    if not force:
+    if there and not force:
         raise MultiarchError(f"{folder} is not empty.", hint="Name a new folder, or replace the patches with --force.")
-    for each in there:
-        if not _is_ours(each):
-            raise MultiarchError(
-                f"{folder} has {each.name}, which this command did not write.", hint="Name a new folder."
-            )
+    if foreign := next((each for each in there if not _is_ours(each)), None):
+        raise MultiarchError(
+            f"{folder} has {foreign.name}, which this command did not write.", hint="Name a new folder."
+        )
 
 
 def _is_ours(file: Path) -> bool:
-    if file.is_symlink() or not file.is_file():
-        return False
-    with file.open("rb") as opened:
-        return opened.read(len(_MARK)) == _MARK.encode()
+    return file.is_file() and not file.is_symlink() and file.read_bytes().startswith(_MARK.encode())
 
 
 def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -> int:
@@ -68,7 +57,9 @@ def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -
         try:
             for name, text in files.items():
                 (made / name).write_text(text, encoding="utf-8", newline="\n")
-            _put(made, place)
+            if place.is_dir():
+                shutil.rmtree(place)
+            made.rename(place)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
             raise
@@ -77,25 +68,7 @@ def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -
     return len(files) - kustomize
 
 
-def _put(made: Path, folder: Path) -> None:
-    """Rename the new folder; an old one is moved aside first, and back if that fails."""
-    if not folder.is_dir():
-        made.rename(folder)
-        return
-    aside = beside(folder)
-    folder.rename(aside)
-    try:
-        made.rename(folder)
-    except BaseException:
-        aside.rename(folder)
-        raise
-    shutil.rmtree(aside)
-
-
 def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
-    from multiarch.patching.patches import kustomize_component
-    from multiarch.yaml_text.dump import dump
-
     files: dict[str, str] = {}
     objects: list[tuple[Mapping[str, object], str]] = []
     for row in audit.rows:
@@ -106,29 +79,13 @@ def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
         files[name] = f"{_MARK}: lets {escaped(str(row.workload))} tolerate {audit.taint}.\n"
         files[name] += dump(row.patch.body)
     if kustomize:
-        component = kustomize_component(objects)
-        # Refer to the patch files instead of embedding the patches.
-        component["patches"] = [_in_file(entry) for entry in _entries(component)]
-        files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{dump(component)}"
+        component = dump(kustomize_component(objects, in_files=True))
+        files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{component}"
     return files
 
 
-def _entries(component: Mapping[str, object]) -> list[dict[str, object]]:
-    entries = component["patches"]
-    return entries if isinstance(entries, list) else []
-
-
-def _in_file(entry: Mapping[str, object]) -> dict[str, object]:
-    return {"path": entry["patch"], "target": entry["target"]}
-
-
 def file_name(row: WorkloadRow) -> str:
-    """``NAMESPACE_KIND_NAME.yaml``; unique, because names in Kubernetes have no underscore.
-
-    Invalid or very long names get a digest.
-    """
-    parts = (row.workload.namespace, row.workload.kind.lower(), row.workload.name)
-    name = "_".join(quote(part, safe="") for part in parts)
-    if len(name) > _LONGEST_NAME or not all(_PLAIN.fullmatch(part) for part in parts):
-        name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
-    return f"{name}.yaml"
+    """Return ``NAMESPACE_KIND_NAME.yaml``; what no name in Kubernetes has, such as a slash, is percent-encoded."""
+    key = row.workload
+    parts = (quote(part, safe="").replace("_", "%5F") for part in (key.namespace, key.kind.lower(), key.name))
+    return f"{'_'.join(parts)}.yaml"

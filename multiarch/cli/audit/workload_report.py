@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from multiarch.audit.subjects import ArchitecturePreference
-from multiarch.audit.workloads import WorkloadAudit, WorkloadRow, WorkloadState
-from multiarch.cli.audit.sources import not_read_data
+from multiarch.audit.workloads import Patch, WorkloadAudit, WorkloadRow, WorkloadState
 from multiarch.cli.formats.report import Report, Table, grouped
-
-if TYPE_CHECKING:
-    from multiarch.audit.newer import Newest
-    from multiarch.audit.uses import NotRead
-    from multiarch.cli.audit.next_command import Commands
+from multiarch.facts.taints import Taint
+from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME
+from multiarch.observed.objects import ObjectSource
+from multiarch.runs.audits import WorkloadsAudit
+from multiarch.serialization import to_json
 
 _COLUMNS = ("workload", "namespace", "state", "pods", "next step")
 _RECORD_COLUMNS = ("workload", "namespace", "state", "pods", "tolerates", "preference", "blocked by", "next step")
 
 
-def workload_report(audit: WorkloadAudit, commands: Commands, group_by: str, not_read: NotRead) -> Report:
-    """The report. ``group_by`` is a label of workloads; rows are grouped by its value."""
+def workload_report(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> Report:
+    """Return the report. ``group_by`` is a label of workloads; rows are grouped by its value."""
     return Report(
         "workload-audit",
-        data=partial(_data, audit, commands, group_by, not_read),
-        blocks=lambda: [_table(audit, group_by, _COLUMNS, _cells)],
-        records=partial(_table, audit, group_by, _RECORD_COLUMNS, _record),
+        data=partial(_data, found, source, group_by),
+        blocks=lambda: [_table(found.audit, group_by, _COLUMNS, _cells)],
+        records=partial(_table, found.audit, group_by, _RECORD_COLUMNS, _record),
     )
 
 
@@ -40,57 +40,62 @@ def _groups(audit: WorkloadAudit, label: str) -> list[tuple[str, list[WorkloadRo
     return sorted(found.items())
 
 
-def _data(audit: WorkloadAudit, commands: Commands, group_by: str, not_read: NotRead) -> dict[str, object]:
+def _data(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> dict[str, object]:
+    audit = found.audit
     return {
-        "taint": None if audit.taint is None else str(audit.taint),
+        "taint": audit.taint,
         "summary": {str(state): audit.count(state) for state in WorkloadState},
         "pods": {str(state): audit.pods(state) for state in WorkloadState},
         "leftOut": audit.left_out,
         "groupedBy": group_by or None,
         "workloads": [
-            {**({"group": value} if group_by else {}), **_row_data(audit, row, commands)}
+            {**({"group": value} if group_by else {}), **_row_data(audit, row, source)}
             for value, rows in _groups(audit, group_by)
             for row in rows
         ],
-        **not_read_data(not_read),
+        **found.not_read.to_json(),
     }
 
 
-def _row_data(audit: WorkloadAudit, row: WorkloadRow, commands: Commands) -> dict[str, object]:
+def _row_data(audit: WorkloadAudit, row: WorkloadRow, source: ObjectSource) -> dict[str, object]:
     places = [use.location for use in row.subject.uses if use.location is not None]
+    patch = row.patch or Patch(None)
     return {
-        "namespace": row.workload.namespace,
-        "kind": row.workload.kind,
-        "name": row.workload.name,
-        "state": str(row.state),
+        **to_json(row.workload),
+        "state": row.state,
         "pods": row.subject.pods,
-        "blockers": {
-            "images": [
-                {
-                    "image": each.image,
-                    "reason": each.reason,
-                    "containers": list(each.containers),
-                    "newest": _newest_data(each.newest),
-                }
-                for each in row.images
-            ],
-            "affinity": list(row.affinity),
-        },
-        "doubts": list(row.doubts),
+        "blockers": {"images": row.images, "affinity": row.affinity},
+        "doubts": row.doubts,
         "tolerates": row.tolerates,
-        "preference": str(row.preference),
-        "notes": list(row.notes),
-        "steps": list(row.steps(audit.taint)),
-        "command": commands.of(row),
-        "patch": None if row.patch is None else row.patch.body,
-        "noPatch": None if row.patch is None else row.patch.why or None,
+        "preference": row.preference,
+        "notes": row.notes,
+        "steps": row.steps(audit.taint),
+        "command": next_command(row, source, audit.taint),
+        "patch": patch.body,
+        "noPatch": patch.why or None,
         "file": places[0].file if places else None,
         "line": min((each.line for each in places if each.file == places[0].file), default=None),
     }
 
 
-def _newest_data(newest: Newest) -> dict[str, object]:
-    return {"image": newest.image, "why": newest.why, "lookedUp": newest.tried}
+def next_command(row: WorkloadRow, source: ObjectSource, taint: Taint | None) -> str | None:
+    """Return the command that adds the toleration to a ready workload, quoted for a shell; None without a patch."""
+    if row.patch is None or row.patch.body is None:
+        return None
+    key = row.workload
+    if source.files:
+        named = dict.fromkeys(each.source.where for each in row.subject.manifests)
+        files = [STANDARD_INPUT if name == STANDARD_INPUT_NAME else name for name in named]
+        words = ["multiarch", "workload", "patch", *(word for file in files for word in ("--manifests", file))]
+        words += ["--tolerate", "arm64", "--taint", str(taint)]
+        words += ["--kind", key.kind, "--namespace", key.namespace, "--name", key.name]
+        return shlex.join(words if STANDARD_INPUT in files else [*words, "--in-place"])
+    words = ["kubectl", *(["--kubeconfig", str(source.access.kubeconfig)] if source.access.kubeconfig else [])]
+    words += ["--context", source.access.context] if source.access.context else []
+    words += ["patch", key.kind.lower(), key.name, "--namespace", key.namespace]
+    # Kind, name and namespace are arguments.
+    change = json.dumps({"spec": row.patch.body["spec"]}, separators=(",", ":"))
+    return shlex.join([*words, "--type", "strategic", "--patch", change])
 
 
 def _table(

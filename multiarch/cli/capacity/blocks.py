@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from multiarch.cli.formats.report import Block, Details, Items, Table
-from multiarch.cli.reading import describe_without_pods
-from multiarch.plurals import counted
+from multiarch.plurals import counted, describe_without_pods
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-from multiarch.cli import reading
-from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import progress
+from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.terminal import progress, say_notes
+from multiarch.observed.objects import read_manifest_objects
 from multiarch.plurals import counted
 
 if TYPE_CHECKING:
     from multiarch.audit.subjects import Subject
-    from multiarch.audit.workloads import WorkloadAudit
     from multiarch.cli.options.cluster import AccessOptions
     from multiarch.cost.model import CostReport
     from multiarch.cost.pricing import Pricing
-    from multiarch.facts.taints import Taint
     from multiarch.manifests.owners import WorkloadKey
     from multiarch.registry.credentials.model import Credentials
-    from multiarch.registry.model import Registry
     from multiarch.simulate.settled import NodeState
     from multiarch.stack.model import Plan
 
@@ -48,12 +44,19 @@ def costs(plan: Plan, pricing: Pricing, found: Found, registries: RegistryOption
     """
     from dataclasses import replace
 
+    from multiarch.audit.subjects import ARM
+    from multiarch.audit.workloads import audit_workloads
     from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
     from multiarch.cost.sharing import costs_by_label
     from multiarch.cost.stack import NodePrices, stack_costs
+    from multiarch.observed.images import look_up
 
-    audited = partial(_audited, found.subjects, plan.arm64_taint)
-    blockers = ask(registries, audited, credentials=found.credentials).why_not_on_arm64()
+    uses = [use for each in found.subjects for use in each.uses]
+    with progress("reading images") as step:
+        images = look_up(uses, (ARM,), registries.access, credentials=found.credentials, progress=step)
+    say_notes(images.notes)
+    # Which other tags have arm64 does not change what a workload would save.
+    blockers = audit_workloads(found.subjects, images, {}, plan.arm64_taint).why_not_on_arm64()
     report = stack_costs(plan, pricing, found.nodes, running=found.running)
     compared = arm64_costs(plan, pricing, found.nodes, blockers, owners=found.owners, running=found.running)
     report = with_arm64_costs(report, compared)
@@ -74,7 +77,7 @@ def from_manifests(plan: Plan, pricing: Pricing, files: Sequence[str]) -> Found:
     from multiarch.simulate.context import simulation_context
     from multiarch.simulate.simulation import simulate_nodes
 
-    objects, lines = reading.manifest_objects(files)
+    objects, lines = read_manifest_objects(files)
     found = list(objects)
     pods = pods_in(found)
     context = simulation_context(plan, prices=pricing.known)
@@ -123,11 +126,3 @@ def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pri
         found = costs_by_label(state.nodes, NodePrices(None, pricing, running=True), label)
         report = replace(report, label=label, by_label=found)
     return replace(report, notes=(*report.notes, *state.notes))
-
-
-async def _audited(subjects: Sequence[Subject], taint: Taint | None, registry: Registry) -> WorkloadAudit:
-    from multiarch.audit.workloads import audit_workloads
-
-    with progress("reading images") as step:
-        # Which other tags have arm64 does not change what a workload would save.
-        return await audit_workloads(registry, subjects, taint, look_ups=0, looked_up=step)

@@ -1,4 +1,4 @@
-"""JSON of one shape for all commands: ``{"version": "1", "kind": KIND, …}``.
+"""JSON of one shape for all commands: ``{"version": "2", "kind": KIND, …}``.
 
 docs/reference/json-output.md describes the kinds. ``version`` changes when a key is removed or changes its meaning,
 not when a key is added.
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from multiarch.cli.formats.report import Report
 from multiarch.escaping import json_text
+from multiarch.serialization import to_json
 
-VERSION = "1"
+VERSION = "2"
 
 
 def render(report: Report) -> str:
-    """One JSON document."""
-    return json_text({"version": VERSION, "kind": report.kind, **report.data()})
+    """Return one JSON document."""
+    return json_text(
+        {"version": VERSION, "kind": report.kind, **to_json(report.data() if callable(report.data) else report.data)}
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -88,12 +88,13 @@ class Findings:
 class Report:
     """The result of one command. The parts are functions: a format computes only what it prints.
 
-    ``kind`` and ``data`` make the JSON document (docs/reference/json-output.md), ``blocks`` is what a person reads,
+    ``kind`` and ``data`` make the JSON document (docs/reference/json-output.md): ``data`` is a dataclass or a mapping
+    that :func:`multiarch.serialization.to_json` reads, or a function that makes one. ``blocks`` is what a person reads,
     ``records`` has one complete row per thing, for spreadsheets, and ``findings`` is for code scanners.
     """
 
     kind: str
-    data: Callable[[], Mapping[str, object]]
+    data: object
     blocks: Callable[[], Iterable[Block]]
     records: Callable[[], Table] | None = None
     findings: Callable[[], Findings] | None = None

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
-from multiarch.cli.options.registry import ImageArgument, RegistryOptions, ask
+from multiarch.cli.options.registry import ImageArgument, RegistryOptions
+from multiarch.cli.terminal import say_notes
 from multiarch.errors import MultiarchError
-
-if TYPE_CHECKING:
-    from multiarch.images.model import Entry, Inspected, Judgement
-    from multiarch.registry.model import Manifest, Registry
+from multiarch.images.model import Entry, EntryKind, Inspected, Judgement, printable
+from multiarch.runs.images import inspect_image, read_raw_manifest
+from multiarch.serialization import to_json
 
 _SHOWN = 2000
 """Characters of an annotation that a table shows."""
@@ -46,39 +46,29 @@ def inspect(
     registries: RegistryOptions,
 ) -> None:
     """Show the platforms of an image, as :data:`HELP` says."""
-    from multiarch.facts.architectures import Architecture
-    from multiarch.images.verdict import judge
-
     if raw and output is not Format.TABLE:
-        raise MultiarchError("--raw and --output exclude each other.", hint="--raw prints what the registry sent.")
-    reading = partial(_read, reference, raw=raw, seconds=registries.timeout)
-    manifest, inspected = ask(registries, reading, fresh_tags=True)
-    if inspected is None:
-        typer.echo(manifest.content, nl=False)
+        raise MultiarchError("--raw and --output are mutually exclusive.", hint="--raw prints what the registry sent.")
+    if raw:
+        typer.echo(read_raw_manifest(reference, registries.access).content, nl=False)
         return
-    judgements = [judge(inspected, architecture) for architecture in Architecture]
-    report = Report(
-        "image-inspection", data=partial(_data, inspected, judgements), blocks=partial(_blocks, inspected, judgements)
-    )
-    show(report, output)
-
-
-async def _read(
-    text: str, registry: Registry, *, raw: bool, seconds: float | None
-) -> tuple[Manifest, Inspected | None]:
-    from multiarch.images.inspect import SECONDS, inspect_manifest
-    from multiarch.registry.operation import time_limit
-    from multiarch.registry.reference import parse_reference
-
-    reference = parse_reference(text)
-    async with time_limit(reference, SECONDS if seconds is None else seconds):
-        manifest = await registry.manifest(reference)
-        return manifest, None if raw else await inspect_manifest(registry, reference, manifest)
+    found = inspect_image(reference, registries.access)
+    inspected, judgements = found.inspected, found.judgements
+    data = {
+        "image": str(inspected.reference),
+        "imageKind": inspected.kind,
+        "mediaType": inspected.media_type,
+        "digest": inspected.digest,
+        "size": inspected.size,
+        "note": inspected.note,
+        "annotations": _list_annotations(inspected.annotations),
+        "entries": [_entry_data(entry) for entry in inspected.entries],
+        "verdicts": judgements,
+    }
+    show(Report("image-inspection", data, blocks=lambda: _blocks(inspected, judgements)), output)
+    say_notes(found.notes)
 
 
 def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[Block]:
-    from multiarch.images.model import printable
-
     yield str(inspected.reference)
     yield f"{inspected.kind} {inspected.digest}, {inspected.size} bytes, {inspected.media_type}"
     if inspected.note:
@@ -104,8 +94,6 @@ def _walked(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, Ent
 
 
 def _row(depth: int, entry: Entry) -> tuple[str, ...]:
-    from multiarch.images.model import EntryKind
-
     platform = entry.platform
     name = "-" if platform is None or platform.is_unknown else platform.base
     notes = [] if entry.kind is EntryKind.IMAGE else [str(entry.kind)]
@@ -124,59 +112,21 @@ def _row(depth: int, entry: Entry) -> tuple[str, ...]:
 
 
 def _variant(entry: Entry) -> str:
-    """The variant as the image spells it."""
+    """Return the variant as the image spells it."""
     if entry.platform is None:
         return ""
     written = entry.platform.raw.split("/")
     return written[2] if len(written) >= _RAW_PARTS else entry.platform.variant
 
 
-def _data(inspected: Inspected, judgements: Sequence[Judgement]) -> dict[str, object]:
-    return {
-        "image": str(inspected.reference),
-        "imageKind": str(inspected.kind),
-        "mediaType": inspected.media_type,
-        "digest": inspected.digest,
-        "size": inspected.size,
-        "note": inspected.note,
-        "annotations": _annotations(inspected.annotations),
-        "entries": [_entry_data(entry) for entry in inspected.entries],
-        "verdicts": [
-            {
-                "architecture": str(each.architecture),
-                "verdict": str(each.verdict),
-                "reason": each.reason,
-                "digest": each.digest,
-            }
-            for each in judgements
-        ],
-    }
-
-
 def _entry_data(entry: Entry) -> dict[str, object]:
-    platform = entry.platform
     return {
-        "entryKind": str(entry.kind),
-        "platform": None
-        if platform is None
-        else {
-            "os": platform.os,
-            "architecture": platform.architecture,
-            "variant": platform.variant,
-            "osVersion": platform.os_version,
-            "osFeatures": list(platform.os_features),
-            "written": platform.raw,
-        },
-        "declared": entry.declared,
-        "digest": entry.digest,
-        "size": entry.size,
-        "mediaType": entry.media_type,
-        "annotations": _annotations(entry.annotations),
-        "note": entry.note,
-        "entries": [_entry_data(child) for child in entry.children],
+        **to_json(replace(entry, annotations={}, children=())),
+        "annotations": _list_annotations(entry.annotations),
+        "children": [_entry_data(child) for child in entry.children],
     }
 
 
-def _annotations(annotations: Mapping[str, str]) -> list[dict[str, str]]:
-    """Names as values: the keys of a JSON document are fixed."""
+def _list_annotations(annotations: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return names as values: the keys of a JSON document are fixed."""
     return [{"name": name, "value": value} for name, value in annotations.items()]

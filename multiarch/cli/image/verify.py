@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
-from multiarch.cli.options.registry import ImageArgument, RegistryOptions, ask
-from multiarch.cli.terminal import progress, say
+from multiarch.cli.options.registry import ImageArgument, RegistryOptions
+from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.images.model import Verdict, parse_platform
+from multiarch.images.verify import Scan, Verification
 from multiarch.plurals import counted
-
-if TYPE_CHECKING:
-    from multiarch.images.model import Platform
-    from multiarch.images.verify import Scan, Verification
-    from multiarch.registry.model import Registry
+from multiarch.runs.images import verify_image
 
 HELP = """Check that an image has the binaries of the platform it declares.
 
@@ -47,30 +44,24 @@ def verify(
     registries: RegistryOptions,
 ) -> None:
     """Verify an image, as :data:`HELP` says."""
-    from multiarch.images.model import Verdict, parse_platform
-
     wanted = parse_platform(platform)
-    reading = partial(_verified, reference, wanted, deep=deep, seconds=registries.timeout)
-    done = ask(registries, reading, fresh_tags=True)
-    show(Report("image-verification", data=partial(_data, done), blocks=partial(_blocks, done)), output)
+    with progress(f"reading {reference}", in_bytes=True) as step:
+        done, notes = verify_image(reference, wanted, registries.access, deep=deep, progress=step)
+    data = {
+        "image": str(done.reference),
+        "platform": str(done.platform),
+        "digest": done.digest,
+        "verdict": done.verdict,
+        "checks": done.checks,
+        "elfFiles": done.scan,
+    }
+    show(Report("image-verification", data, blocks=lambda: _blocks(done)), output)
+    say_notes(notes)
     if done.verdict is Verdict.SUPPORTED:
         return
     outcome = "does not match" if done.verdict is Verdict.UNSUPPORTED else "can't be verified for"
     say(f"{done.reference} {outcome} {done.platform}.")
     raise typer.Exit(1)
-
-
-async def _verified(
-    text: str, platform: Platform, registry: Registry, *, deep: bool, seconds: float | None
-) -> Verification:
-    from multiarch.images.verify import SECONDS
-    from multiarch.images.verify import verify as run
-    from multiarch.registry.reference import parse_reference
-
-    reference = parse_reference(text)
-    with progress(f"reading {reference.familiar}", in_bytes=True) as step:
-        limit = SECONDS if seconds is None else seconds
-        return await run(registry, reference, platform, deep=deep, seconds=limit, progress=step)
 
 
 def _blocks(done: Verification) -> Iterator[Block]:
@@ -90,27 +81,3 @@ def _scan_blocks(scan: Scan) -> Iterator[Block]:
         yield Table(("file of another architecture", "found", "", "layer"), rows)
     if scan.more:
         yield f"and {scan.more} more"
-
-
-def _data(done: Verification) -> dict[str, object]:
-    scan = done.scan
-    return {
-        "image": str(done.reference),
-        "platform": str(done.platform),
-        "digest": done.digest,
-        "verdict": str(done.verdict),
-        "checks": [
-            {"check": check.subject, "verdict": str(check.verdict), "reason": check.reason} for check in done.checks
-        ],
-        "elfFiles": None
-        if scan is None
-        else {
-            "files": scan.files,
-            "hiddenFiles": scan.hidden,
-            "foreign": [
-                {"path": each.path, "found": each.found, "layer": each.layer, "hidden": each.hidden}
-                for each in scan.foreign
-            ],
-            "notListed": scan.more,
-        },
-    }

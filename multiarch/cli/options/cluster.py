@@ -1,19 +1,22 @@
-"""Arguments and options that say which objects a command reads: those of manifests, or of a cluster."""
+"""Options that say which objects a command reads: those of manifests, or of a live cluster."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from multiarch.kubernetes.access import ClusterAccess
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.access import ClusterAccess
+from multiarch.observed.objects import ObjectSource
 
-ManifestsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="FILE|FOLDER|-", help="Manifests, YAML or JSON; - is stdin.")
-]
+SOURCES = "--manifests FILE reads manifests, --live reads a cluster."
+
+ManifestsArgument = Annotated[list[str] | None, typer.Argument(hidden=True, metavar="FILE|FOLDER|-")]
+"""Files without ``--manifests`` before them, the old spelling, and more files after ``--manifests FILE``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,6 @@ class AccessOptions:
     @property
     def access(self) -> ClusterAccess:
         """The cluster."""
-        from multiarch.kubernetes.access import ClusterAccess
-
         return ClusterAccess(self.kubeconfig, self.context)
 
     @property
@@ -52,3 +53,52 @@ class ClusterOptions(AccessOptions):
         str,
         typer.Option("--selector", "-l", metavar="LABELS", help="Only objects with these labels: app=api,tier!=test."),
     ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Files with manifests, or a live cluster; or neither.
+
+    ``--workloads`` and ``--pods`` are the old spellings of ``--manifests``, ``--pending`` that of ``--live``; help
+    does not show them.
+    """
+
+    manifests: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--manifests",
+            "--workloads",
+            "--pods",
+            metavar="FILE",
+            help="Read manifests: a YAML or JSON file, a folder, or - for standard input. May be repeated.",
+        ),
+    ] = None
+    live: Annotated[bool, typer.Option("--live", "--pending", help="Read a live cluster.")] = False
+
+    @property
+    def files(self) -> list[str]:
+        """The files with manifests."""
+        return self.manifests or []
+
+    def validate(self, cluster: AccessOptions, *, required: bool = False) -> None:
+        """Raise MultiarchError for options that are mutually exclusive; with ``required``, also if none is given."""
+        if self.files and self.live:
+            raise MultiarchError("--manifests and --live are mutually exclusive.", hint=SOURCES)
+        if cluster.given and not self.live:
+            raise MultiarchError(f"{cluster.given} needs --live.", hint=SOURCES)
+        if required and not self.files and not self.live:
+            raise MultiarchError("No workloads are given.", hint=SOURCES)
+
+    def choose_objects(self, cluster: ClusterOptions, more: Sequence[str] | None = None) -> ObjectSource:
+        """Return the source of objects for a command that reads a live cluster unless manifests are given.
+
+        ``more`` are files of :data:`ManifestsArgument`. Raises MultiarchError for options that are mutually exclusive.
+        """
+        files = (*self.files, *(more or ()))
+        if files and self.live:
+            raise MultiarchError("--manifests and --live are mutually exclusive.", hint=SOURCES)
+        if files and cluster.given:
+            raise MultiarchError(
+                f"{cluster.given} can't be combined with --manifests.", hint="It is for a live cluster."
+            )
+        return ObjectSource(files, cluster.access, tuple(cluster.namespace or ()), cluster.selector)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from multiarch.cli import reading
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import stacks, with_groups
@@ -15,9 +15,10 @@ from multiarch.cli.options.cluster import ClusterOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.rebalance.times import parse_pace, parse_quiet_hours
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import progress, say
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
+from multiarch.observed.objects import check_namespaces
 
 if TYPE_CHECKING:
     from multiarch.kubernetes.cluster import Cluster
@@ -105,7 +106,7 @@ def rebalance(
     )
     plan = stacks.plan_of(stack)
     with few_collections(), open_cluster(cluster.access) as opened:
-        reading.check_namespaces(opened, cluster)
+        check_namespaces(opened, cluster.namespace or ())
         planner = _Planner(plan, choice, opened, registries)
         if apply:
             _run(planner, opened, settings, output)
@@ -117,11 +118,11 @@ class _Planner:
     """Makes plans of a stack for a cluster."""
 
     def __init__(self, plan: Plan, choice: Choice, cluster: Cluster, registries: RegistryOptions) -> None:
-        from multiarch.cli.rebalance.images import ImageJudge
+        from multiarch.runs.images import Arm64ImageJudge
 
         self.plan = plan
         self._choice = choice
-        self._judge = ImageJudge(cluster, registries)
+        self._judge = Arm64ImageJudge(cluster, registries.access, _note, partial(progress, "reading images"))
 
     def __call__(
         self,
@@ -156,6 +157,10 @@ class _Planner:
             nodes=state.nodes,
             settle=settling(plan.autoscaling, plan.node_groups, context),
         )
+
+
+def _note(text: str) -> None:
+    say(f"note: {text}")
 
 
 def _show(planner: _Planner, cluster: Cluster, settings: Settings, output: Format) -> None:

@@ -8,18 +8,14 @@ from functools import partial
 from typing import TypeVar
 
 from multiarch.audit.daemonset_model import DaemonSetAudit
-from multiarch.audit.daemonset_sources import image_uses
-from multiarch.audit.images import ImageAudit, audit_images
+from multiarch.audit.daemonsets import audit_objects
 from multiarch.audit.subjects import gather
-from multiarch.audit.uses import uses_in
-from multiarch.audit.workloads import WorkloadAudit, audit_workloads
+from multiarch.audit.workloads import WorkloadAudit
 from multiarch.capacity.evaluation import evaluate
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport
-from multiarch.cli.audit.daemonsets import DaemonSetInput, audited
-from multiarch.cli.capacity.source import support_of
-from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import progress
+from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.terminal import progress, say_notes
 from multiarch.cli.workload_input import WorkloadInput
 from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
 from multiarch.cost.model import CostReport
@@ -29,8 +25,12 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import owners_in
-from multiarch.registry.model import Registry
+from multiarch.observed.images import look_up
+from multiarch.observed.verdicts import ImageVerdicts
+from multiarch.observed.workloads import uses_in
 from multiarch.report.contents import Placement, ReportContents, Unread
+from multiarch.runs.audits import audit_with_tags
+from multiarch.runs.images import list_image_support
 from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 from multiarch.today import now
@@ -53,7 +53,7 @@ class PageSource:
 class _Images:
     """What the registries say about the images of all workloads, and what follows for the workloads."""
 
-    images: ImageAudit
+    images: ImageVerdicts
     workloads: WorkloadAudit
 
 
@@ -104,16 +104,13 @@ class Parts:
         return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
 
     def _images(self) -> _Images:
-        """One client for all look-ups, so that no registry is asked twice."""
-        given, taint = self.source.given, self.plan.arm64_taint
-        uses, subjects = uses_in(given.objects), gather(given.objects, taint)
-
-        async def looked_up(registry: Registry) -> _Images:
-            with progress("reading images") as step:
-                images = await audit_images(registry, uses, tuple(Architecture), looked_up=step)
-            return _Images(images, await audit_workloads(registry, subjects, taint))
-
-        return ask(self.registries, looked_up, credentials=given.credentials)
+        given, taint, access = self.source.given, self.plan.arm64_taint, self.registries.access
+        with progress("reading images") as step:
+            uses = uses_in(given.objects)
+            images = look_up(uses, Architecture, access, credentials=given.credentials, progress=step)
+        say_notes(images.notes)
+        subjects = gather(given.objects, taint)
+        return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=given.credentials))
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """On the groups of the plan, or on the nodes of the cluster."""
@@ -121,10 +118,11 @@ class Parts:
         found = tuple(each for each in source.objects if each.value.get("kind") == Kind.DAEMON_SET)
         if found and isinstance(images, Unread):
             raise MultiarchError(images.reason)
-        judged = ImageAudit(tuple(Architecture), ()) if isinstance(images, Unread) else images.images
+        judged = ImageVerdicts(tuple(Architecture), ()) if isinstance(images, Unread) else images.images
         live, taint = source.cluster, self.plan.arm64_taint
-        given = DaemonSetInput(found, live.running.nodes if live else (), tuple(image_uses(found)))
-        return audited(given, None if live else self.plan, judged, [taint] if live and taint else [])
+        if live is None:
+            return audit_objects(found, judged, plan=self.plan)
+        return audit_objects(found, judged, nodes=live.running.nodes, taints=[taint] if taint else [])
 
     def _capacity(self, images: _Images | Unread) -> CapacityReport:
         given = self.source.given
@@ -135,7 +133,7 @@ class Parts:
             failures_of(self.plan, given.context.zones),
             given.context,
             nodes=given.nodes,
-            images={} if isinstance(images, Unread) else support_of(images.images),
+            images={} if isinstance(images, Unread) else list_image_support(images.images),
         )
         unread = (_NO_IMAGES,) if isinstance(images, Unread) else ()
         assumptions = (*given.notes, *report.assumptions)

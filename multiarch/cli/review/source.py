@@ -56,10 +56,10 @@ def changes(paths: Sequence[str], since: str | None, before: Path | None, manife
 
 
 def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
-    from multiarch.cli.reading import manifest_objects
     from multiarch.kubernetes.pods import pods_in
+    from multiarch.observed.objects import read_manifest_objects
 
-    pods = pods_in(list(manifest_objects(manifests)[0]))
+    pods = pods_in(list(read_manifest_objects(manifests)[0]))
     if not pods:
         raise MultiarchError(f"--pods: no object in {', '.join(manifests)} creates pods.")
     return pods

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from multiarch.cli.amounts import shown as shown_amount
 from multiarch.cli.formats.report import Block, Details, Items, Table
-from multiarch.cli.reading import describe_without_pods
 from multiarch.cost.pricing import LEFT_OUT
 from multiarch.facts.architectures import Architecture
-from multiarch.plurals import counted
+from multiarch.plurals import counted, describe_without_pods
 from multiarch.simulate.model import EXPECTED_ZONE
 
 if TYPE_CHECKING:

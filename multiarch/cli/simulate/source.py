@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from multiarch.cli.reading import describe_without_pods
 from multiarch.errors import MultiarchError
-from multiarch.plurals import counted
+from multiarch.plurals import counted, describe_without_pods
 
 _CREATE_PODS = "--pods takes objects that create pods: Deployments, StatefulSets, Jobs, CronJobs, bare pods and others."
 

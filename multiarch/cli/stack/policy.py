@@ -39,14 +39,14 @@ def violations(plan: Plan, file: str) -> list[Problem]:
 
 def judgements(image: str) -> Sequence[Judgement]:
     """The verdicts of an image for both architectures, as its registry answers; docker's credentials are tried."""
-    from multiarch.cli.options.registry import RegistryOptions, ask
     from multiarch.facts.architectures import Architecture
     from multiarch.images.model import Judgement, Verdict
     from multiarch.images.verdict import verdicts
+    from multiarch.observed.images import RegistryAccess, use_registry
     from multiarch.registry.reference import InvalidReferenceError, parse_reference
 
     try:
         reference = parse_reference(image)
     except InvalidReferenceError as error:
         return [Judgement(architecture, Verdict.UNKNOWN, str(error), None) for architecture in Architecture]
-    return ask(RegistryOptions(), lambda registry: verdicts(registry, reference, tuple(Architecture)))
+    return use_registry(RegistryAccess(), lambda registry: verdicts(registry, reference, tuple(Architecture)))[0]

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from multiarch.cli import reading
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
-from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
-from multiarch.cli.options.registry import RegistryOptions, ask
-from multiarch.cli.terminal import progress, say
+from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
+from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.terminal import progress, say, say_notes
 from multiarch.errors import MultiarchError
+from multiarch.observed.images import use_registry
+from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
+from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.plurals import counted
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ docs/how-to/verify-permissions.md has the IAM policy.
 Examples:
   multiarch verify pods                              every namespace of the current context
   multiarch verify pods -n shop -l app=api --on-node
-  kubectl get pods,nodes -A -o yaml | multiarch verify pods - --output json
+  kubectl get pods,nodes -A -o yaml | multiarch verify pods --manifests - --output json
 
 Exit code: 0; 1 if anything is wrong, or with --fail-on cannot-tell not known; 2 for invalid input; 3 if the
 cluster or AWS can't be reached."""
@@ -64,6 +66,7 @@ class FailOn(StrEnum):
 def pods(
     paths: ManifestsArgument = None,
     *,
+    source: SourceOptions,
     cluster: ClusterOptions,
     on_node: Annotated[
         bool, typer.Option("--on-node", help="Also ask the nodes through SSM, which settles what is only consistent.")
@@ -79,42 +82,47 @@ def pods(
     from multiarch.cli.verify.pod_report import pod_report
     from multiarch.verify.pods.model import Proof
 
-    reading.check(paths or (), cluster)
+    objects = source.choose_objects(cluster, paths)
     if not on_node and (aws.region or aws.profile):
         raise MultiarchError("--region and --profile are only used with --on-node.", hint="Leave them out, or add it.")
     with few_collections():
-        found, credentials = _read(paths or (), cluster)
+        found, credentials = _read(objects)
         reports = _asked(found, aws) if on_node else None
-        verification = ask(registries, partial(_verified, found, reports), credentials=credentials)
+        verification, notes = use_registry(
+            registries.access, partial(_verified, found, reports), credentials=credentials
+        )
     show(pod_report(verification), output)
+    say_notes(notes)
     _summarise(verification)
     failing = (Proof.WRONG,) if fail_on is FailOn.WRONG else (Proof.WRONG, Proof.CANNOT_TELL)
     if verification.has(*failing):
         raise typer.Exit(1)
 
 
-def _read(paths: Sequence[str], options: ClusterOptions) -> tuple[Pods, Credentials | None]:
+def _read(source: ObjectSource) -> tuple[Pods, Credentials | None]:
     """The containers and their nodes, and the cluster's credentials for their images."""
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.resources import Kind
     from multiarch.verify.pods.containers import PodReader
 
     reader = PodReader()
-    if paths:
-        objects, _ = reading.manifest_objects(paths)
+    if source.files:
+        objects, _ = read_manifest_objects(source.files)
         reader.read(objects)
         if not reader.pods:
             hint = "It reads the status of live Pods: kubectl get pods,nodes,replicasets -A -o yaml"
-            raise MultiarchError(f"{', '.join(paths)}: no Pods found.", hint=hint)
+            raise MultiarchError(f"{', '.join(source.files)}: no Pods found.", hint=hint)
         return reader.result(), None
-    with open_cluster(options.access) as cluster:
-        reading.check_namespaces(cluster, options)
-        namespaces = options.namespace or None
-        reader.read(cluster.objects([Kind.POD], namespaces=namespaces, selector=options.selector))
+    with open_cluster(source.access) as cluster:
+        check_namespaces(cluster, source.namespaces)
+        namespaces = source.namespaces or None
+        reader.read(cluster.objects([Kind.POD], namespaces=namespaces, selector=source.selector))
         reader.read(cluster.objects([Kind.NODE]))
         _read_owners(reader, cluster, namespaces)
         found = reader.result()
-        return found, reading.pull_secrets(cluster, found.containers)
+        secrets = read_pull_secrets(cluster, found.containers)
+        say_notes(secrets.notes)
+        return found, secrets.credentials
 
 
 def _read_owners(reader: PodReader, cluster: Cluster, namespaces: Sequence[str] | None) -> None:

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import typer
 
 from multiarch.cli.formats import Format, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import say, show_error
-from multiarch.cli.workload.files import STDIN, EditedFile, outcomes
 from multiarch.errors import MultiarchError
 from multiarch.escaping import json_text
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
+from multiarch.files import write_atomically
+from multiarch.kubernetes.manifests import STANDARD_INPUT
+from multiarch.patching.edits import Outcome
+from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
+from multiarch.patching.transform import SchedulingChange
 from multiarch.plurals import counted
+from multiarch.runs.patches import EditedFile
+from multiarch.scheduling.architectures import as_pod_spec
+from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
 from multiarch.yaml_text.difference import difference
-
-if TYPE_CHECKING:
-    from multiarch.facts.architectures import Architecture
-    from multiarch.facts.taints import Taint
-    from multiarch.patching.edits import Outcome
-    from multiarch.patching.transform import SchedulingChange
+from multiarch.yaml_text.dump import dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +42,17 @@ class Mode:
     output: Format
 
     def validate(self, paths: Sequence[str]) -> None:
-        """Raise MultiarchError for options that exclude each other."""
+        """Raise MultiarchError for options that are mutually exclusive."""
         if self.in_place and (self.diff or self.check):
             other = "--diff" if self.diff else "--check"
-            raise MultiarchError(f"--in-place and {other} exclude each other.")
-        if self.in_place and STDIN in paths:
-            raise MultiarchError("Standard input can't be written in place.", hint="Leave --in-place out.")
+            raise MultiarchError(f"--in-place and {other} are mutually exclusive.")
+        if self.in_place and STANDARD_INPUT in paths:
+            raise MultiarchError("Standard input can't be written in place.", hint="Omit --in-place.")
         report = self.output is not Format.TABLE
         if self.patch_format and (self.in_place or self.diff or self.check or report):
             raise MultiarchError(
                 f"--format {self.patch_format} prints patches.",
-                hint="Leave --in-place, --diff, --check and --output out.",
+                hint="Omit --in-place, --diff, --check and --output.",
             )
         if report and (self.diff or not (self.in_place or self.check)):
             raise MultiarchError(
@@ -76,10 +79,7 @@ def finish(files: Sequence[EditedFile], mode: Mode) -> None:
 
 def print_patches(files: Sequence[EditedFile], change: SchedulingChange, patch_format: str) -> None:
     """Print one patch per object that would change. Raises MultiarchError for an object that can't have one."""
-    from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
-    from multiarch.yaml_text.dump import dump
-
-    changed = [outcome for _, outcome in outcomes(files) if outcome.transformed.changed]
+    changed = [outcome for _, outcome in _outcomes(files) if outcome.transformed.changed]
     if patch_format == "json-patch":
         rows = [
             {
@@ -107,7 +107,7 @@ def summarise(files: Sequence[EditedFile], taint: Taint | None, architecture: Ar
         for name, fault in faults:
             show_error(MultiarchError(f"{name}:{fault.line}: {fault.message}", hint=fault.hint))
         raise MultiarchError(f"Nothing was changed: {counted(len(faults), 'error')}.")
-    for each, outcome in outcomes(files):
+    for each, outcome in _outcomes(files):
         notes = [*outcome.transformed.done, *outcome.transformed.notes, *_repelled(outcome, taint, architecture)]
         say(f"{each.name}:{outcome.line}: {outcome.template.title}: {'; '.join(notes)}")
     for each in files:
@@ -115,15 +115,11 @@ def summarise(files: Sequence[EditedFile], taint: Taint | None, architecture: Ar
             say(f"{each.name}: {unknown.title}: skipped: {unknown.path} is not in a known pod template")
         for line in each.edited.foreign:
             say(f"{each.name}:{line}: skipped: not a Kubernetes object")
-    changes = [outcome.transformed.changed for _, outcome in outcomes(files)]
+    changes = [outcome.transformed.changed for _, outcome in _outcomes(files)]
     say(f"{counted(len(changes), 'pod template')} in {counted(len(files), 'file')}: {sum(changes)} to change.")
 
 
 def _repelled(outcome: Outcome, taint: Taint | None, architecture: Architecture | None) -> Iterator[str]:
-    from multiarch.facts.architectures import Architecture
-    from multiarch.scheduling.architectures import as_pod_spec
-    from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
-
     if taint is None or architecture is not Architecture.ARM64:
         return
     tolerations = tolerations_from(as_pod_spec(outcome.transformed.spec)["tolerations"])
@@ -131,9 +127,13 @@ def _repelled(outcome: Outcome, taint: Taint | None, architecture: Architecture 
         yield f"does not tolerate {taint}, so it can't use nodes with that taint (add --tolerate arm64)"
 
 
-def _write(changed: Sequence[EditedFile]) -> None:
-    from multiarch.files import write_atomically
+def _outcomes(files: Sequence[EditedFile]) -> Iterator[tuple[EditedFile, Outcome]]:
+    for each in files:
+        for outcome in each.edited.outcomes:
+            yield each, outcome
 
+
+def _write(changed: Sequence[EditedFile]) -> None:
     for each in changed:
         if each.path is not None:
             write_atomically(each.path, each.edited.text)
@@ -165,10 +165,10 @@ def _data(files: Sequence[EditedFile], *, written: bool) -> dict[str, object]:
                 "name": outcome.template.name,
                 "path": outcome.template.spec.path,
                 "changed": outcome.transformed.changed,
-                "done": list(outcome.transformed.done),
-                "notes": list(outcome.transformed.notes),
+                "done": outcome.transformed.done,
+                "notes": outcome.transformed.notes,
             }
-            for each, outcome in outcomes(files)
+            for each, outcome in _outcomes(files)
         ],
     }
 
@@ -176,6 +176,6 @@ def _data(files: Sequence[EditedFile], *, written: bool) -> dict[str, object]:
 def _table(files: Sequence[EditedFile]) -> Table:
     rows = [
         (f"{each.name}:{outcome.line}", outcome.template.title, "; ".join(outcome.transformed.done))
-        for each, outcome in outcomes(files)
+        for each, outcome in _outcomes(files)
     ]
     return Table(("file", "object", "change"), rows)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from multiarch.cli.formats import Format, OutputOption
 from multiarch.cli.options import with_groups
+from multiarch.cli.options.cluster import ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import TaintOptions
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.cli.workload.output import Mode, finish, print_patches, summarise
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-
-if TYPE_CHECKING:
-    from multiarch.facts.taints import Taint
-    from multiarch.patching.transform import SchedulingChange
+from multiarch.facts.taints import Taint
+from multiarch.manifests.label_query import parse_label_query
+from multiarch.manifests.templates import Selection
+from multiarch.patching.transform import SchedulingChange
+from multiarch.runs import patches
 
 _HIGHEST_WEIGHT = 100
 HELP = """Tolerate, prefer or require an architecture in every pod template.
@@ -28,20 +31,22 @@ all the same. If one template can't be changed, none is.
 
 \b
 Examples:
-  helm template shop ./chart | multiarch workload patch - --prefer arm64 --tolerate arm64
-  multiarch workload patch examples/pods.yaml --tolerate arm64 --kind Deployment --diff
-  multiarch workload patch deploy/ --tolerate arm64 --check-images --in-place
-  multiarch workload patch deploy/ --require amd64 --in-place
+  helm template shop ./chart | multiarch workload patch --manifests - --prefer arm64 --tolerate arm64
+  multiarch workload patch --manifests examples/pods.yaml --tolerate arm64 --kind Deployment --diff
+  multiarch workload patch --manifests deploy/ --tolerate arm64 --check-images --in-place
+  multiarch workload patch --manifests deploy/ --require amd64 --in-place
 
 Exit code: 0; 1 if --check is given and a manifest would change; 2 for invalid input."""
 
 
 @with_groups
 def patch(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="FILE|FOLDER|-", help="Manifests, YAML or JSON; - is standard input.")
-    ],
+    paths: ManifestsArgument = None,
     *,
+    manifests: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Manifests: a YAML or JSON file, a folder, or -. May be repeated."),
+    ] = None,
     prefer: Annotated[
         Architecture | None, typer.Option(help="Prefer nodes of this architecture, and allow the others.")
     ] = None,
@@ -78,51 +83,47 @@ def patch(
         typer.Option("--format", help="Print patches instead of manifests."),
     ] = "manifest",
     check_images: Annotated[
-        bool, typer.Option("--check-images", help="Look up the images, and refuse those without the architecture.")
+        bool, typer.Option("--check-images", help="Look up the images, and reject those without the architecture.")
     ] = False,
     output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Patch manifests, as :data:`HELP` says."""
-    from multiarch.cli.workload.files import edit_files
-    from multiarch.cli.workload.output import Mode, finish, print_patches, summarise
-    from multiarch.manifests.label_query import parse_label_query
-    from multiarch.manifests.templates import Selection
-
+    files = [*(manifests or ()), *(paths or ())]
+    if not files:
+        raise MultiarchError("No manifests are given.", hint="Add --manifests FILE.")
     only_patches = patch_format != "manifest"
     mode = Mode(in_place=in_place, diff=diff, check=check, patch_format=patch_format * only_patches, output=output)
-    mode.validate(paths)
+    mode.validate(files)
     taint = _taint(tolerate, taints)
     change = _change(prefer, require, tolerate, weight, taint)
     selection = Selection(tuple(kind or ()), tuple(name or ()), tuple(namespace or ()), parse_label_query(selector))
-    files = edit_files(paths, change, selection, judge_only=only_patches)
+    edited = patches.edit_files(files, change, selection, judge_only=only_patches)
     if check_images:
-        from multiarch.cli.workload.images import with_checked_images
-
-        wanted = dict.fromkeys(each for each in (require, prefer, tolerate) if each)
-        files = with_checked_images(files, tuple(wanted), registries)
-    summarise(files, None if tolerate else taint, prefer or require)
+        wanted = tuple(dict.fromkeys(each for each in (require, prefer, tolerate) if each))
+        with progress("reading images") as step:
+            edited, notes = patches.check_images(edited, wanted, registries.access, progress=step)
+        say_notes(notes)
+    summarise(edited, None if tolerate else taint, prefer or require)
     if only_patches:
-        print_patches(files, change, patch_format)
+        print_patches(edited, change, patch_format)
     else:
-        finish(files, mode)
+        finish(edited, mode)
 
 
 def _change(
     prefer: Architecture | None, require: Architecture | None, tolerate: Architecture | None, weight: int,
     taint: Taint | None,
 ) -> SchedulingChange:  # fmt: skip
-    """The change. Raises MultiarchError for options that exclude each other."""
-    from multiarch.patching.transform import SchedulingChange
-
+    """Return the change. Raises MultiarchError for options that are mutually exclusive."""
     if not (prefer or require or tolerate):
         raise MultiarchError("No change is given.", hint="Add --prefer, --require or --tolerate.")
     if prefer and require:
-        raise MultiarchError("--prefer and --require exclude each other.")
+        raise MultiarchError("--prefer and --require are mutually exclusive.")
     if require and tolerate and require is not tolerate:
         raise MultiarchError(
             f"--require {require} excludes the nodes that --tolerate {tolerate} allows.",
-            hint=f"Give --tolerate {require}, or leave one out.",
+            hint=f"Give --tolerate {require}, or omit one.",
         )
     if weight != _HIGHEST_WEIGHT and not prefer:
         raise MultiarchError("--weight needs --prefer.")
@@ -136,7 +137,7 @@ def _change(
 
 
 def _taint(tolerate: Architecture | None, options: TaintOptions) -> Taint | None:
-    """The taint to tolerate; without ``--tolerate`` that of arm64 nodes, for notes."""
+    """Return the taint to tolerate; without ``--tolerate`` that of arm64 nodes, for notes."""
     if options.taint and not tolerate:
         raise MultiarchError("--taint needs --tolerate.")
     if tolerate is Architecture.AMD64 and not options.taint:

@@ -1,64 +1,78 @@
-"""The newest tag of an image's repository that supports an architecture: looked up, never guessed."""
+"""The newest tag of an image's repository that supports an architecture: looked up, never guessed.
+
+A tag is a name that anybody may move. What its numbers say decides only which tags are looked at first.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from multiarch.audit.tags import alike, version_of
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
 from multiarch.images.verdict import verdicts
+from multiarch.observed.verdicts import Newest
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
-from multiarch.registry.reference import Reference
+from multiarch.registry.reference import Reference, is_tag
 
 LOOK_UPS = 10
-"""Tags of one repository that are looked up at most."""
+"""Maximum number of tags of one repository that are looked up."""
 _AT_ONCE = 32
+_VERSION = re.compile(r"(?P<prefix>(?:[A-Za-z][A-Za-z_-]*)?)(?P<numbers>\d+(?:\.\d+)*)(?P<suffix>(?:[-_.][\w.-]*)?)")
+_COMMIT = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,64}")
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
-    """The result of a search. ``image`` is the name to use instead, ``None`` where none was found.
+class Version:
+    """A tag's numbers and what stands between them.
 
-    ``why`` is a clause: how it compares with the one in use, or why none was found. ``tried`` counts look-ups.
+    ``shape`` is the tag with ``#`` in place of each number: ``1.27.3-alpine3.20`` has ``#.#.#-alpine#.#``.
+    ``numbers`` are all of them, in their order.
     """
 
-    image: str | None
-    why: str
-    tried: int = 0
+    tag: str
+    shape: str
+    numbers: tuple[int, ...]
 
 
-async def newest_tags(
-    registry: Registry,
-    references: Sequence[Reference],
-    architecture: Architecture,
-    *,
-    look_ups: int = LOOK_UPS,
-    looked_up: Callable[[int, int], None] = lambda _done, _all: None,
+def parse_version(tag: str) -> Version | None:
+    """Read a tag such as ``1.27``, ``v2.4.0``, ``1.27.3-alpine3.20`` or ``release-14-r2``.
+
+    ``None`` for one without an order: a word such as ``latest``, or a commit.
+    """
+    if not is_tag(tag) or _COMMIT.fullmatch(tag) or not _VERSION.fullmatch(tag):
+        return None
+    return Version(tag, _DIGITS.sub("#", tag), tuple(int(each) for each in _DIGITS.findall(tag)))
+
+
+def sort_same_format(version: Version, tags: Iterable[str]) -> list[str]:
+    """Return those of ``tags`` that have the version's shape, newest first: by their numbers, the first counts most."""
+    found = [other for tag in tags if (other := parse_version(tag)) is not None and other.shape == version.shape]
+    return [each.tag for each in sorted(found, key=lambda each: (each.numbers, each.tag), reverse=True)]
+
+
+async def find_newest_tags(
+    registry: Registry, references: Iterable[Reference], architecture: Architecture, *, look_ups: int = LOOK_UPS
 ) -> dict[Reference, Newest]:
     """Search for each reference. Nothing is raised for one whose tags can't be listed.
 
-    ``look_ups`` bounds the tags of a repository that are asked for; with 0 nothing is asked.
+    ``look_ups`` is the maximum number of tags of a repository that are looked up; with 0 nothing is.
     """
     wanted = sorted(set(references))
-    found: dict[Reference, Newest] = {}
-    waiting = iter(wanted)
+    turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def work() -> None:
-        for reference in waiting:
-            found[reference] = await newest_tag(registry, reference, architecture, look_ups=look_ups)
-            looked_up(len(found), len(wanted))
+    async def find(reference: Reference) -> Newest:
+        async with turns:
+            return await find_newest_tag(registry, reference, architecture, look_ups=look_ups)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(_AT_ONCE, len(wanted))):
-            group.create_task(work())
-    return found
+    return dict(zip(wanted, await asyncio.gather(*map(find, wanted)), strict=True))
 
 
-async def newest_tag(
+async def find_newest_tag(
     registry: Registry, reference: Reference, architecture: Architecture, *, look_ups: int = LOOK_UPS
 ) -> Newest:
     """Find the newest tag of the same format whose verdict is ``supported``, one after the other from the newest on."""
@@ -66,7 +80,7 @@ async def newest_tag(
         return Newest(None, "no other tags were looked up")
     if reference.tag is None:
         return Newest(None, "it has a digest and no tag to compare others with")
-    version = version_of(reference.tag)
+    version = parse_version(reference.tag)
     if version is None:
         return Newest(None, f"its tag {reference.tag} is not a version, so newer tags can't be recognized")
     try:
@@ -74,7 +88,7 @@ async def newest_tag(
     except RegistryError as error:
         return Newest(None, f"its tags can't be listed: {error.message.rstrip('.')}")
     # A tag beside a digest may have moved on to an image that has the architecture.
-    like = [tag for tag in alike(version, listed) if tag != reference.tag or reference.digest is not None]
+    like = [tag for tag in sort_same_format(version, listed) if tag != reference.tag or reference.digest is not None]
     unread = 0
     for tried, tag in enumerate(like[:look_ups], start=1):
         other = Reference(reference.registry, reference.repository, tag, None)
@@ -88,7 +102,7 @@ async def newest_tag(
 def _compared(tag: str, used: str, like: Sequence[str]) -> str:
     if tag == used:
         return "the same tag, which points to another image now"
-    newer, older = version_of(tag), version_of(used)
+    newer, older = parse_version(tag), parse_version(used)
     if newer is not None and older is not None and newer.numbers < older.numbers:
         return f"older than {used}"
     return "the newest in its format" if tag == like[0] else f"newer than {used}"

@@ -1,4 +1,4 @@
-"""Which images objects use, and where: every container and image volume of every pod spec in objects of any kind.
+"""Workloads and the images they use: every container and image volume of every pod spec in objects of any kind.
 
 Objects are plain mappings as the API server and manifests have them. Only names, images, owners and labels are
 read, so objects of any kind pass, also custom resources.
@@ -21,6 +21,7 @@ from multiarch.manifests.image_fields import images_outside, possible_images
 from multiarch.manifests.kinds import own_pod_spec
 from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
 from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
+from multiarch.serialization import INLINED, OMITTED
 
 _NAMES = ("name", "generateName", "namespace")
 _VARIABLES = ("$(", "{{")
@@ -48,21 +49,21 @@ def no_lines(_: str) -> Sequence[str]:
 class ImageUse:
     """One container, volume or other field that uses an image.
 
-    ``image`` is as written, empty where there is none, ``fault`` why the API server would refuse it, if it would;
+    ``image`` is as written, empty where there is none, ``fault`` why the API server would reject it, if it would;
     ``container`` is the container's name, or the volume's, or the path of the field. ``pull_secrets`` and
     ``service_account`` say with whose credentials the kubelet would fetch it; ``labels`` are the workload's and its
     pods'.
     """
 
-    image: str
+    image: str = field(metadata=OMITTED)
     container: str
     role: ContainerRole
-    workload: WorkloadKey
-    service_account: str
-    pull_secrets: tuple[str, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
-    location: FileLine | None = None
-    fault: str = ""
+    workload: WorkloadKey = field(metadata=INLINED)
+    service_account: str = field(metadata=OMITTED)
+    pull_secrets: tuple[str, ...] = field(default=(), metadata=OMITTED)
+    labels: tuple[tuple[str, str], ...] = field(default=(), metadata=OMITTED)
+    location: FileLine | None = field(default=None, metadata=INLINED)
+    fault: str = field(default="", metadata=OMITTED)
 
     @property
     def namespace(self) -> str:
@@ -85,6 +86,13 @@ class NotRead:
 
     without_images: Counter[str] = field(default_factory=Counter)
     possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        """Return what was passed over, sorted."""
+        return {
+            "withoutImages": [{"kind": kind, "objects": n} for kind, n in sorted(self.without_images.items())],
+            "possibleImages": [{"object": title, "paths": paths} for title, paths in sorted(self.possible.items())],
+        }
 
     def look_at(self, found: LoadedObject, *, has_images: bool) -> None:
         """Note what of an object is not read."""

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from multiarch.audit.uses import FileLine, ImageUse, NotRead, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in_text, read_manifests
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
-from multiarch.manifests.owners import WorkloadKey
+from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
 
 LIVE = Source("cluster here")
 Manifest = dict[str, Any]
@@ -59,11 +57,6 @@ def test_init_ephemeral_and_sidecar_containers_are_told_apart() -> None:
         ("main", ContainerRole.CONTAINER),
         ("debug", ContainerRole.EPHEMERAL),
     }
-
-
-def test_a_cron_jobs_template_is_found() -> None:
-    made = of("CronJob", "nightly", spec={"jobTemplate": {"spec": {"template": {"spec": spec("report")}}}})
-    assert told(made) == [("CronJob/nightly", "report")]
 
 
 def test_a_pod_spec_is_found_wherever_an_unknown_kind_embeds_it() -> None:
@@ -181,12 +174,6 @@ def test_without_lines_the_place_is_the_documents() -> None:
         ("one", FileLine("two.yaml", 1)),
         ("two", FileLine("two.yaml", 10)),
     ]
-
-
-def test_a_list_of_objects_is_its_objects() -> None:
-    listed = {"kind": "PodList", "items": [{"metadata": {"name": "a"}, "spec": spec("x")}]}
-    (use,) = uses_in(objects_in_text(json.dumps(listed), "pods.json"))
-    assert use.workload == WorkloadKey("default", "Pod", "a")
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from multiarch.audit.images import NO_IMAGE, ImageAudit, audit_images
-from multiarch.audit.uses import ImageUse
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.observed.images import judge_uses
+from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts
+from multiarch.observed.workloads import ImageUse
 from tests.images.asking import asked
 from tests.images.shapes import Repository
 
@@ -20,10 +21,10 @@ def use(image: str, name: str = "api", **more: Any) -> ImageUse:
     return ImageUse(image, "main", ContainerRole.CONTAINER, WorkloadKey("shop", "Deployment", name), "default", **more)
 
 
-def audited(uses: Iterable[ImageUse], progress: list[tuple[int, int]] | None = None) -> ImageAudit:
+def audited(uses: Iterable[ImageUse], progress: list[tuple[int, int]] | None = None) -> ImageVerdicts:
     steps = [] if progress is None else progress
     return asked(
-        lambda registry: audit_images(registry, uses, BOTH, looked_up=lambda done, every: steps.append((done, every)))
+        lambda registry: judge_uses(registry, uses, BOTH, progress=lambda done, every: steps.append((done, every)))
     )
 
 
@@ -49,6 +50,7 @@ def test_what_cannot_be_judged_is_unknown_with_its_reason_and_the_rest_goes_on(r
     repository.image("linux/arm64", tag="there")
     root = f"{repository.server.host}/{repository.name}"
     uses = [use(f"{root}:there"), use(f"{root}:missing"), use("Not An Image"), use(""), use("127.0.0.1:1/gone:1")]
+    uses += [use(image) for image in ("127.0.0.1:99999/app", "[::::]/app", f"{'a' * 64}.invalid/app")]
     rows = {row.image: row for row in audited(uses).rows}
     assert rows[f"{root}:there"].judged(Architecture.ARM64).verdict is Verdict.SUPPORTED
     assert "not found" in rows[f"{root}:missing"].judged(Architecture.ARM64).reason

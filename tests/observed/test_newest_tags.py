@@ -1,7 +1,14 @@
 from __future__ import annotations
 
-from multiarch.audit.newer import Newest, newest_tag, newest_tags
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from multiarch.facts.architectures import Architecture
+from multiarch.observed.newest_tags import find_newest_tag, find_newest_tags, parse_version, sort_same_format
+from multiarch.observed.verdicts import Newest
 from multiarch.registry.reference import Reference, parse_reference
 from tests.images.asking import asked, reference
 from tests.images.shapes import Repository
@@ -10,7 +17,7 @@ ARM = Architecture.ARM64
 
 
 def newest(name: Reference, look_ups: int = 10) -> Newest:
-    return asked(lambda registry: newest_tag(registry, name, ARM, look_ups=look_ups))
+    return asked(lambda registry: find_newest_tag(registry, name, ARM, look_ups=look_ups))
 
 
 def both(repository: Repository, tag: str) -> None:
@@ -41,7 +48,7 @@ def test_no_more_tags_than_allowed_are_asked_for(repository: Repository) -> None
     assert newest(reference(repository, "2.0"), 3) == Newest(
         None, "none of the 3 newest of 6 tags like 2.0 is known to support arm64", 3
     )
-    assert newest(reference(repository, "2.0"), 6).tried == 6
+    assert newest(reference(repository, "2.0"), 6).looked_up == 6
     assert newest(reference(repository, "2.0"), 0) == Newest(None, "no other tags were looked up", 0)
 
 
@@ -73,12 +80,52 @@ def test_tags_that_cannot_be_listed_are_said_and_the_others_go_on(repository: Re
     repository.image("linux/amd64", tag="1.0")
     both(repository, "1.1")
     here, gone = reference(repository, "1.0"), parse_reference("127.0.0.1:1/gone:1.0")
-    steps: list[tuple[int, int]] = []
-    found = asked(
-        lambda registry: newest_tags(
-            registry, [gone, here, here], ARM, looked_up=lambda done, every: steps.append((done, every))
-        )
-    )
+    found = asked(lambda registry: find_newest_tags(registry, [gone, here, here], ARM))
     assert found[here].why == "the newest in its format"
     assert "its tags can't be listed: 127.0.0.1:1/gone:1.0: unreachable" in found[gone].why
-    assert steps == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("tag", "shape"),
+    [
+        ("1.27.3", "#.#.#"),
+        ("v2.4", "v#.#"),
+        ("1.27.3-alpine3.20", "#.#.#-alpine#.#"),
+        ("release-14-r2", "release-#-r#"),
+        ("20240101", "#"),
+        ("1.2.0-rc.1", "#.#.#-rc.#"),
+    ],
+)
+def test_versions_have_their_shape(tag: str, shape: str) -> None:
+    version = parse_version(tag)
+    assert version is not None
+    assert version.shape == shape
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["latest", "stable-alpine", "3f2a9c1", "0a1b2c3d4e5f", "deadbeef1", "main", "1." + "9" * 5000, "1." * 40_000 + "!"],
+)
+def test_words_and_commits_are_not_versions(tag: str) -> None:
+    assert parse_version(tag) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), min_size=1, unique=True), st.randoms())
+def test_the_order_of_versions_is_that_of_their_numbers(
+    numbers: list[tuple[int, int]], shuffled: random.Random
+) -> None:
+    version = parse_version("v0.0-x")
+    assert version is not None
+    tags = [f"v{first}.{second}-x" for first, second in numbers]
+    shuffled.shuffle(tags)
+    assert sort_same_format(version, tags) == [
+        f"v{first}.{second}-x" for first, second in sorted(numbers, reverse=True)
+    ]
+
+
+@given(st.text(alphabet="abcdefv0123456789._-", max_size=40))
+def test_any_tag_is_read_or_refused_and_its_numbers_fill_its_shape(tag: str) -> None:
+    version = parse_version(tag)
+    if version is not None:
+        assert version.shape.count("#") == len(version.numbers)
+        assert sort_same_format(version, [tag]) == [tag]

@@ -1,0 +1,1 @@
+"""What exists, read once."""

@@ -1,0 +1,139 @@
+"""One image, its platforms and its binaries; and what the images of workloads and pods support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from multiarch.capacity.sources import image_support
+from multiarch.capacity.workloads import ImageSupport, WorkloadName
+from multiarch.facts.architectures import Architecture
+from multiarch.images.inspect import SECONDS as INSPECTION_SECONDS
+from multiarch.images.inspect import inspect_manifest
+from multiarch.images.model import Inspected, Judgement, Platform, Verdict
+from multiarch.images.verdict import judge
+from multiarch.images.verify import SECONDS as VERIFICATION_SECONDS
+from multiarch.images.verify import Verification, verify
+from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.source import LoadedObject
+from multiarch.manifests.owners import key_of
+from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up, use_registry
+from multiarch.observed.pull_secrets import read_pull_secrets
+from multiarch.observed.verdicts import ImageVerdicts
+from multiarch.observed.workloads import ImageUse, uses_of_pod_spec
+from multiarch.registry.model import Manifest, Registry
+from multiarch.registry.operation import time_limit
+from multiarch.registry.reference import parse_reference
+
+_ARM = Architecture.ARM64
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """An image's platforms, and the verdict per architecture. ``notes`` are about the cache."""
+
+    inspected: Inspected
+    judgements: tuple[Judgement, ...]
+    notes: tuple[str, ...]
+
+
+def inspect_image(image: str, access: RegistryAccess) -> Inspection:
+    """Read the platforms of an image. Raises MultiarchError for an invalid name, and if the image can't be read."""
+
+    async def read(registry: Registry) -> Inspected:
+        reference = parse_reference(image)
+        async with time_limit(reference, access.seconds or INSPECTION_SECONDS):
+            return await inspect_manifest(registry, reference, await registry.manifest(reference))
+
+    inspected, notes = use_registry(access, read, fresh_tags=True)
+    return Inspection(inspected, tuple(judge(inspected, each) for each in Architecture), notes)
+
+
+def read_raw_manifest(image: str, access: RegistryAccess) -> Manifest:
+    """Read an image's manifest or index as the registry sends it. Raises as :func:`inspect_image` does."""
+
+    async def read(registry: Registry) -> Manifest:
+        reference = parse_reference(image)
+        async with time_limit(reference, access.seconds or INSPECTION_SECONDS):
+            return await registry.manifest(reference)
+
+    return use_registry(access, read, fresh_tags=True)[0]
+
+
+def verify_image(
+    image: str, platform: Platform, access: RegistryAccess, *, deep: bool = False, progress: Progress = ignore_progress
+) -> tuple[Verification, tuple[str, ...]]:
+    """Check that an image has the binaries of ``platform``; return notes about the cache too.
+
+    ``progress`` is called with bytes. Raises MultiarchError as :func:`multiarch.images.verify.verify` does.
+    """
+    reference = parse_reference(image)
+    seconds = access.seconds or VERIFICATION_SECONDS
+    return use_registry(
+        access,
+        lambda registry: verify(registry, reference, platform, deep=deep, seconds=seconds, progress=progress),
+        fresh_tags=True,
+    )
+
+
+def list_image_support(images: ImageVerdicts) -> dict[WorkloadName, ImageSupport]:
+    """Return what the images of each workload support; workloads whose images support both are omitted."""
+    return image_support(
+        ((use.workload.namespace, str(use.workload)), row.image, judgement)
+        for row in images.rows
+        for use in row.uses
+        for judgement in row.judgements
+    )
+
+
+def name_deployment(use: ImageUse) -> ImageUse:
+    """Return the use under the name of its pod's Deployment, which the hash of the pod template tells."""
+    made = dict(use.labels).get("pod-template-hash", "")
+    name = use.workload.name.removesuffix(f"-{made}")
+    if use.workload.kind != "ReplicaSet" or not made or name == use.workload.name:
+        return use
+    return replace(use, workload=replace(use.workload, kind="Deployment", name=name))
+
+
+@dataclass(slots=True)
+class Arm64ImageJudge:
+    """Judges the images of a cluster's pods for arm64; each image is looked up once in a run.
+
+    ``note`` is called with what could not be read besides.
+    """
+
+    cluster: Cluster
+    access: RegistryAccess
+    note: Callable[[str], None]
+    progress: Callable[[], AbstractContextManager[Progress]]
+    _known: dict[tuple[str, str, bool], Judgement] = field(default_factory=dict)
+
+    def __call__(self, pods: Sequence[LoadedObject]) -> Mapping[str, str]:
+        """Return by uid why the images of a pod do not run on arm64, or that it is unknown; other pods are omitted."""
+        uses = {
+            str(each.value["metadata"]["uid"]): list(uses_of_pod_spec(each.value.get("spec") or {}, key_of(each.value)))
+            for each in pods
+        }
+        self._look_up([use for several in uses.values() for use in several if use.asked not in self._known])
+        return {uid: why for uid, several in uses.items() if (why := self._find_fault(several))}
+
+    def _look_up(self, uses: Sequence[ImageUse]) -> None:
+        if not uses:
+            return
+        found = read_pull_secrets(self.cluster, uses)
+        # A replacement on another node pulls what the tag points at now.
+        with self.progress() as step:
+            images = look_up(uses, [_ARM], self.access, credentials=found.credentials, fresh_tags=True, progress=step)
+        for each in (*found.notes, *images.notes):
+            self.note(each)
+        self._known.update({asked: row.judged(_ARM) for asked, row in images.by_use().items()})
+
+    def _find_fault(self, uses: Sequence[ImageUse]) -> str:
+        for use in uses:
+            found = self._known[use.asked]
+            if found.verdict is Verdict.UNSUPPORTED:
+                return f"image {use.image} does not support arm64: {found.reason.rstrip('.')}"
+            if found.verdict is Verdict.UNKNOWN:
+                return f"image {use.image or '(none)'}: support for arm64 is unknown: {found.reason.rstrip('.')}"
+        return ""
