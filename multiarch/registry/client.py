@@ -18,19 +18,17 @@ from yarl import URL
 
 from multiarch.registry.answers import chunks, refusal, whole
 from multiarch.registry.attempts import Attempts
-from multiarch.registry.authentication import Authenticator, SentAuth, identity
-from multiarch.registry.bounds import Turns, values_in
+from multiarch.registry.authentication import Authenticator, identity
 from multiarch.registry.cache.model import Cache, Content
 from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
 from multiarch.registry.credentials.model import CredentialChain, Credentials
-from multiarch.registry.digests import digest_of
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
-from multiarch.registry.operation import Operation, new_deadline
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, digest_of
+from multiarch.registry.operation import Operation
 from multiarch.registry.reference import Reference, digest_fault
-from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
+from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings, count_values
 from multiarch.registry.transport import RegistryTransport
 
 __all__ = ["RegistryClient"]
@@ -67,7 +65,6 @@ class RegistryClient:
         self._manifests: SingleFlight[Manifest] = SingleFlight()
         self._digests: SingleFlight[str] = SingleFlight()
         self._blobs: SingleFlight[bytes] = SingleFlight()
-        self._turns = Turns()
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -106,7 +103,7 @@ class RegistryClient:
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
         operation = self._operation(reference.at(descriptor.digest))
-        limit = limit if self._settings.bounds is None else min(limit, self._settings.bounds.blob)
+        limit = min(limit, self._settings.blob_limit)
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
@@ -217,7 +214,7 @@ class RegistryClient:
             if known is not None and response.status == _NOT_MODIFIED:
                 return known
             body = await whole(operation, response, self._settings.manifest_limit)
-            await self._await_turn(operation, body)
+            self._check_values(operation, body)
             return checked_manifest(operation, reference, response, body)
 
     async def _head(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> str | None:
@@ -258,7 +255,7 @@ class RegistryClient:
                     check.add(chunk)
                     body += chunk
                 check.finish()
-                await self._await_turn(operation, bytes(body))
+                self._check_values(operation, body)
                 return bytes(body)
 
         content = await self._attempts.run(operation, endpoints, fetch)
@@ -284,18 +281,14 @@ class RegistryClient:
 
     # Requests
 
-    async def _await_turn(self, operation: Operation, content: bytes) -> None:
-        """With bounds: wait until a document may be decoded. Raises RegistryError, TOO_LARGE for too many values."""
-        bounds = self._settings.bounds
-        if bounds is None:
-            return
-        values = values_in(content)
-        if values > bounds.values:
-            raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {bounds.values} values")
-        await self._turns.wait(values)
+    def _check_values(self, operation: Operation, content: bytes | bytearray) -> None:
+        """Raise RegistryError, TOO_LARGE for a document with too many values, before it is decoded."""
+        limit = self._settings.values_limit
+        if count_values(content) > limit:
+            raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {limit} values")
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> Operation:
-        return Operation(reference.registry, str(reference), new_deadline(seconds or self._settings.total_seconds))
+        return Operation.start(reference, seconds or self._settings.total_seconds)
 
     def _pointer_name(self, reference: Reference) -> str:
         """The name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
@@ -348,8 +341,7 @@ class RegistryClient:
             before = state.generation
             authorization = await self._authenticator.header(operation, endpoint, reference, state)
             fresh = fresh or state.generation != before
-            sent = SentAuth(state.generation, fresh)
-            credential = state.credential
+            generation, credential = state.generation, state.credential
             secrets = (*state.secrets, *(value for _, value in endpoint.headers if len(value) >= _SECRET))
             given = {**dict(endpoint.headers), **(headers or {})}
             if authorization:
@@ -358,7 +350,7 @@ class RegistryClient:
                 if response.status in {_UNAUTHORIZED, _FORBIDDEN}:
                     own = response.url.origin() == url.origin()
                     if own and await self._authenticator.answer(
-                        operation, endpoint, reference, state, response, sent=sent
+                        operation, endpoint, reference, state, response, generation=generation, fresh=fresh
                     ):
                         fresh = True
                         continue

@@ -68,23 +68,6 @@ def test_memory_never_grows_above_its_limit_and_drops_what_was_used_longest_ago(
         assert cache.content(NAME, kept.digest) == kept
 
 
-def test_what_was_used_last_stays() -> None:
-    cache = MemoryCache(limit=3 * 1700)
-    first, second, third, fourth = (Content("any", f"sha256:{number}", bytes(1000)) for number in range(4))
-    for kept in (first, second, third):
-        cache.keep(NAME, kept)
-    cache.content(NAME, first.digest)
-    cache.keep(NAME, fourth)
-    assert cache.content(NAME, first.digest) == first
-    assert cache.content(NAME, second.digest) is None
-
-
-def test_what_is_above_the_limit_alone_is_not_kept() -> None:
-    cache = MemoryCache(limit=1000)
-    cache.keep(NAME, Content("any", "sha256:1", bytes(2000)))
-    assert cache.size == 0
-
-
 def test_the_file_is_its_owners_alone_and_outlives_the_process(tmp_path: Path) -> None:
     file = tmp_path / "new" / "registry.sqlite"
     first = SqliteCache(file)
@@ -160,13 +143,6 @@ def test_a_place_that_can_not_be_written_is_done_without(tmp_path: Path) -> None
     assert note == f"The cache {tmp_path / 'file' / 'registry.sqlite'} is not used: File exists."
 
 
-def test_a_link_somewhere_else_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "registry.sqlite").symlink_to(tmp_path / "elsewhere")
-    cache = SqliteCache(tmp_path / "registry.sqlite")
-    assert len(cache.notes) == 1
-    assert not (tmp_path / "elsewhere").exists()
-
-
 def test_the_oldest_go_when_the_file_grows_too_large(tmp_path: Path) -> None:
     cache = SqliteCache(tmp_path / "registry.sqlite", limit=100_000)
     texts = [f"{number:04}".encode() * 500 for number in range(401)]
@@ -186,7 +162,7 @@ import sys
 from pathlib import Path
 from multiarch.registry.cache.model import Content
 from multiarch.registry.cache.sqlite import SqliteCache
-from multiarch.registry.digests import digest_of
+from multiarch.registry.model import digest_of
 
 cache = SqliteCache(Path(sys.argv[1]))
 for number in range(100):

@@ -117,7 +117,7 @@ async def _connected(
 ) -> AsyncIterator[Registry]:
     from multiarch.registry.client import RegistryClient
     from multiarch.registry.credentials.docker_config import config_file, load
-    from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
+    from multiarch.registry.credentials.ecr import EcrCredentials
     from multiarch.registry.credentials.model import CredentialChain
     from multiarch.registry.settings import RegistrySettings
 
@@ -137,7 +137,7 @@ async def _connected(
         parts.append(credentials)
     cache = _cache(options)
     try:
-        async with RegistryClient(settings, CredentialChain(*parts, LazyEcrCredentials()), cache) as client:
+        async with RegistryClient(settings, CredentialChain(*parts, EcrCredentials()), cache) as client:
             yield client
     finally:
         cache.close()
