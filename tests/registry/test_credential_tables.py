@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 from multiarch.registry.credentials.auths import read_auths
 from multiarch.registry.credentials.docker_config import DockerConfig
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.credentials.pull_secrets import DOCKER_CFG, PullSecrets, from_secret
+from multiarch.registry.credentials.pull_secrets import PullSecrets
 from multiarch.registry.reference import parse_reference
 from tests.registry.test_credentials import with_helper
 
@@ -93,11 +92,6 @@ def test_rows_of_a_pull_secret(row: object, found: list[tuple[str, str]]) -> Non
     assert pairs(credentials) == found
     # The kubelet passes user names and passwords on, and nothing else.
     assert not any(each.identity_token or each.registry_token for each in credentials)
-
-
-def test_a_legacy_secret_may_have_null_rows() -> None:
-    pair = from_secret({"type": DOCKER_CFG, "stringData": {".dockercfg": json.dumps({"auths": None, "quay.io": ROW})}})
-    assert pairs(asyncio.run(PullSecrets([pair]).for_repository(parse_reference("quay.io/app")))) == [("foo", "bar")]
 
 
 @pytest.mark.parametrize(

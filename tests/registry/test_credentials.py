@@ -223,36 +223,6 @@ def test_an_entry_may_be_empty_or_hold_tokens() -> None:
     assert users(content, "plain.io/app") == ["me"]
 
 
-# How the kubelet matches, by its documentation and its credential provider's tests.
-@pytest.mark.parametrize(
-    ("key", "image", "found"),
-    [
-        ("*.kubernetes.io", "abc.kubernetes.io/app", True),
-        ("*.kubernetes.io", "kubernetes.io/app", False),
-        ("*.*.kubernetes.io", "abc.kubernetes.io/app", False),
-        ("*.*.kubernetes.io", "prefix.abc.kubernetes.io/app", True),
-        ("prefix.*.io", "prefix.kubernetes.io/app", True),
-        ("*-good.kubernetes.io", "prefix-good.kubernetes.io/app", True),
-        ("*-good.kubernetes.io", "prefix.kubernetes.io/app", False),
-        ("registry.io/images", "registry.io/images/app", True),
-        ("registry.io/images", "registry.io/imagesofothers/app", True),
-        ("registry.io/images", "registry.io/other/app", False),
-        ("*.io:8080", "registry.io:8080/app", True),
-        ("*.io:8080", "registry.io/app", False),
-        ("registry.io", "registry.io:8080/app", False),
-        ("https://registry.io/v1/", "registry.io/app", True),
-        ("https://index.docker.io/v1/", "nginx", True),
-        ("docker.io", "team/app", True),
-        ("registry-1.docker.io", "nginx", False),
-        ("registry.i[a-o]", "registry.io/app", True),
-        ("registry.i[^o]", "registry.io/app", False),
-    ],
-)
-def test_pull_secrets_match_as_for_the_kubelet(key: str, image: str, *, found: bool) -> None:
-    secrets = PullSecrets([("team/pull", {"auths": {key: auth("puller")}})])
-    assert users(secrets, image) == (["puller"] if found else [])
-
-
 def test_all_matching_secrets_are_tried_the_most_specific_first() -> None:
     secrets = PullSecrets(
         [
