@@ -5,6 +5,7 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -20,7 +21,6 @@ from multiarch.registry.answers import chunks, refusal, whole
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, identity
 from multiarch.registry.cache.model import Cache, Content
-from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
 from multiarch.registry.credentials.model import CredentialChain, Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
@@ -44,6 +44,9 @@ _ANY_BLOB = "application/octet-stream"
 """The media type of cached blobs whose type is not known. A registry may also serve a manifest as a blob."""
 
 _TAGS_PER_PAGE = 1000
+_FEW_VALUES = 1000
+_SECONDS_PER_VALUE = 4e-6
+"""A pause of at least four times what decoding and reading a value takes."""
 _SECRET = 8
 """A header in hosts.toml with at least so many characters may be a secret."""
 
@@ -61,10 +64,8 @@ class RegistryClient:
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
+        self._turn = asyncio.Lock()
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
-        self._manifests: SingleFlight[Manifest] = SingleFlight()
-        self._digests: SingleFlight[str] = SingleFlight()
-        self._blobs: SingleFlight[bytes] = SingleFlight()
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -83,14 +84,47 @@ class RegistryClient:
         A cached digest needs no request, nor does a tag that was checked within ``fresh_seconds``; an older tag is
         checked with a HEAD request. Raises RegistryError.
         """
-        return await self._manifests.run(str(reference), lambda: self._manifest(reference))
+        name, source = reference.name, str(reference)
+        if reference.digest is not None:
+            content = self._cache.content(name, reference.digest)
+            if content is None or content.media_type == _ANY_BLOB:
+                content = await self._fetched(reference, None)
+                self._cache.keep(name, content)
+            return Manifest(content.media_type, content.digest, content.content, source)
+        tag, pointer_name = reference.tag or "", self._pointer_name(reference)
+        pointer = self._cache.pointer(pointer_name, tag)
+        known = None if pointer is None else self._cache.content(name, pointer.digest)
+        if (
+            pointer is not None
+            and known is not None
+            and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
+        ):
+            return Manifest(known.media_type, known.digest, known.content, source)
+        with self._forgetting(pointer_name, tag):
+            content = await self._fetched(reference, known)
+        if content is not known:
+            self._cache.keep(name, content)
+        self._cache.point(pointer_name, tag, content.digest)
+        return Manifest(content.media_type, content.digest, content.content, source)
 
     async def resolve(self, reference: Reference) -> str:
         """The digest that a tag points at now, by a HEAD request; by GET where the registry does not answer that.
 
         Raises RegistryError.
         """
-        return await self._digests.run(str(reference), lambda: self._resolve(reference))
+        if reference.digest is not None:
+            return reference.digest
+        operation = self._operation(reference)
+        endpoints = self._for(operation, reference, resolve=True)
+        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
+        with self._forgetting(pointer_name, tag):
+            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
+            if found is None:
+                content = await self._fetched(reference, None)
+                self._cache.keep(reference.name, content)
+                found = content.digest
+        self._cache.point(pointer_name, tag, found)
+        return found
 
     def last_known(self, reference: Reference) -> tuple[str, float] | None:
         """The digest that the cache has for a tag, and how many seconds ago the registry gave it; asks no registry.
@@ -143,45 +177,6 @@ class RegistryClient:
 
     # Manifests
 
-    async def _manifest(self, reference: Reference) -> Manifest:
-        name, source = reference.name, str(reference)
-        if reference.digest is not None:
-            content = self._cache.content(name, reference.digest)
-            if content is None or content.media_type == _ANY_BLOB:
-                content = await self._fetched(reference, None)
-                self._cache.keep(name, content)
-            return Manifest(content.media_type, content.digest, content.content, source)
-        tag, pointer_name = reference.tag or "", self._pointer_name(reference)
-        pointer = self._cache.pointer(pointer_name, tag)
-        known = None if pointer is None else self._cache.content(name, pointer.digest)
-        if (
-            pointer is not None
-            and known is not None
-            and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
-        ):
-            return Manifest(known.media_type, known.digest, known.content, source)
-        with self._forgetting(pointer_name, tag):
-            content = await self._fetched(reference, known)
-        if content is not known:
-            self._cache.keep(name, content)
-        self._cache.point(pointer_name, tag, content.digest)
-        return Manifest(content.media_type, content.digest, content.content, source)
-
-    async def _resolve(self, reference: Reference) -> str:
-        if reference.digest is not None:
-            return reference.digest
-        operation = self._operation(reference)
-        endpoints = self._for(operation, reference, resolve=True)
-        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
-        with self._forgetting(pointer_name, tag):
-            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
-            if found is None:
-                content = await self._fetched(reference, None)
-                self._cache.keep(reference.name, content)
-                found = content.digest
-        self._cache.point(pointer_name, tag, found)
-        return found
-
     @contextmanager
     def _forgetting(self, pointer_name: str, tag: str) -> Iterator[None]:
         """Remove a tag from the cache if the registry says that it does not exist."""
@@ -214,7 +209,7 @@ class RegistryClient:
             if known is not None and response.status == _NOT_MODIFIED:
                 return known
             body = await whole(operation, response, self._settings.manifest_limit)
-            self._check_values(operation, body)
+            await self._await_turn(operation, body)
             return checked_manifest(operation, reference, response, body)
 
     async def _head(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> str | None:
@@ -239,10 +234,6 @@ class RegistryClient:
         known = self._cache.content(reference.name, descriptor.digest)
         if known is not None:
             return known.content
-        key = f"{reference.name}@{descriptor.digest} {descriptor.size} {exact}"
-        return await self._blobs.run(key, lambda: self._blob(operation, reference, descriptor, exact=exact))
-
-    async def _blob(self, operation: Operation, reference: Reference, descriptor: Descriptor, *, exact: bool) -> bytes:
         endpoints = self._for(operation, reference, resolve=False)
 
         async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
@@ -255,7 +246,7 @@ class RegistryClient:
                     check.add(chunk)
                     body += chunk
                 check.finish()
-                self._check_values(operation, body)
+                await self._await_turn(operation, body)
                 return bytes(body)
 
         content = await self._attempts.run(operation, endpoints, fetch)
@@ -281,11 +272,17 @@ class RegistryClient:
 
     # Requests
 
-    def _check_values(self, operation: Operation, content: bytes | bytearray) -> None:
-        """Raise RegistryError, TOO_LARGE for a document with too many values, before it is decoded."""
-        limit = self._settings.values_limit
-        if count_values(content) > limit:
+    async def _await_turn(self, operation: Operation, content: bytes | bytearray) -> None:
+        """Wait until a document may be decoded: large ones one after the other, with pauses for other work.
+
+        Raises RegistryError, TOO_LARGE for too many values.
+        """
+        values, limit = count_values(content), self._settings.values_limit
+        if values > limit:
             raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {limit} values")
+        if values > _FEW_VALUES:
+            async with self._turn:
+                await asyncio.sleep(values * _SECONDS_PER_VALUE)
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> Operation:
         return Operation.start(reference, seconds or self._settings.total_seconds)

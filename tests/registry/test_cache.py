@@ -1,4 +1,4 @@
-"""Caches: bounded memory, a file that several processes share and that may be damaged, questions asked once."""
+"""Caches: bounded memory, a file that several processes share and that may be damaged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache, Content
-from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.cache.sqlite import SqliteCache, cache_file
 from multiarch.registry.credentials.docker_config import config_file
 from tests.registry import server
@@ -221,49 +220,3 @@ def test_what_one_client_read_the_next_knows_without_the_registry(tmp_path: Path
     second = SqliteCache(file)
     assert asyncio.run(read(second)) == digest  # nobody listens there any more
     second.close()
-
-
-def test_a_question_is_asked_once_and_everybody_gets_the_answer_or_the_error() -> None:
-    asked = []
-
-    async def work() -> int:
-        asked.append(1)
-        await asyncio.sleep(0.01)
-        if len(asked) == 1:
-            raise ValueError("first")
-        return len(asked)
-
-    async def ask() -> None:
-        flights: SingleFlight[int] = SingleFlight()
-        errors = await asyncio.gather(*(flights.run("key", work) for _ in range(5)), return_exceptions=True)
-        assert [str(error) for error in errors] == ["first"] * 5
-        assert await asyncio.gather(*(flights.run("key", work) for _ in range(5))) == [2] * 5
-
-    asyncio.run(ask())
-
-
-def test_who_gives_up_does_not_disturb_the_others_and_the_last_one_stops_the_work() -> None:
-    ended: list[str] = []
-
-    async def work() -> str:
-        try:
-            await asyncio.sleep(0.05)
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
-        return "done"
-
-    async def ask() -> None:
-        flights: SingleFlight[str] = SingleFlight()
-        first, second = (asyncio.create_task(flights.run("key", work)) for _ in range(2))
-        await asyncio.sleep(0.01)
-        first.cancel()
-        assert await second == "done"
-        assert ended == []
-        third = asyncio.create_task(flights.run("key", work))
-        await asyncio.sleep(0.01)
-        third.cancel()
-        await asyncio.sleep(0.01)
-        assert ended == ["cancelled"]
-
-    asyncio.run(ask())
