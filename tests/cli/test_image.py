@@ -215,7 +215,7 @@ def test_docker_s_configuration_must_be_one(run: type_of_run, registry: Server, 
     config.write_text("{,")
     ran = run("image", "inspect", f"{registry.host}/none:1", "--docker-config", str(config))
     assert ran.code == 2
-    assert f"{config}:1: invalid JSON" in ran.err
+    assert f"{config}: invalid JSON" in ran.err
 
 
 def test_the_second_look_at_a_digest_is_answered_by_the_cache(run: type_of_run, repository: Repository) -> None:
