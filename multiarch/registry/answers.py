@@ -46,6 +46,8 @@ _NOT_TLS = frozenset(
 
 # The first matching class counts: subclasses come first.
 _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
+    (aiohttp.InvalidURL, RegistryReason.UNREACHABLE, "{host} is not a valid host name"),
+    (UnicodeError, RegistryReason.UNREACHABLE, "{host} is not a valid host name"),
     (aiohttp.ConnectionTimeoutError, RegistryReason.UNREACHABLE, "connecting to {host} timed out"),
     (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} sent nothing for too long"),
     (TimeoutError, RegistryReason.TIMEOUT, "{host} did not finish within {seconds:.0f} s"),

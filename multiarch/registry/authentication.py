@@ -224,11 +224,6 @@ class Authenticator:
         credential: Credential | None,
     ) -> tuple[str, float]:
         if challenge.scheme == "bearer":
-            if credential is not None and credential.registry_token:
-                if not _TOKEN.fullmatch(credential.registry_token):
-                    detail = f"the registrytoken of {credential.source} has characters that no request can contain"
-                    raise operation.error(RegistryReason.DENIED, detail)
-                return f"Bearer {credential.registry_token}", float("inf")
             started = time.monotonic()
             token, lifetime = await self._token(operation, endpoint, reference, challenge, credential)
             return f"Bearer {token}", lifetime - (time.monotonic() - started)

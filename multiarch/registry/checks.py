@@ -106,12 +106,10 @@ def tag_names(operation: Operation, body: bytes) -> set[str]:
         page = decode_json(body)
     except ValueError as error:
         raise operation.error(RegistryReason.MALFORMED, "the tag list is not JSON") from error
-    tags = page.get("tags") if isinstance(page, dict) else None
-    if not isinstance(page, dict) or not (tags is None or isinstance(tags, list)):
+    tags = page.get("tags") or [] if isinstance(page, dict) else None
+    if not isinstance(tags, list):
         raise operation.error(RegistryReason.MALFORMED, "the tag list is not a JSON object with a list of tags")
-    if not all(isinstance(tag, str) for tag in tags or ()):
-        raise operation.error(RegistryReason.MALFORMED, "the tag list contains a value that is not a string")
-    return {tag for tag in tags or () if is_tag(tag)}
+    return {tag for tag in tags if isinstance(tag, str) and is_tag(tag)}
 
 
 def next_page(operation: Operation, response: aiohttp.ClientResponse) -> str | None:

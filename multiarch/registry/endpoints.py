@@ -67,13 +67,9 @@ def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, .
     if settings.mirrors is None:
         return (origin,)
     for name in _folders(registry):
-        folder = settings.mirrors / name
-        file = folder / "hosts.toml"
+        file = settings.mirrors / name / "hosts.toml"
         if (text := _text(file)) is not None:
             return _read(file, text, registry, origin)
-        certificates = tuple(sorted(folder.glob("*.crt")))
-        if certificates:  # the older layout, as in Docker
-            return (replace(origin, ca_files=certificates),)
     return (origin,)
 
 

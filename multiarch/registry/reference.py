@@ -5,6 +5,7 @@ Source: https://github.com/distribution/reference (the grammar and the normalisa
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from functools import total_ordering
@@ -182,6 +183,12 @@ def _check_name(text: str, registry: str, repository: str) -> None:
     port = (_PORT.search(registry) or ("",))[0].lstrip(":0")
     if len(port) > len(str(_LAST_PORT)) or int(port or 0) > _LAST_PORT:
         raise InvalidReferenceError(text, f"port {port[:20]} is above {_LAST_PORT}")
+    if registry.startswith("["):
+        name = registry[: registry.index("]") + 1]
+        try:
+            ipaddress.IPv6Address(name[1:-1])
+        except ValueError as error:
+            raise InvalidReferenceError(text, f"invalid IPv6 address {name!r}") from error
     if len(repository) > REPOSITORY_LENGTH:
         raise InvalidReferenceError(
             text, f"the repository has {len(repository)} characters; the limit is {REPOSITORY_LENGTH}"

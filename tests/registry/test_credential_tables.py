@@ -80,7 +80,6 @@ def test_auth_that_the_kubelet_refuses_is_refused(auth: str) -> None:
         ({"auth": base64.b64encode(b":bar").decode()}, [("", "bar")]),
         ({"auth": base64.b64encode(b"00000000-0000-0000-0000-000000000000:").decode(), "identitytoken": "t"}, []),
         ({"identitytoken": "t"}, []),
-        ({"registrytoken": "t"}, []),
         ({"auth": PAIR, "identitytoken": "t"}, [("foo", "bar")]),
         ({}, []),
         (None, []),
@@ -91,7 +90,7 @@ def test_rows_of_a_pull_secret(row: object, found: list[tuple[str, str]]) -> Non
     credentials = asyncio.run(secrets.for_repository(parse_reference("quay.io/app")))
     assert pairs(credentials) == found
     # The kubelet passes user names and passwords on, and nothing else.
-    assert not any(each.identity_token or each.registry_token for each in credentials)
+    assert not any(each.identity_token for each in credentials)
 
 
 @pytest.mark.parametrize(

@@ -207,19 +207,16 @@ def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(tmp_p
     assert docker_config.config_file({}) == Path.home() / ".docker" / "config.json"
 
 
-def test_an_entry_may_be_empty_or_hold_tokens() -> None:
+def test_an_entry_may_be_empty_or_hold_a_token() -> None:
     table: dict[str, object] = {
         "empty.io": {},
         "identity.io": {"auth": base64.b64encode(b"me:").decode(), "identitytoken": SECRET},
-        "bearer.io": {"registrytoken": SECRET},
         "plain.io": {"username": "me", "password": SECRET},
     }
     content = config({"auths": table})
     assert users(content, "empty.io/app") == []
     (identity,) = asyncio.run(content.for_repository(parse_reference("identity.io/app")))
     assert identity.identity_token == SECRET
-    (bearer,) = asyncio.run(content.for_repository(parse_reference("bearer.io/app")))
-    assert bearer.registry_token == SECRET
     assert users(content, "plain.io/app") == ["me"]
 
 

@@ -86,13 +86,6 @@ def test_folders_are_named_as_for_containerd(tmp_path: Path, folder: str) -> Non
     assert hosts == ["mirror.example.com", "quay.io:5000"]
 
 
-def test_certificates_in_dockers_layout_are_trusted(tmp_path: Path) -> None:
-    (tmp_path / "quay.io").mkdir()
-    (tmp_path / "quay.io" / "ca.crt").write_text("")
-    (origin,) = endpoints_of("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
-    assert origin.ca_files == (tmp_path / "quay.io" / "ca.crt",)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -132,8 +132,8 @@ def test_an_error_is_one_line_with_a_hint() -> None:
 
 
 def test_secrets_are_blotted_out_of_what_others_wrote() -> None:
-    credential = Credential("me", "hunter2", "an-identity", "a-bearer")
-    said = one_line("hunter2 an-identity a-bearer", secrets=credential.secrets)
-    assert said == "[secret] [secret] [secret]"
+    credential = Credential("me", "hunter2", "an-identity")
+    said = one_line("hunter2 an-identity", secrets=credential.secrets)
+    assert said == "[secret] [secret]"
     assert repr(credential) == "Credential(username='me', source='', expires=None)"
     assert len(one_line("x" * 10_000)) < 400

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from multiarch.registry.credentials.model import Credential
 
-_KEYS = ("auth", "identitytoken", "password", "registrytoken", "username")
+_KEYS = ("auth", "identitytoken", "password", "username")
 
 
 def read_auths(configuration: Mapping[str, object], source: str) -> list[tuple[str, Credential]]:
@@ -42,10 +42,10 @@ def _credential(row: object, source: str) -> Credential:
     wrong = [key for key in _KEYS if not isinstance(row.get(key), str | None)]
     if wrong:
         raise ValueError(f"{wrong[0]} must be a string")
-    auth, identity, password, bearer, user = (str(row.get(key) or "") for key in _KEYS)
+    auth, identity, password, user = (str(row.get(key) or "") for key in _KEYS)
     if auth:
         user, password = _decoded(auth)
-    return Credential(user, password, identity, bearer, source)
+    return Credential(user, password, identity, source)
 
 
 def _decoded(auth: str) -> tuple[str, str]:

@@ -14,22 +14,20 @@ __all__ = ["Anonymous", "Credential", "CredentialChain", "Credentials"]
 class Credential:
     """A user name and password, or a token. Its representation contains no secret.
 
-    ``identity_token`` is a refresh token that a token server exchanges (``docker login`` in a browser);
-    ``registry_token`` is a bearer token that is sent as it is. ``source`` says where it was found, for messages.
-    ``expires`` is a Unix time, or None if no end is known.
+    ``identity_token`` is a refresh token that a token server exchanges (``docker login`` in a browser). ``source`` says
+    where it was found, for messages. ``expires`` is a Unix time, or None if no end is known.
     """
 
     username: str = ""
     password: str = field(default="", repr=False)
     identity_token: str = field(default="", repr=False)
-    registry_token: str = field(default="", repr=False)
     source: str = field(default="", compare=False)
     expires: float | None = field(default=None, compare=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The strings that must never be shown."""
-        return tuple(secret for secret in (self.password, self.identity_token, self.registry_token) if secret)
+        return tuple(secret for secret in (self.password, self.identity_token) if secret)
 
 
 class Credentials(Protocol):

@@ -115,7 +115,7 @@ def _entry(key: str, credential: Credential) -> _Entry:
     path = f"{slash}{path}"
     if path.startswith(("/v1/", "/v2/")):
         path = path[3:]
-    plain = replace(credential, identity_token="", registry_token="")
+    plain = replace(credential, identity_token="")
     return _Entry(host, "" if path == "/" else path, plain)
 
 
