@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import sys
@@ -82,3 +83,9 @@ def test_a_zstd_window_of_more_than_32_mib_is_refused() -> None:
     large = compressor.compress(os.urandom(100)) + compressor.flush()
     with pytest.raises(LayerError, match="32 MiB"):
         unpacked(large, 1000)
+
+
+@given(st.sampled_from(MAGIC), st.binary(max_size=500), st.integers(1, 100))
+def test_any_bytes_are_unpacked_or_rejected(magic: bytes, content: bytes, size: int) -> None:
+    with contextlib.suppress(LayerError):
+        unpacked(magic + content, size)

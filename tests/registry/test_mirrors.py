@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
@@ -121,6 +125,26 @@ def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str
                 await opened.manifest(parse_reference("quay.io/team/image"))
 
     asyncio.run(read())
+
+
+_TOML = st.recursive(
+    st.booleans() | st.integers(0, 9) | st.sampled_from(["pull", "ca.pem", "https://m.example", "x y"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["host", "server", "ca", "header", "capabilities", "https://m"]), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text() | _TOML.map(lambda value: f"host = {json.dumps(value)}".replace(":", "=")))
+def test_any_file_is_read_or_rejected(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "quay.io" / "hosts.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(text.encode(errors="replace"))
+    with contextlib.suppress(HostsFileError):
+        endpoints_of("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
 
 
 def test_a_file_that_can_not_be_read_is_rejected(tmp_path: Path) -> None:
