@@ -57,14 +57,14 @@ class Deadline:
 
 
 @dataclass(slots=True)
-class Image:
+class ImageRequests:
     """What the operations for one image share: their deadline, and how many requests were sent."""
 
     deadline: Deadline | None = None
     requests: int = 0
 
 
-_IMAGE: ContextVar[Image | None] = ContextVar("image", default=None)
+_IMAGE: ContextVar[ImageRequests | None] = ContextVar("image", default=None)
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def one_image() -> Iterator[None]:
 
     For the requests of one image. Not a bound for work that does not wait: :func:`time_limit` is.
     """
-    token = _IMAGE.set(Image())
+    token = _IMAGE.set(ImageRequests())
     try:
         yield
     finally:
@@ -109,12 +109,12 @@ class Operation:
     registry: str
     reference: str
     deadline: Deadline
-    image: Image = field(default_factory=Image)
+    image: ImageRequests = field(default_factory=ImageRequests)
 
     @classmethod
     def start(cls, reference: Reference, seconds: float) -> Operation:
         """Start an operation; its deadline is within that of the image, if it is one of several for one image."""
-        image = _IMAGE.get() or Image()
+        image = _IMAGE.get() or ImageRequests()
         if image.deadline is None:
             image.deadline = Deadline(seconds)
         return cls(reference.registry, str(reference), Deadline(seconds, within=image.deadline), image)
