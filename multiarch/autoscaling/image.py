@@ -103,7 +103,8 @@ def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
         raise UnknownFactError("published AMI type", image.name)
     release = alias.partition("@")[2]
     base, _, attribute = image.ssm_parameter(kubernetes_version, "image_id").rpartition("/")
-    name = family_facts(image.family).pinned.format(
+    facts = family_facts(image.family)
+    name = (facts.pinned or facts.image_name).format(
         arch=to_ami(image.architecture),
         variant=image.variant,
         k=kubernetes_version,

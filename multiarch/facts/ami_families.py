@@ -7,16 +7,18 @@ for it is an error, not a fallback to the nearest one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture, to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
+from multiarch.facts.kubernetes import LAST_AL2_VERSION
 
+Part = TypeVar("Part")
 SsmAttribute = Literal["image_id", "release_version"]
 
 
@@ -55,11 +57,20 @@ class FamilyFacts:
 
     ``parameter`` is the public SSM parameter of the recommended image: ``{k}`` is the Kubernetes minor, ``{variant}``
     the image's own part, ``{attribute}`` ``image_id`` or ``release_parameter`` (None: AWS publishes no release).
-    ``has_shell`` families run scripts from user data and take kubelet flags; others take settings.
+    ``has_shell`` families run scripts from user data and take kubelet flags; others take settings. ``takes_kubelet`` is
+    whether user data that EKS merges with its own can set the kubelet's flags and maximum pods. ``taint_settings`` are
+    the settings of user data that register taints.
+
+    ``os_image`` begins what a Node of the family has in ``status.nodeInfo.osImage``, and ``os_example`` is one.
+    ``image_name`` is what AWS calls an image: ``{k}``, ``{arch}`` and ``{variant}`` as in ``parameter``, ``{uname}``
+    the kernel's word for the architecture, ``{release}`` the alias's with ``v``, ``{full}`` the whole EKS release.
+    ``not_on`` has the families of instance types that the image does not boot on, with the reason. ``last_version`` is
+    the last Kubernetes minor with such images, empty when they still appear.
 
     ``release`` is the form of an EKS release: its group ``minor`` is the Kubernetes minor where it has one, its group
     ``alias`` what Karpenter's alias has behind ``v``. ``alias_release`` is the form of that, and Karpenter reads the
-    image from ``pinned``, in place of the recommended image's name: ``{release}`` has the ``v``, ``{number}`` has not.
+    image from ``pinned``, in place of the recommended image's name, or else from ``image_name``: ``{number}`` is the
+    release without the ``v``.
     ``reserves_by_max_pods``: the memory that the kubelet keeps follows from the node's max pods, not from the addresses
     of its instance type.
     """
@@ -67,7 +78,14 @@ class FamilyFacts:
     parameter: str
     release_parameter: str | None = "release_version"
     devices: Devices | None = None
+    os_image: str = ""
+    os_example: str = ""
+    image_name: str = ""
+    taint_settings: tuple[str, ...] = ("--register-with-taints", "registerWithTaints")
     has_shell: bool = True
+    takes_kubelet: bool = True
+    not_on: Mapping[str, str] = field(default_factory=dict)
+    last_version: str = ""
     reserves_by_max_pods: bool = False
     release: str = r"(?P<minor>[0-9]+\.[0-9]+)\.[0-9]+-(?P<alias>[0-9]{8})"
     release_example: str = "{k}.2-20260715"
@@ -84,18 +102,30 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
         AmiFamily.AL2: FamilyFacts(
             "/aws/service/eks/optimized-ami/{k}/amazon-linux-2{variant}/recommended/{attribute}",
             devices=Devices("/dev/xvda"),
+            os_image=r"Amazon Linux 2(?!\d)",
+            os_example="Amazon Linux 2",
+            image_name="amazon-eks{variant}-node-{k}-{release}",
+            takes_kubelet=False,
+            last_version=LAST_AL2_VERSION,
             alias_example="v20250715",
-            pinned="amazon-eks{variant}-node-{k}-{release}",
         ),
         AmiFamily.AL2023: FamilyFacts(
             "/aws/service/eks/optimized-ami/{k}/amazon-linux-2023/{arch}/{variant}/recommended/{attribute}",
             devices=Devices("/dev/xvda"),
-            pinned="amazon-eks-node-al2023-{arch}-{variant}-{k}-{release}",
+            os_image="Amazon Linux 2023",
+            os_example="Amazon Linux 2023.8.20260715",
+            image_name="amazon-eks-node-al2023-{arch}-{variant}-{k}-{release}",
+            # Source: AL2023 user guide, "System requirements": ARMv8.2 with the cryptography extension.
+            not_on={"a1": "has a first-generation Graviton; Amazon Linux 2023 needs Graviton2 or later"},
         ),
         AmiFamily.BOTTLEROCKET: FamilyFacts(
             "/aws/service/bottlerocket/aws-k8s-{k}{variant}/{arch}/latest/{attribute}",
             release_parameter="image_version",
             devices=Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
+            os_image="Bottlerocket",
+            os_example="Bottlerocket OS 1.52.0 (aws-k8s)",
+            image_name="bottlerocket-aws-k8s-{k}{variant}-{uname}-v{full}",
+            taint_settings=("kubernetes.node-taints",),
             has_shell=False,
             reserves_by_max_pods=True,
             release=r"(?P<alias>[0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{8}",
@@ -116,10 +146,19 @@ NODE_FAMILIES = tuple(family for family, facts in _FAMILIES.items() if facts.dev
 
 def family_facts(family: AmiFamily) -> FamilyFacts:
     """Look a family up. Raises :class:`UnknownFactError` for one whose images AWS does not publish."""
-    try:
-        return _FAMILIES[family]
-    except KeyError:
-        raise UnknownFactError("AMI family", family) from None
+    return choose_by_family(_FAMILIES, family, "AMI family")
+
+
+def choose_by_family(table: Mapping[AmiFamily, Part], family: AmiFamily, what: str) -> Part:
+    """Return a family's entry of a table. Raises :class:`UnknownFactError`, with the families that it has."""
+    if family not in table:
+        raise UnknownFactError(what, family, hint=f"Known are {', '.join(table)}.")
+    return table[family]
+
+
+def taint_settings() -> tuple[str, ...]:
+    """Return the settings of user data that register taints, of all families."""
+    return tuple(sorted({setting for facts in _FAMILIES.values() for setting in facts.taint_settings}))
 
 
 def devices(family: AmiFamily) -> Devices:
@@ -284,10 +323,6 @@ def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: boo
 
 
 def why_not_on(family: AmiFamily, instance: InstanceType) -> str | None:
-    """Why a family's images do not boot on a type of the same architecture, or ``None``.
-
-    Source: AL2023 user guide, "System requirements": ARMv8.2 with the cryptography extension, so no A1.
-    """
-    if family is AmiFamily.AL2023 and instance.family == "a1":
-        return f"{instance.name} has a first-generation Graviton; Amazon Linux 2023 needs Graviton2 or later"
-    return None
+    """Return why a family's images do not boot on a type of the same architecture, or ``None``."""
+    reason = _FAMILIES[family].not_on.get(instance.family) if family in _FAMILIES else None
+    return None if reason is None else f"{instance.name} {reason}"

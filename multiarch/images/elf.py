@@ -16,11 +16,6 @@ _ORDERS = {1: "<", 2: ">"}
 _MAGIC = (
     (b"MZ", "a Windows program"),
     (b"\x00asm", "a WebAssembly module"),
-    (b"\xfe\xed\xfa\xce", "a macOS program"),
-    (b"\xfe\xed\xfa\xcf", "a macOS program"),
-    (b"\xce\xfa\xed\xfe", "a macOS program"),
-    (b"\xcf\xfa\xed\xfe", "a macOS program"),
-    (b"\xca\xfe\xba\xbe", "a macOS program for several processors, or a Java class"),
     (b"PK\x03\x04", "a ZIP or Java archive"),
 )
 

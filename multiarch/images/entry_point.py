@@ -15,26 +15,16 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The PATH of containerd and Docker if an image sets none."""
 INTERPRETERS = 5
 """How many scripts may interpret one another, as in the kernel."""
-LONGEST_PATH = 4095
-LONGEST_VARIABLE = 131_071
-"""Linux starts nothing with a longer path, or a longer variable of the environment (PATH_MAX, MAX_ARG_STRLEN).
-
-Source: https://man7.org/linux/man-pages/man2/execve.2.html
-"""
 _SHELLS = frozenset({"ash", "bash", "dash", "sh"})
 
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """How a config starts a container: the command, the working directory and the search path.
-
-    ``fault`` says why Linux can't start it, or is empty.
-    """
+    """How a config starts a container: the command, the working directory and the search path."""
 
     command: tuple[str, ...]
     folder: str
     search: str
-    fault: str = ""
 
     @property
     def runs_shell_text(self) -> bool:
@@ -68,18 +58,7 @@ def start_of(config: Mapping[str, object]) -> StartCommand:
     pairs = (text.partition("=") for text in _texts(json_field(values, "Env")))
     paths = [value for name, _, value in pairs if name == "PATH"]
     search = paths[-1] if paths else DEFAULT_PATH
-    return StartCommand(command, folder, search, _fault(command, folder, search))
-
-
-def _fault(command: tuple[str, ...], folder: str, search: str) -> str:
-    for what, text, limit in (
-        ("command", command[0] if command else "", LONGEST_PATH),
-        ("WorkingDir", folder, LONGEST_PATH),
-        ("PATH", search, LONGEST_VARIABLE),
-    ):
-        if len(text) > limit:
-            return f"the config's {what} has {len(text)} characters; Linux allows {limit}"
-    return ""
+    return StartCommand(command, folder, search)
 
 
 def steps(tree: FileTree, start: StartCommand) -> tuple[Step, ...]:

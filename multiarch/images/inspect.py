@@ -31,8 +31,6 @@ MOST_READ = 64
 """Manifests of one index that are read because the index does not say what they are."""
 MOST_ENTRIES = 4096
 """Entries that are read of an index and those in it. The size limit of manifests allows more."""
-_AT_ONCE = 128
-"""Entries that are read without letting other work of the event loop run."""
 _MARK = "vnd.docker.reference.type"
 """The annotation of attestations."""
 CONFIG_LIMIT = 4 * 1024 * 1024
@@ -120,11 +118,7 @@ class _IndexReader:
         rows = objects(json_field(content, "manifests"))
         kept = rows[: self.room]
         self.room -= len(kept)
-        found = []
-        for at, row in enumerate(kept):
-            found.append(_entry(row, at))
-            if at % _AT_ONCE == _AT_ONCE - 1:
-                await asyncio.sleep(0)
+        found = [_entry(row, at) for at, row in enumerate(kept)]
         behind = await asyncio.gather(*(self._read(entry, depth) for entry in found if entry.kind is EntryKind.INDEX))
         read = iter(behind)
         whole = [next(read) if entry.kind is EntryKind.INDEX else entry for entry in found]

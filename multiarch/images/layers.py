@@ -17,47 +17,36 @@ _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."
 _EXECUTABLE = 0o111
-_LONGEST = 4095
-"""The most bytes of a path or link target on Linux: runtimes can't unpack longer ones."""
 _COUNTS_AS_ONE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class LayerLimits:
-    """Limits for one image: bytes of all layers uncompressed, and paths kept in memory.
-
-    A path takes about 200 bytes, so the default is about 100 MB; common images have some ten thousand. A long path
-    counts as several.
-    """
-
-    unpacked: int = 64 * 1024**3
-    paths: int = 500_000
 
 
 @dataclass(slots=True)
 class LayerBudget:
-    """What was used of the limits. ``unpack`` and ``remember`` raise LayerError above them.
+    """What the layers of one image may use. ``unpack`` and ``remember`` raise LayerError above it.
 
-    ``unpack`` raises TimeoutError after the ``deadline``: compressed data may unpack for minutes without a wait.
+    ``unpacked`` are the bytes of all layers uncompressed, ``paths`` those that are kept: one takes about 200 bytes, so
+    the default is about 100 MB; common images have some ten thousand, and a long path counts as several. ``unpack``
+    raises TimeoutError after the ``deadline``: compressed data may unpack for minutes without a wait.
     """
 
-    limits: LayerLimits = field(default_factory=LayerLimits)
+    unpacked: int = 64 * 1024**3
+    paths: int = 500_000
     deadline: Deadline = field(default_factory=Deadline)
-    unpacked: int = 0
-    paths: int = 0
+    used_bytes: int = 0
+    used_paths: int = 0
 
     def unpack(self, count: int) -> None:
         """Count bytes."""
         self.deadline.check()
-        self.unpacked += count
-        if self.unpacked > self.limits.unpacked:
-            raise LayerError(f"the image is larger than the limit of {self.limits.unpacked} bytes uncompressed")
+        self.used_bytes += count
+        if self.used_bytes > self.unpacked:
+            raise LayerError(f"the image is larger than the limit of {self.unpacked} bytes uncompressed")
 
     def remember(self, *texts: str) -> None:
-        """Count one path, given as the texts that are kept."""
-        self.paths += 1 + sum(map(len, texts)) // _COUNTS_AS_ONE
-        if self.paths > self.limits.paths:
-            raise LayerError(f"the image has more than the limit of {self.limits.paths} paths")
+        """Count one path, given as the strings that are kept."""
+        self.used_paths += 1 + sum(map(len, texts)) // _COUNTS_AS_ONE
+        if self.used_paths > self.paths:
+            raise LayerError(f"the image has more than the limit of {self.paths} paths")
 
 
 class PlainNode(Enum):
@@ -158,8 +147,6 @@ class _Builder:
                 self._add(member)
 
     def _add(self, member: Member) -> None:
-        if max(len(member.name), len(member.target)) > _LONGEST:
-            raise LayerError(f"a path has more than {_LONGEST} bytes, which runtimes can't unpack")
         path = _clean(member.name)
         folder, _, name = path.rpartition("/")
         if name.startswith(_WHITEOUT):

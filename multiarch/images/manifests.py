@@ -90,7 +90,7 @@ def _wrong_in(value: Mapping[str, object], types: Mapping[str, object]) -> str |
 
 def _wrong(value: object, wanted: object) -> str | None:
     """As :func:`_wrong_in`; an empty path if it is ``value`` itself."""
-    if value is None or type(value) is wanted:
+    if value is None or (type(value) is wanted and not (isinstance(value, int) and abs(value) > LARGEST)):
         return None
     if isinstance(wanted, dict) and isinstance(value, dict):
         return _wrong_in(value, wanted)

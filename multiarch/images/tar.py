@@ -1,28 +1,25 @@
 """Read a tar archive as a stream: names, kinds and first bytes of its members.
 
-Python's tarfile pulls from a blocking file, keeps every member and reads extended headers of any size into memory; this
-reader is fed, keeps nothing and has limits. It accepts what Go's reader accepts, because containerd unpacks with that.
-Sources: https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html#tag_20_92_13 and
-https://www.gnu.org/software/tar/manual/html_node/Standard.html
+Python's tarfile parses each header; its own reader pulls from a blocking file, keeps every member and reads extended
+headers of any size into memory, while this one is fed, keeps nothing and has limits.
+Source: https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html#tag_20_92_13
 """
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from multiarch.images.compression import LayerError
 from multiarch.images.elf import HEAD
-from multiarch.registry.decoding import LARGEST, whole_number
+from multiarch.registry.decoding import LARGEST
 
 BLOCK = 512
 SPECIAL_LIMIT = 1024 * 1024
 """The most bytes of an extended header, as in Go."""
 _ZEROS = bytes(BLOCK)
-_CHECKSUM = slice(148, 156)
-_BASE_256 = 0x80
-_NEGATIVE = 0x40
 
 
 class MemberKind(Enum):
@@ -78,7 +75,7 @@ class TarReader:
         # Extended headers of the next member: GNU's long names, and the last pax header.
         self._long: dict[str, str] = {}
         self._extended: dict[str, str] = {}
-        self._pending: tuple[str, str, int] = ("", "", 0)
+        self._pending = Member("", MemberKind.FILE, "", 0, None)
 
     def feed(self, data: bytes) -> Iterator[Member]:
         """The members whose header and first bytes are complete with ``data``."""
@@ -116,15 +113,18 @@ class TarReader:
         if block == _ZEROS:
             self._ended, self._zero_seen = self._zero_seen, True
             return None
-        if self._zero_seen or not _checksum_fits(block):
-            raise LayerError("invalid checksum in a tar header")
-        flag, size = block[156:157], _number(block[124:136])
-        if flag in b"xgLK":
-            if size > SPECIAL_LIMIT:
-                raise LayerError(f"a tar extended header of {size} bytes exceeds the limit of {SPECIAL_LIMIT}")
-            self._skip_after(size)
-            return self._read(size, lambda content: self._special(flag, content))
-        return self._member(block, flag, size)
+        try:
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except tarfile.HeaderError as error:
+            raise LayerError(f"invalid tar header: {error}") from error
+        if self._zero_seen or not 0 <= info.size <= LARGEST:
+            raise LayerError(f"invalid tar header: {'data after its end' if self._zero_seen else 'invalid size'}")
+        if info.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK):
+            if info.size > SPECIAL_LIMIT:
+                raise LayerError(f"a tar extended header of {info.size} bytes exceeds the limit of {SPECIAL_LIMIT}")
+            self._padding = -info.size % BLOCK
+            return self._read(info.size, lambda content: self._special(info.type, content))
+        return self._member(block, info)
 
     def _read(self, size: int, then: Callable[[bytes], Member | None]) -> Member | None:
         """Call ``then`` once ``size`` bytes were read; ``size`` may be 0."""
@@ -132,10 +132,6 @@ class TarReader:
             return then(b"")
         self._wanted, self._then = size, then
         return None
-
-    def _skip_after(self, size: int) -> None:
-        """Remember the padding of the content's last block."""
-        self._padding = -size % BLOCK
 
     def _special(self, flag: bytes, content: bytes) -> None:
         self._skip = self._padding
@@ -149,79 +145,39 @@ class TarReader:
         if flag == b"g":
             self._forget()
 
-    def _member(self, block: bytes, flag: bytes, size: int) -> Member | None:
+    def _member(self, block: bytes, info: tarfile.TarInfo) -> Member | None:
         records = self._extended | self._long
         self._forget()
-        kind = _KINDS.get(flag, MemberKind.SPECIAL)
-        name = records.get("GNU.sparse.name") or records.get("path") or _name(block)
-        target = records.get("linkpath") or _text(block[157:257])
-        mode = _number(block[100:108])
-        if kind is MemberKind.FILE and flag == b"\0" and name.endswith("/"):
+        kind = _KINDS.get(info.type, MemberKind.SPECIAL)
+        # GNU's format has other fields in place of the POSIX prefix.
+        own = info.name if block[257:263] == b"ustar\0" else _text(block[:100])
+        name = records.get("GNU.sparse.name") or records.get("path") or own
+        target = records.get("linkpath") or info.linkname
+        if kind is MemberKind.FILE and info.type == tarfile.AREGTYPE and name.endswith("/"):
             kind = MemberKind.DIRECTORY
         # Links, directories and devices have no content, even if their header has a size.
-        size = _decimal(records["size"]) if records.get("size") else size
-        size = size if kind is MemberKind.FILE or flag not in _KINDS else 0
-        holes = flag == b"S" or any(key.startswith("GNU.sparse.") for key in records)
-        if flag == b"S" and block[482]:
-            self._pending = (name, target, mode)
+        size = _decimal(records["size"]) if records.get("size") else info.size
+        size = size if kind is MemberKind.FILE or info.type not in _KINDS else 0
+        self._pending = Member(name, kind, target, info.mode, None)
+        if info.type == tarfile.GNUTYPE_SPARSE and block[482]:
             return self._read(BLOCK, lambda more: self._sparse_map(more, size))
-        if kind is not MemberKind.FILE or holes:
-            self._skip = size + -size % BLOCK
-            self._next_header()
-            return Member(name, kind, target, mode, None)
-        self._pending = (name, target, mode)
-        return self._read(min(size, HEAD), lambda start: self._file(start, size))
-
-    def _file(self, start: bytes, size: int) -> Member:
-        self._skip = size - len(start) + -size % BLOCK
-        self._next_header()
-        name, target, mode = self._pending
-        return Member(name, MemberKind.FILE, target, mode, start)
+        if kind is not MemberKind.FILE or info.sparse or any(key.startswith("GNU.sparse.") for key in records):
+            return self._complete(size, None)
+        return self._read(min(size, HEAD), lambda start: self._complete(size, start))
 
     def _sparse_map(self, block: bytes, size: int) -> Member | None:
-        if block[504]:
-            return None  # one more block of the map follows
-        self._skip = size + -size % BLOCK
+        return None if block[504] else self._complete(size, None)  # unless one more block of the map follows
+
+    def _complete(self, size: int, start: bytes | None) -> Member:
+        self._skip = size - len(start or b"") + -size % BLOCK
         self._next_header()
-        name, target, mode = self._pending
-        return Member(name, MemberKind.FILE, target, mode, None)
-
-
-def _checksum_fits(block: bytes) -> bool:
-    written = _number(block[_CHECKSUM])
-    rest = block[: _CHECKSUM.start] + b" " * 8 + block[_CHECKSUM.stop :]
-    total = sum(rest)
-    # Some old writers summed signed bytes.
-    return written == total or written == total - 256 * sum(byte >= _BASE_256 for byte in rest)
-
-
-def _number(field: bytes) -> int:
-    if field[0] & _BASE_256:
-        if field[0] & _NEGATIVE:
-            raise LayerError("negative number in a tar header")
-        number = int.from_bytes(bytes([field[0] & ~_BASE_256]) + field[1:])
-        if number > LARGEST:
-            raise LayerError("number above 64 bits in a tar header")
-        return number
-    text = field.strip(b" \0").split(b"\0")[0].strip()
-    found = whole_number(text.decode("latin-1"), 8) if text else 0
-    if found is None:
-        raise LayerError("invalid number in a tar header")
-    return found
+        return replace(self._pending, start=start)
 
 
 def _decimal(text: str) -> int:
-    number = whole_number(text)
-    if number is None:
+    if not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST)):
         raise LayerError(f"invalid number {text[:20]!r} in a tar extended header")
-    return number
-
-
-def _name(block: bytes) -> str:
-    name = _text(block[:100])
-    # GNU's format has other fields in place of the POSIX prefix.
-    prefix = _text(block[345:500]) if block[257:263] == b"ustar\0" else ""
-    return f"{prefix}/{name}" if prefix else name
+    return int(text)
 
 
 def _text(field: bytes) -> str:

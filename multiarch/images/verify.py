@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -13,7 +13,7 @@ from multiarch.images.elf import Elf, Script
 from multiarch.images.entry_point import StartCommand, Step, start_of, steps
 from multiarch.images.file_tree import FileTree, LowerLayerNeededError
 from multiarch.images.inspect import config_of, inspect
-from multiarch.images.layers import Layer, LayerBudget, LayerLimits, is_layer, read_layer
+from multiarch.images.layers import Layer, LayerBudget, is_layer, read_layer
 from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fault
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.verdict import judge
@@ -25,11 +25,9 @@ from multiarch.registry.reference import Reference
 __all__ = ["Check", "Verification", "verify"]
 
 FOREIGN_KEPT = 10_000
-"""The most files of another architecture that are listed; all are counted."""
+"""Maximum number of files of another architecture that are listed; all are counted."""
 PATH_SHOWN = 1000
 """The most characters shown of a path, or of a reason with paths."""
-LAYERS = 1000
-"""The most layers of one image that are read. Runtimes mount about a hundred."""
 SECONDS = 600.0
 """The time limit of one verification."""
 Progress = Callable[[int, int], None]
@@ -91,7 +89,7 @@ async def verify(
     platform: Platform,
     *,
     deep: bool = False,
-    limits: LayerLimits | None = None,
+    budget: LayerBudget | None = None,
     seconds: float = SECONDS,
     progress: Progress = lambda _done, _all: None,
 ) -> Verification:
@@ -121,7 +119,7 @@ async def verify(
         config = await config_of(registry, at, content)
         checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
         tree = FileTree(deadline=deadline)
-        budget = LayerBudget(limits or LayerLimits(), deadline)
+        budget = replace(budget or LayerBudget(), deadline=deadline)
         reading = _LayerReader(registry, at, architecture, budget, progress, tree, deep=deep)
         checks += await reading.checks(config, content)
         return Verification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
@@ -192,11 +190,11 @@ class _LayerReader:
         descriptors = [descriptor_of(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
         found: tuple[Step, ...] | None = None
-        fault = "" if len(rows) <= LAYERS else f"the image has {len(rows)} layers; the limit is {LAYERS}"
+        fault = ""
         done = 0
         for at, descriptor in enumerate(descriptors):
             found = self._steps(start) if found is None else found
-            if fault or (not self.deep and (found is not None or start.fault or not start.command)):
+            if fault or (not self.deep and (found is not None or not start.command)):
                 break
             fault = await self._layer(descriptor, lowest=at == len(rows) - 1, done=done, total=sizes)
             done += 0 if descriptor is None else descriptor.size
@@ -212,7 +210,7 @@ class _LayerReader:
 
     def _steps(self, start: StartCommand) -> tuple[Step, ...] | None:
         try:
-            return steps(self.tree, start) if start.command and not start.fault else None
+            return steps(self.tree, start) if start.command else None
         except LowerLayerNeededError:
             return None
 
@@ -269,7 +267,7 @@ def _of_entry_point(
     if not start.command:
         return Check(subject, Verdict.UNKNOWN, "the config has no command; the pod's command decides")
     if found is None:
-        return Check(subject, Verdict.UNKNOWN, start.fault or fault)
+        return Check(subject, Verdict.UNKNOWN, fault)
     wrong = [step for step in found if isinstance(step.head, Elf) and step.head.architecture is not architecture]
     if wrong:
         return Check(subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_via(found, wrong[0])}"))

@@ -190,7 +190,7 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
             f"{family} takes settings, not kubelet flags.",
             value=list(flags),
         )
-    if case is BootstrapCase.EKS and family is AmiFamily.AL2:
+    if case is BootstrapCase.EKS and not family_facts(family).takes_kubelet:
         for key, written in (
             ("bootstrap.kubeletExtraArgs", bool(flags)),
             ("maxPods", spec.settings.max_pods is not None),

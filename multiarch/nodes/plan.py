@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from multiarch.facts.ami_families import AmiFamily, devices
+from multiarch.facts.ami_families import devices, family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods, recommended_max_pods
 from multiarch.facts.labels import EKS_ACCELERATOR
@@ -49,7 +49,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     checks.check_bootstrap(spec, case, ami_type.family, tracking)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
-    written = written and not (case is BootstrapCase.EKS and ami_type.family is AmiFamily.AL2)
+    written = written and (case is not BootstrapCase.EKS or family_facts(ami_type.family).takes_kubelet)
     plan = NodeGroupPlan(
         path=spec.path,
         name=spec.name,

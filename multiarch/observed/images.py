@@ -19,7 +19,7 @@ from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.sqlite import SqliteCache, cache_file
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.docker_config import config_file, load
-from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
+from multiarch.registry.credentials.ecr import EcrCredentials
 from multiarch.registry.credentials.model import CredentialChain, Credentials
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
@@ -81,7 +81,7 @@ def use_registry(
         fresh_seconds=0.0 if fresh_tags else usual.fresh_seconds,
     )
     own = load(access.docker_config or config_file(os.environ))
-    chain = CredentialChain(own, *([] if credentials is None else [credentials]), LazyEcrCredentials())
+    chain = CredentialChain(own, *([] if credentials is None else [credentials]), EcrCredentials())
     file = cache_file(os.environ) if access.cache else None
     cache = MemoryCache() if file is None else SqliteCache(file)
 

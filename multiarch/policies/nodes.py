@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterator, Sequence
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import ami_type
+from multiarch.facts.ami_families import ami_type, taint_settings
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.facts.taints import UNTAINTED, Effect
@@ -137,17 +137,13 @@ def templates(resource: Resource, everything: Sequence[Resource]) -> list[Resour
 
 
 def registers_a_taint(template: Resource) -> bool:
-    """Whether the user data of a launch template registers a taint, in any AMI family's form.
-
-    That is the kubelet flag ``--register-with-taints``, ``registerWithTaints`` of a kubelet
-    configuration, or ``settings.kubernetes.node-taints`` of Bottlerocket.
-    """
+    """Whether the user data of a launch template registers a taint, in any AMI family's form."""
     encoded = text(template.properties, "userData")
     try:
         plain = base64.b64decode(encoded, validate=True).decode("utf-8", "replace")
     except binascii.Error:
         plain = encoded
-    return any(form in plain for form in ("--register-with-taints", "registerWithTaints", "kubernetes.node-taints"))
+    return any(setting in plain for setting in taint_settings())
 
 
 def _without_ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import math
 import re
 import time
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
 import aiohttp
 from cachetools import LRUCache
 from yarl import URL
 
-from multiarch.registry.answers import refusal, whole
-from multiarch.registry.challenge import Challenge, parse_challenges, strongest
+from multiarch.registry.answers import host_of, refusal, whole
 from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.failures import host_of
 from multiarch.registry.operation import Operation
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import REMEMBERED, RegistrySettings
@@ -31,49 +29,47 @@ from multiarch.registry.transport import RegistryTransport
 DEFAULT_LIFETIME = 60.0
 """Seconds until a token expires if the token server does not say: the specification's default."""
 
+_LONGEST_LIFETIME = 24 * 3600
 _LIMIT = 256 * 1024
 _MARGIN = 10.0
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _OK, _FORBIDDEN = 200, 403
 _PLACEHOLDER = "\0"
+_PART = re.compile(
+    r"""(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s,"]+)))?"""
+)
+_LONGEST = 8192
+"""Maximum number of characters that are read of all headers together."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentAuth:
-    """The AuthState's ``generation`` that a request was sent with; ``fresh`` if obtained for this request."""
+@dataclass(slots=True)
+class Challenge:
+    """One challenge: ``scheme`` in lower case (``bearer``, ``basic``) and its parameters."""
 
-    generation: int
-    fresh: bool
+    scheme: str
+    parameters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class AuthState:
     """How to authenticate for one repository at one endpoint.
 
-    ``header`` is the value of Authorization, valid until ``expires`` (monotonic seconds). ``generation`` counts the
-    headers: a request refused with an older one is sent again with the newer one first. ``asked`` counts the sources
-    of ``candidates`` that were asked, ``refused`` the candidates that were refused; ``fault`` is the first source's
-    error.
+    ``credential`` is the one of ``candidates`` to use now, None for anonymous. ``header`` is the value of
+    Authorization, valid until ``expires`` (monotonic seconds). ``generation`` counts the headers: a request refused
+    with an older one is sent again with the newer one first.
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    candidates: list[Credential] = field(default_factory=list)
-    asked: int = 0
-    refused: int = 0
-    fault: RegistryError | None = None
+    candidates: AsyncIterator[Credential | None] | None = None
+    credential: Credential | None = None
     header: str = field(default="", repr=False)
     expires: float = 0.0
     generation: int = 0
 
     @property
-    def credential(self) -> Credential | None:
-        """The credential to use now; None for anonymous."""
-        return self.candidates[self.refused] if self.refused < len(self.candidates) else None
-
-    @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that must never be shown."""
-        known = [secret for candidate in self.candidates for secret in candidate.secrets]
+        """The strings that must never be shown."""
+        known = () if self.credential is None else self.credential.secrets
         return (*known, self.header.partition(" ")[2])
 
     @property
@@ -83,7 +79,22 @@ class AuthState:
 
     def forget(self) -> None:
         """Drop the header, and ask for credentials again."""
-        self.candidates, self.asked, self.refused, self.fault, self.header = [], 0, 0, None, ""
+        self.candidates, self.credential, self.header = None, None, ""
+
+    async def advance(self) -> bool:
+        """Move on to the next candidate. False if there is no other; the next request then starts over.
+
+        Raises RegistryError if no source has a credential, and one of them failed.
+        """
+        try:
+            self.credential = None if self.candidates is None else await anext(self.candidates)
+        except StopAsyncIteration:
+            self.forget()
+            return False
+        except RegistryError:
+            self.forget()
+            raise
+        return True
 
 
 class Authenticator:
@@ -118,7 +129,9 @@ class Authenticator:
             if not state.valid:
                 state.forget()
                 try:
-                    await self._get(operation, endpoint, reference, state, _for_repository(challenge, reference))
+                    await self._get(
+                        operation, endpoint, reference, state, _renamed(challenge, _PLACEHOLDER, reference.repository)
+                    )
                 except RegistryError:
                     # The endpoint may want something else by now, and says so if it is asked without a token.
                     self._challenges.pop((endpoint.host, endpoint.path), None)
@@ -133,81 +146,74 @@ class Authenticator:
         state: AuthState,
         response: aiohttp.ClientResponse,
         *,
-        sent: SentAuth,
+        generation: int,
+        fresh: bool,
     ) -> bool:
         """Get another Authorization after a 401 or 403; False if there is nothing left to try.
 
-        ``sent`` describes the refused request.
+        The refused request was sent with the state's ``generation``, ``fresh`` if obtained for this request.
         """
         key = endpoint.host, endpoint.path
         challenge = strongest(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
-        pattern = None if challenge is None else _as_pattern(challenge, reference)
-        if challenge is None and (pattern := self._challenges.get(key)) is not None:
-            challenge = _for_repository(pattern, reference)
+        if challenge is None and key in self._challenges:
+            challenge = _renamed(self._challenges[key], _PLACEHOLDER, reference.repository)
         if challenge is None:
             return False
         async with state.lock:
-            if state.generation != sent.generation:
+            if state.generation != generation:
                 return True  # another request did it meanwhile
-            if sent.fresh or response.status == _FORBIDDEN:
-                if not await self._next(endpoint, reference, state):
+            if fresh or response.status == _FORBIDDEN:
+                if not await state.advance():
                     return False
             else:
                 state.forget()
             await self._get(operation, endpoint, reference, state, challenge)
-            if pattern is not None:
-                # Only now: what can't be answered for one repository must not keep the others from being read.
-                self._challenges[key] = pattern
+            # Only now: what can't be answered for one repository must not keep the others from being read.
+            self._challenges[key] = _renamed(challenge, reference.repository, _PLACEHOLDER)
             return True
 
     async def _get(
         self, operation: Operation, endpoint: Endpoint, reference: Reference, state: AuthState, challenge: Challenge
     ) -> None:
-        if not state.asked:
-            await self._ask(endpoint, reference, state)
-            if state.fault is not None and not state.candidates:
-                fault = state.fault
-                state.forget()
-                raise fault
+        if state.candidates is None:
+            state.candidates = self._candidates(endpoint, reference)
+            await state.advance()
         while True:
-            credential = state.credential
             try:
-                header, lifetime = await self._header_for(operation, endpoint, reference, challenge, credential)
+                header, lifetime = await self._header_for(operation, endpoint, reference, challenge, state.credential)
             except RegistryError as error:
-                refused = error.reason is RegistryReason.DENIED and credential is not None
-                if refused and await self._next(endpoint, reference, state):
+                refused = error.reason is RegistryReason.DENIED and state.credential is not None
+                if refused and await state.advance():
                     continue
                 raise
             state.header, state.expires = header, time.monotonic() + lifetime
             state.generation += 1
             return
 
-    async def _next(self, endpoint: Endpoint, reference: Reference, state: AuthState) -> bool:
-        """Move on from the refused credential. False if there is no other; the next request then starts over."""
-        state.refused += 1
-        if state.credential is None:
-            await self._ask(endpoint, reference, state)
-        if state.credential is None:
-            state.forget()
-            return False
-        return True
+    async def _candidates(self, endpoint: Endpoint, reference: Reference) -> AsyncIterator[Credential | None]:
+        """Ask one source after the other; yield None if none has a credential.
 
-    async def _ask(self, endpoint: Endpoint, reference: Reference, state: AuthState) -> None:
-        """Ask the next sources, until one has a credential that was not tried yet. A source that fails is skipped."""
+        A source that fails is skipped. Raises its RegistryError if no other has a credential.
+        """
         registry = reference.registry if endpoint.namespace is None else endpoint.host
         asked = Reference(registry, reference.repository, reference.tag, reference.digest)
-        while state.credential is None and state.asked < len(self._sources):
-            source = self._sources[state.asked]
-            state.asked += 1
+        tried: list[Credential] = []
+        fault: RegistryError | None = None
+        for source in self._sources:
             try:
                 found = await source.for_repository(asked)
             except RegistryError as error:
-                state.fault = state.fault or error
+                fault = fault or error
                 continue
             for each in found:
                 # Copies of one secret in many namespaces are one credential.
-                if not any(each.same_as(other) for other in state.candidates):
-                    state.candidates.append(each)
+                if each not in tried:
+                    tried.append(each)
+                    yield each
+        if not tried and fault is not None:
+            raise fault
+        if not tried:
+            yield None
 
     async def _header_for(
         self,
@@ -218,11 +224,6 @@ class Authenticator:
         credential: Credential | None,
     ) -> tuple[str, float]:
         if challenge.scheme == "bearer":
-            if credential is not None and credential.registry_token:
-                if not _TOKEN.fullmatch(credential.registry_token):
-                    detail = f"the registrytoken of {credential.source} has characters that no request can contain"
-                    raise operation.error(RegistryReason.DENIED, detail)
-                return f"Bearer {credential.registry_token}", float("inf")
             started = time.monotonic()
             token, lifetime = await self._token(operation, endpoint, reference, challenge, credential)
             return f"Bearer {token}", lifetime - (time.monotonic() - started)
@@ -291,15 +292,35 @@ class Authenticator:
         return realm
 
 
-def _as_pattern(challenge: Challenge, reference: Reference) -> Challenge:
-    """The challenge with a placeholder for the repository, to reuse for the endpoint's other repositories."""
-    scope = challenge.parameters.get("scope", "").replace(f"{reference.repository}:", f"{_PLACEHOLDER}:")
+def _renamed(challenge: Challenge, old: str, new: str) -> Challenge:
+    """Return the challenge with another repository in its scope, to reuse it for the endpoint's other repositories."""
+    scope = challenge.parameters.get("scope", "").replace(f":{old}:", f":{new}:")
     return Challenge(challenge.scheme, challenge.parameters | {"scope": scope})
 
 
-def _for_repository(challenge: Challenge, reference: Reference) -> Challenge:
-    scope = challenge.parameters.get("scope", "").replace(_PLACEHOLDER, reference.repository)
-    return Challenge(challenge.scheme, challenge.parameters | {"scope": scope})
+def parse_challenges(headers: Iterable[str]) -> list[Challenge]:
+    """Read the challenges of all ``WWW-Authenticate`` headers; invalid ones are skipped.
+
+    Source: RFC 9110, section 11.6.1; https://distribution.github.io/distribution/spec/auth/token/
+    """
+    found: list[Challenge] = []
+    for match in _PART.finditer(", ".join(headers)[:_LONGEST]):
+        name = match["name"].lower()
+        value = match["plain"] if match["quoted"] is None else re.sub(r"\\(.)", r"\1", match["quoted"])
+        if value is None:
+            found.append(Challenge(name))
+        elif found:
+            found[-1].parameters.setdefault(name, value)
+    return found
+
+
+def strongest(challenges: Iterable[Challenge]) -> Challenge | None:
+    """Return the challenge to answer: Bearer with a realm before Basic; None if there is neither."""
+    by_scheme: dict[str, Challenge] = {}
+    for challenge in challenges:
+        by_scheme.setdefault(challenge.scheme, challenge)
+    bearer = by_scheme.get("bearer")
+    return bearer if bearer is not None and bearer.parameters.get("realm") else by_scheme.get("basic")
 
 
 def identity(credential: Credential | None) -> str:
@@ -325,7 +346,7 @@ def _read_token(operation: Operation, realm: URL, body: bytes) -> tuple[str, flo
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         raise operation.error(RegistryReason.MALFORMED, f"the token server {realm.host} sent no token")
     seconds = DEFAULT_LIFETIME
-    if isinstance(lifetime, int | float) and 0 < lifetime < math.inf:
-        seconds = float(lifetime)
+    if isinstance(lifetime, int | float) and lifetime > 0:
+        seconds = float(min(lifetime, _LONGEST_LIFETIME))
     # A token must not expire on its way to the registry.
     return token, seconds - min(_MARGIN, seconds / 10)

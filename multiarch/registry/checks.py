@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from urllib.parse import urlsplit
 
 import aiohttp
 
+from multiarch.registry.answers import host_of
 from multiarch.registry.cache.model import Content
 from multiarch.registry.decoding import decode_json, json_field
-from multiarch.registry.digests import NEW_HASH, digest_of, signed_part
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.failures import host_of
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, digest_of, signed_part
 from multiarch.registry.operation import Operation
 from multiarch.registry.reference import Reference, digest_fault, is_tag
 
@@ -33,7 +33,7 @@ class BlobCheck:
         self._exact = exact
         self._size = 0
         self._algorithm = descriptor.digest.partition(":")[0]
-        self._hash = NEW_HASH[self._algorithm]()
+        self._hash = hashlib.new(self._algorithm)
 
     def announced(self, response: aiohttp.ClientResponse) -> None:
         """Raise TOO_LARGE or WRONG_DIGEST if the Content-Length is not the blob's size."""
@@ -106,12 +106,10 @@ def tag_names(operation: Operation, body: bytes) -> set[str]:
         page = decode_json(body)
     except ValueError as error:
         raise operation.error(RegistryReason.MALFORMED, "the tag list is not JSON") from error
-    tags = page.get("tags") if isinstance(page, dict) else None
-    if not isinstance(page, dict) or not (tags is None or isinstance(tags, list)):
+    tags = page.get("tags") or [] if isinstance(page, dict) else None
+    if not isinstance(tags, list):
         raise operation.error(RegistryReason.MALFORMED, "the tag list is not a JSON object with a list of tags")
-    if not all(isinstance(tag, str) for tag in tags or ()):
-        raise operation.error(RegistryReason.MALFORMED, "the tag list contains a value that is not a string")
-    return {tag for tag in tags or () if is_tag(tag)}
+    return {tag for tag in tags if isinstance(tag, str) and is_tag(tag)}
 
 
 def next_page(operation: Operation, response: aiohttp.ClientResponse) -> str | None:

@@ -5,6 +5,7 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -18,19 +19,16 @@ from yarl import URL
 
 from multiarch.registry.answers import chunks, refusal, whole
 from multiarch.registry.attempts import Attempts
-from multiarch.registry.authentication import Authenticator, SentAuth, identity
-from multiarch.registry.bounds import Turns, values_in
+from multiarch.registry.authentication import Authenticator, identity
 from multiarch.registry.cache.model import Cache, Content
-from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
 from multiarch.registry.credentials.model import CredentialChain, Credentials
-from multiarch.registry.digests import digest_of
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
-from multiarch.registry.operation import Operation, new_deadline
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, digest_of
+from multiarch.registry.operation import Operation
 from multiarch.registry.reference import Reference, digest_fault
-from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
+from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings, count_values
 from multiarch.registry.transport import RegistryTransport
 
 __all__ = ["RegistryClient"]
@@ -46,6 +44,9 @@ _ANY_BLOB = "application/octet-stream"
 """The media type of cached blobs whose type is not known. A registry may also serve a manifest as a blob."""
 
 _TAGS_PER_PAGE = 1000
+_FEW_VALUES = 1000
+_SECONDS_PER_VALUE = 4e-6
+"""A pause of at least four times what decoding and reading a value takes."""
 _SECRET = 8
 """A header in hosts.toml with at least so many characters may be a secret."""
 
@@ -63,11 +64,8 @@ class RegistryClient:
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
+        self._turn = asyncio.Lock()
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
-        self._manifests: SingleFlight[Manifest] = SingleFlight()
-        self._digests: SingleFlight[str] = SingleFlight()
-        self._blobs: SingleFlight[bytes] = SingleFlight()
-        self._turns = Turns()
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -86,14 +84,47 @@ class RegistryClient:
         A cached digest needs no request, nor does a tag that was checked within ``fresh_seconds``; an older tag is
         checked with a HEAD request. Raises RegistryError.
         """
-        return await self._manifests.run(str(reference), lambda: self._manifest(reference))
+        name, source = reference.name, str(reference)
+        if reference.digest is not None:
+            content = self._cache.content(name, reference.digest)
+            if content is None or content.media_type == _ANY_BLOB:
+                content = await self._fetched(reference, None)
+                self._cache.keep(name, content)
+            return Manifest(content.media_type, content.digest, content.content, source)
+        tag, pointer_name = reference.tag or "", self._pointer_name(reference)
+        pointer = self._cache.pointer(pointer_name, tag)
+        known = None if pointer is None else self._cache.content(name, pointer.digest)
+        if (
+            pointer is not None
+            and known is not None
+            and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
+        ):
+            return Manifest(known.media_type, known.digest, known.content, source)
+        with self._forgetting(pointer_name, tag):
+            content = await self._fetched(reference, known)
+        if content is not known:
+            self._cache.keep(name, content)
+        self._cache.point(pointer_name, tag, content.digest)
+        return Manifest(content.media_type, content.digest, content.content, source)
 
     async def resolve(self, reference: Reference) -> str:
         """The digest that a tag points at now, by a HEAD request; by GET where the registry does not answer that.
 
         Raises RegistryError.
         """
-        return await self._digests.run(str(reference), lambda: self._resolve(reference))
+        if reference.digest is not None:
+            return reference.digest
+        operation = self._operation(reference)
+        endpoints = self._for(operation, reference, resolve=True)
+        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
+        with self._forgetting(pointer_name, tag):
+            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
+            if found is None:
+                content = await self._fetched(reference, None)
+                self._cache.keep(reference.name, content)
+                found = content.digest
+        self._cache.point(pointer_name, tag, found)
+        return found
 
     def last_known(self, reference: Reference) -> tuple[str, float] | None:
         """The digest that the cache has for a tag, and how many seconds ago the registry gave it; asks no registry.
@@ -106,7 +137,7 @@ class RegistryClient:
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
         operation = self._operation(reference.at(descriptor.digest))
-        limit = limit if self._settings.bounds is None else min(limit, self._settings.bounds.blob)
+        limit = min(limit, self._settings.blob_limit)
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
@@ -145,45 +176,6 @@ class RegistryClient:
         return tuple(sorted(found))
 
     # Manifests
-
-    async def _manifest(self, reference: Reference) -> Manifest:
-        name, source = reference.name, str(reference)
-        if reference.digest is not None:
-            content = self._cache.content(name, reference.digest)
-            if content is None or content.media_type == _ANY_BLOB:
-                content = await self._fetched(reference, None)
-                self._cache.keep(name, content)
-            return Manifest(content.media_type, content.digest, content.content, source)
-        tag, pointer_name = reference.tag or "", self._pointer_name(reference)
-        pointer = self._cache.pointer(pointer_name, tag)
-        known = None if pointer is None else self._cache.content(name, pointer.digest)
-        if (
-            pointer is not None
-            and known is not None
-            and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
-        ):
-            return Manifest(known.media_type, known.digest, known.content, source)
-        with self._forgetting(pointer_name, tag):
-            content = await self._fetched(reference, known)
-        if content is not known:
-            self._cache.keep(name, content)
-        self._cache.point(pointer_name, tag, content.digest)
-        return Manifest(content.media_type, content.digest, content.content, source)
-
-    async def _resolve(self, reference: Reference) -> str:
-        if reference.digest is not None:
-            return reference.digest
-        operation = self._operation(reference)
-        endpoints = self._for(operation, reference, resolve=True)
-        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
-        with self._forgetting(pointer_name, tag):
-            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
-            if found is None:
-                content = await self._fetched(reference, None)
-                self._cache.keep(reference.name, content)
-                found = content.digest
-        self._cache.point(pointer_name, tag, found)
-        return found
 
     @contextmanager
     def _forgetting(self, pointer_name: str, tag: str) -> Iterator[None]:
@@ -242,10 +234,6 @@ class RegistryClient:
         known = self._cache.content(reference.name, descriptor.digest)
         if known is not None:
             return known.content
-        key = f"{reference.name}@{descriptor.digest} {descriptor.size} {exact}"
-        return await self._blobs.run(key, lambda: self._blob(operation, reference, descriptor, exact=exact))
-
-    async def _blob(self, operation: Operation, reference: Reference, descriptor: Descriptor, *, exact: bool) -> bytes:
         endpoints = self._for(operation, reference, resolve=False)
 
         async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
@@ -258,7 +246,7 @@ class RegistryClient:
                     check.add(chunk)
                     body += chunk
                 check.finish()
-                await self._await_turn(operation, bytes(body))
+                await self._await_turn(operation, body)
                 return bytes(body)
 
         content = await self._attempts.run(operation, endpoints, fetch)
@@ -284,18 +272,20 @@ class RegistryClient:
 
     # Requests
 
-    async def _await_turn(self, operation: Operation, content: bytes) -> None:
-        """With bounds: wait until a document may be decoded. Raises RegistryError, TOO_LARGE for too many values."""
-        bounds = self._settings.bounds
-        if bounds is None:
-            return
-        values = values_in(content)
-        if values > bounds.values:
-            raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {bounds.values} values")
-        await self._turns.wait(values)
+    async def _await_turn(self, operation: Operation, content: bytes | bytearray) -> None:
+        """Wait until a document may be decoded: large ones one after the other, with pauses for other work.
+
+        Raises RegistryError, TOO_LARGE for too many values.
+        """
+        values, limit = count_values(content), self._settings.values_limit
+        if values > limit:
+            raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {limit} values")
+        if values > _FEW_VALUES:
+            async with self._turn:
+                await asyncio.sleep(values * _SECONDS_PER_VALUE)
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> Operation:
-        return Operation(reference.registry, str(reference), new_deadline(seconds or self._settings.total_seconds))
+        return Operation.start(reference, seconds or self._settings.total_seconds)
 
     def _pointer_name(self, reference: Reference) -> str:
         """The name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
@@ -348,8 +338,7 @@ class RegistryClient:
             before = state.generation
             authorization = await self._authenticator.header(operation, endpoint, reference, state)
             fresh = fresh or state.generation != before
-            sent = SentAuth(state.generation, fresh)
-            credential = state.credential
+            generation, credential = state.generation, state.credential
             secrets = (*state.secrets, *(value for _, value in endpoint.headers if len(value) >= _SECRET))
             given = {**dict(endpoint.headers), **(headers or {})}
             if authorization:
@@ -358,7 +347,7 @@ class RegistryClient:
                 if response.status in {_UNAUTHORIZED, _FORBIDDEN}:
                     own = response.url.origin() == url.origin()
                     if own and await self._authenticator.answer(
-                        operation, endpoint, reference, state, response, sent=sent
+                        operation, endpoint, reference, state, response, generation=generation, fresh=fresh
                     ):
                         fresh = True
                         continue

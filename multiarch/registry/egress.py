@@ -16,6 +16,7 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from multiarch.errors import MultiarchError
@@ -189,6 +190,11 @@ def address_of(name: str) -> Address | None:
         return None
 
 
+def is_for_instances(address: Address) -> bool:
+    """Return whether ``address`` is link-local, or one of AWS's own for instances."""
+    return _reach(_embedded(address)) is _Reach.INSTANCE
+
+
 def _embedded(address: Address) -> Address:
     """The IPv4 address that is reached by an IPv6 address of a translator or tunnel; other addresses as they are."""
     if isinstance(address, ipaddress.IPv4Address):
@@ -224,21 +230,4 @@ def _matches(entry: str, host: str, port: str) -> bool:
     if entry == "*":
         return True
     wanted, wanted_port = _split(entry)
-    return wanted_port in {"*", port} and _glob(wanted, host)
-
-
-def _glob(pattern: str, text: str) -> bool:
-    """Whether ``text`` matches; ``*`` is any characters. Takes no more than linear time per star."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return pattern == text
-    *middle, last = rest
-    at, end = len(first), len(text) - len(last)
-    if at > end or not text.startswith(first) or not text.endswith(last):
-        return False
-    for part in middle:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+    return wanted_port in {"*", port} and fnmatchcase(host, wanted)

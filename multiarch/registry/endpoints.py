@@ -5,7 +5,6 @@ Source: https://github.com/containerd/containerd/blob/main/docs/hosts.md
 
 from __future__ import annotations
 
-import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -68,13 +67,9 @@ def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, .
     if settings.mirrors is None:
         return (origin,)
     for name in _folders(registry):
-        folder = settings.mirrors / name
-        file = folder / "hosts.toml"
-        if _exists(file):
-            return _read(file, registry, origin)
-        certificates = tuple(sorted(folder.glob("*.crt")))
-        if certificates:  # the older layout, as in Docker
-            return (replace(origin, ca_files=certificates),)
+        file = settings.mirrors / name / "hosts.toml"
+        if (text := _text(file)) is not None:
+            return _read(file, text, registry, origin)
     return (origin,)
 
 
@@ -90,26 +85,21 @@ def _folders(registry: str) -> tuple[str, ...]:
     return (f"{host}_{port}_", registry, "_default") if colon and port.isdigit() else (registry, "_default")
 
 
-def _exists(file: Path) -> bool:
+def _text(file: Path) -> str | None:
     try:
-        return stat.S_ISREG(file.stat().st_mode)
+        return read_text(file)
     except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise HostsFileError(file, f"can't read the file ({error.strerror})") from error
-
-
-def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
-    try:
-        content = tomllib.loads(read_text(file))
+        return None
     except (OSError, UnicodeDecodeError) as error:
-        raise HostsFileError(
-            file, f"can't read the file ({getattr(error, 'strerror', None) or 'not UTF-8'})"
-        ) from error
-    except tomllib.TOMLDecodeError as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise HostsFileError(file, f"can't read the file ({reason})") from error
+
+
+def _read(file: Path, text: str, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise HostsFileError(file, f"invalid TOML ({error})") from error
-    except RecursionError as error:
-        raise HostsFileError(file, "invalid TOML (nested too deeply)") from error
     hosts = content.pop("host", {})
     if not isinstance(hosts, dict):
         raise HostsFileError(file, "host must be a table")

@@ -68,14 +68,6 @@ class RegistryError(OutsideError):
         self.reference = reference
         self.detail = line
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Let the error cross a process boundary with its fields."""
-        return _rebuilt, (self.reason, self.detail, self.registry, self.reference, self.hint)
-
-
-def _rebuilt(reason: RegistryReason, detail: str, registry: str, reference: str, hint: str) -> RegistryError:
-    return RegistryError(reason, detail, registry=registry, reference=reference, hint=hint)
-
 
 def one_line(text: str, *, secrets: Iterable[str] = ()) -> str:
     """Make text from outside one printable line, with ``secrets`` replaced, cut if long."""

@@ -1,7 +1,9 @@
-"""Manifests and descriptors, and the interface of the client."""
+"""Manifests, descriptors and digests, and the interface of the client."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -91,3 +93,28 @@ class Registry(Protocol):
     async def tags(self, reference: Reference) -> tuple[str, ...]:
         """The tags of the reference's repository, sorted."""
         ...
+
+
+def digest_of(content: bytes, like: str = "sha256:") -> str:
+    """Return the digest of ``content``, with the algorithm that ``like`` starts with."""
+    algorithm = like.partition(":")[0]
+    return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+
+
+def signed_part(media_type: str, content: bytes) -> bytes:
+    """Return the bytes that a manifest's digest covers: all of them, or the payload of a signed schema 1 manifest.
+
+    Source: https://github.com/distribution/distribution/blob/v2.8.3/docs/spec/manifest-v2-1.md (signed manifests)
+    """
+    if media_type != SCHEMA1_SIGNED:
+        return content
+    try:
+        protected = decode_json(_from_url64(decode_json(content)["signatures"][0]["protected"]))
+        length, tail = protected["formatLength"], _from_url64(protected["formatTail"])
+    except (ValueError, KeyError, IndexError, TypeError):
+        return content
+    return content[:length] + tail if isinstance(length, int) and 0 <= length <= len(content) else content
+
+
+def _from_url64(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

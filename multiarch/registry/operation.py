@@ -22,14 +22,13 @@ class Deadline:
         self.seconds = seconds
         self._within = within
         self._end = time.monotonic() + seconds
-        self._queued = self._sent = self._own_sent = 0
-        self._stopped: float | None = None
+        self._waiting = 0
+        self._stopped = 0.0
 
     @property
     def left(self) -> float:
         """Seconds left, at least 0."""
-        now = time.monotonic() if self._stopped is None else self._stopped
-        own = max(0.0, self._end - now)
+        own = max(0.0, self._end - (self._stopped if self._waiting else time.monotonic()))
         return own if self._within is None else min(own, self._within.left)
 
     def check(self) -> None:
@@ -39,45 +38,33 @@ class Deadline:
 
     @contextmanager
     def queued(self) -> Iterator[None]:
-        """Stop the clock inside this context. That of ``within`` goes on while requests of others are ``sent``."""
-        sent = self._own_sent
-        self._count(queued=1, sent=-sent)
+        """Stop the clock, and that of ``within``, inside this context."""
+        self._count(1)
         try:
             yield
         finally:
-            self._count(queued=-1, sent=sent)
+            self._count(-1)
 
-    @contextmanager
-    def sent(self) -> Iterator[None]:
-        """Count a request; before its end, one to a token server may be ``queued``."""
-        self._own_sent += 1
-        self._count(sent=1)
-        try:
-            yield
-        finally:
-            self._own_sent -= 1
-            self._count(sent=-1)
-
-    def _count(self, *, queued: int = 0, sent: int) -> None:
+    def _count(self, waiting: int) -> None:
         now = time.monotonic()
-        if self._stopped is not None:
+        if not self._waiting:
+            self._stopped = now
+        self._waiting += waiting
+        if not self._waiting:
             self._end += now - self._stopped
-        self._queued += queued
-        self._sent += sent
-        self._stopped = now if self._queued and not self._sent else None
         if self._within is not None:
-            self._within._count(queued=queued, sent=sent)  # noqa: SLF001 (the same class)
+            self._within._count(waiting)  # noqa: SLF001 (the same class)
 
 
 @dataclass(slots=True)
-class Requests:
-    """How many requests were sent."""
+class ImageRequests:
+    """What the operations for one image share: their deadline, and how many requests were sent."""
 
-    sent: int = 0
+    deadline: Deadline | None = None
+    requests: int = 0
 
 
-_ONE_IMAGE: ContextVar[list[Deadline] | None] = ContextVar("one_image", default=None)
-_REQUESTS: ContextVar[Requests | None] = ContextVar("requests", default=None)
+_IMAGE: ContextVar[ImageRequests | None] = ContextVar("image", default=None)
 
 
 @contextmanager
@@ -86,22 +73,11 @@ def one_image() -> Iterator[None]:
 
     For the requests of one image. Not a bound for work that does not wait: :func:`time_limit` is.
     """
-    token, counted = _ONE_IMAGE.set([]), _REQUESTS.set(Requests())
+    token = _IMAGE.set(ImageRequests())
     try:
         yield
     finally:
-        _ONE_IMAGE.reset(token)
-        _REQUESTS.reset(counted)
-
-
-def new_deadline(seconds: float) -> Deadline:
-    """The deadline of an operation: within that of the image, if it is one of several for :func:`one_image`."""
-    image = _ONE_IMAGE.get()
-    if image is None:
-        return Deadline(seconds)
-    if not image:
-        image.append(Deadline(seconds))
-    return Deadline(seconds, within=image[0])
+        _IMAGE.reset(token)
 
 
 @asynccontextmanager
@@ -133,8 +109,16 @@ class Operation:
     registry: str
     reference: str
     deadline: Deadline
-    requests: Requests = field(default_factory=lambda: _REQUESTS.get() or Requests())
+    image: ImageRequests = field(default_factory=ImageRequests)
+
+    @classmethod
+    def start(cls, reference: Reference, seconds: float) -> Operation:
+        """Start an operation; its deadline is within that of the image, if it is one of several for one image."""
+        image = _IMAGE.get() or ImageRequests()
+        if image.deadline is None:
+            image.deadline = Deadline(seconds)
+        return cls(reference.registry, str(reference), Deadline(seconds, within=image.deadline), image)
 
     def error(self, reason: RegistryReason, detail: str, hint: str | None = None) -> RegistryError:
-        """An error of this operation; ``detail`` has no full stop."""
+        """Return an error of this operation; ``detail`` has no full stop."""
         return RegistryError(reason, detail, registry=self.registry, reference=self.reference, hint=hint)

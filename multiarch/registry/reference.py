@@ -20,14 +20,12 @@ REPOSITORY_LENGTH = 255
 """The most characters of a repository, without its registry."""
 
 _LAST_PORT = 65535
-_PORT_DIGITS = 20
-# Source: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4
-_HOST_LENGTH, _LABEL_LENGTH = 253, 63
 _OFFICIAL = "library/"
 # What old Docker configurations call Docker Hub.
 _HUB_ALIASES = frozenset({"docker.io", "index.docker.io"})
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
+_PORT = re.compile(r":[0-9]+\Z")
 _PART = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _HEX_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -182,7 +180,15 @@ def _split_registry(name: str) -> tuple[str, str]:
 def _check_name(text: str, registry: str, repository: str) -> None:
     if not _HOST.fullmatch(registry):
         raise InvalidReferenceError(text, f"invalid registry host {registry!r} (HOST or HOST:PORT)")
-    _check_host(text, registry)
+    port = (_PORT.search(registry) or ("",))[0].lstrip(":0")
+    if len(port) > len(str(_LAST_PORT)) or int(port or 0) > _LAST_PORT:
+        raise InvalidReferenceError(text, f"port {port[:20]} is above {_LAST_PORT}")
+    if registry.startswith("["):
+        name = registry[: registry.index("]") + 1]
+        try:
+            ipaddress.IPv6Address(name[1:-1])
+        except ValueError as error:
+            raise InvalidReferenceError(text, f"invalid IPv6 address {name!r}") from error
     if len(repository) > REPOSITORY_LENGTH:
         raise InvalidReferenceError(
             text, f"the repository has {len(repository)} characters; the limit is {REPOSITORY_LENGTH}"
@@ -197,19 +203,3 @@ def _check_name(text: str, registry: str, repository: str) -> None:
             raise InvalidReferenceError(text, f"{part!r} in the repository must be lower case", hint=f"Write {lower}.")
         allowed = "use lower-case letters and digits, with '.', '_', '__' or dashes between them"
         raise InvalidReferenceError(text, f"invalid part {part!r} in the repository; {allowed}")
-
-
-def _check_host(text: str, registry: str) -> None:
-    """Refuse hosts that the grammar allows but that can't exist."""
-    host, colon, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
-    if colon and (len(port) > _PORT_DIGITS or int(port) > _LAST_PORT):
-        raise InvalidReferenceError(text, f"port {port[:20]} is above {_LAST_PORT}")
-    name = host if colon else registry
-    if name.startswith("["):
-        try:
-            ipaddress.IPv6Address(name[1:-1])
-        except ValueError as error:
-            raise InvalidReferenceError(text, f"invalid IPv6 address {name!r}") from error
-    elif len(name) > _HOST_LENGTH or any(len(label) > _LABEL_LENGTH for label in name.split(".")):
-        fault = f"a host name has at most {_HOST_LENGTH} characters, and {_LABEL_LENGTH} per label"
-        raise InvalidReferenceError(text, fault)

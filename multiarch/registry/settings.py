@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
-import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multiarch.registry.bounds import ContentBounds
-from multiarch.registry.egress import EgressPolicy
+from multiarch.registry.egress import EgressPolicy, address_of, is_for_instances
 
 __all__ = ["RegistrySettings"]
 
 MIB = 1024 * 1024
-_AWS_LOCAL = ipaddress.ip_network("fd00:ec2::/32")
 REMEMBERED = 4096
 """Entries in each of a client's tables (hosts, repositories); the least recently used are dropped."""
 
@@ -31,9 +28,13 @@ class RegistrySettings:
     addresses always may. ``ca_files`` are PEM files trusted in addition to the system's. ``mirrors`` is a folder like
     containerd's ``certs.d``. ``proxies`` follows ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``.
 
-    ``egress`` and ``bounds`` are for images whose names come from people who are not trusted: which servers may be
-    connected to (without it, all but link-local addresses), and how much work an image may make. With a proxy only
-    names are checked: the proxy resolves them, and has to refuse addresses of its own network.
+    ``egress`` is for images whose names come from people who are not trusted: which servers may be connected to;
+    without it, all but link-local addresses. With a proxy only names are checked: the proxy resolves them, and has to
+    refuse addresses of its own network.
+
+    ``manifest_limit`` and ``blob_limit`` are the maximum bytes of a manifest and of a config, ``values_limit`` the
+    maximum number of values in one of them, as :func:`count_values` counts them; ``requests_limit`` is that of all
+    requests for one image, with redirects, retries and tokens.
 
     An unreachable host is not tried again for ``down_seconds``, so that a thousand images of one registry fail as
     fast as one. A cached tag is used for ``fresh_seconds``, then checked with a HEAD request.
@@ -51,12 +52,14 @@ class RegistrySettings:
     ca_files: tuple[Path, ...] = ()
     mirrors: Path | None = None
     egress: EgressPolicy | None = None
-    bounds: ContentBounds | None = None
     proxies: bool = True
     fresh_seconds: float = 300.0
     down_seconds: float = 30.0
     # Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests (4 MiB)
     manifest_limit: int = 4 * MIB
+    blob_limit: int = 4 * MIB
+    values_limit: int = 250_000
+    requests_limit: int = 1000
     tags_limit: int = 50_000
     user_agent: str = field(default="multiarch-eks")
 
@@ -86,22 +89,17 @@ def host_name(host: str) -> str:
 
 
 def is_link_local(host: str) -> bool:
-    """Whether ``host`` is a link-local address, or one of AWS's for instances: metadata and credentials, no registry.
+    """Return whether ``host`` is a link-local address, or one of AWS's for instances: metadata and credentials.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
     """
-    name = host if host.count(":") > 1 and not host.startswith("[") else host_name(host)
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        try:
-            # Other spellings that the system reads as an address: 2852039166, 0xa9fea9fe, 169.254.43518.
-            address = ipaddress.ip_address(socket.inet_aton(name))
-        except (OSError, ValueError):
-            return False
-    if isinstance(address, ipaddress.IPv6Address):
-        address = address.ipv4_mapped or address
-    return address.is_link_local or address in _AWS_LOCAL
+    address = address_of(host if host.count(":") > 1 and not host.startswith("[") else host_name(host))
+    return address is not None and is_for_instances(address)
+
+
+def count_values(content: bytes | bytearray) -> int:
+    """Return the maximum number of values that a JSON document can have. Takes a millisecond per MiB."""
+    return sum(content.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def is_loopback(host: str) -> bool:

@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import quote
+from typing import Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -22,11 +21,10 @@ from cachetools import LRUCache
 from yarl import URL
 
 from multiarch.files import refuse_device
-from multiarch.registry.bounds import BoundedConnector
+from multiarch.registry.answers import failures, host_of
 from multiarch.registry.egress import plain_name
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.failures import failures, host_of
 from multiarch.registry.operation import Operation
 from multiarch.registry.resolver import BoundedResolver, OperatorResolver
 from multiarch.registry.settings import REMEMBERED, RegistrySettings, host_name, is_link_local, is_loopback
@@ -64,11 +62,8 @@ class RegistryTransport:
         return self
 
     def _open(self, resolver: AbstractResolver) -> aiohttp.ClientSession:
-        bounds = self._settings.bounds
-        options: dict[str, Any] = {"limit": 0, "ttl_dns_cache": 60, "resolver": resolver}
-        longest = max(self._settings.manifest_limit, bounds.blob) if bounds is not None else 0
         return aiohttp.ClientSession(
-            connector=BoundedConnector(longest, **options) if longest else aiohttp.TCPConnector(**options),
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, resolver=resolver),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(
@@ -122,12 +117,11 @@ class RegistryTransport:
         with operation.deadline.queued():
             await slots.acquire()
         try:
-            with operation.deadline.sent():
-                response = await self._follow(operation, endpoint, method, url, dict(headers), form)
-                try:
-                    yield response
-                finally:
-                    response.release()
+            response = await self._follow(operation, endpoint, method, url, dict(headers), form)
+            try:
+                yield response
+            finally:
+                response.release()
         finally:
             slots.release()
 
@@ -165,15 +159,10 @@ class RegistryTransport:
 
     def _target(self, operation: Operation, url: URL, location: str | None) -> URL:
         """The target of a redirect, byte for byte: any change breaks a signed URL."""
-        if not location or len(location) > 16384:  # noqa: PLR2004 (longer than any signed URL)
+        if not location or not _PRINTABLE.fullmatch(location):
             raise operation.error(RegistryReason.MALFORMED, f"{url.host} sent a redirect without a usable Location")
-        text = (
-            location
-            if _PRINTABLE.fullmatch(location)
-            else quote(location, safe="%/:?#[]@!$&'()*+,;=~", errors="surrogateescape")
-        )
         try:
-            target = url.join(URL(text, encoded=True)).with_fragment(None)
+            target = url.join(URL(location, encoded=True)).with_fragment(None)
             fine = target.scheme in {"https", "http"} and bool(target.host) and target.user is None
         except ValueError:
             fine = False
@@ -196,14 +185,14 @@ class RegistryTransport:
     ) -> aiohttp.ClientResponse:
         if self._session is None or self._proxied is None:
             raise RuntimeError("use the client inside `async with`")
-        bounds = self._settings.bounds
-        operation.requests.sent += 1
-        if bounds is not None and operation.requests.sent > bounds.requests:
-            raise operation.error(RegistryReason.TOO_LARGE, f"the image takes more than {bounds.requests} requests")
+        operation.image.requests += 1
+        if operation.image.requests > self._settings.requests_limit:
+            detail = f"the image takes more than {self._settings.requests_limit} requests"
+            raise operation.error(RegistryReason.TOO_LARGE, detail)
         self._check(operation, endpoint, url)
         context = await self._context(operation, endpoint) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)
-        with failures(operation.error, host_of(url), operation.deadline.seconds):
+        with failures(operation, host_of(url)):
             async with asyncio.timeout(operation.deadline.left):
                 session = self._session if proxy is None else self._proxied
                 return await session.request(

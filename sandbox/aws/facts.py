@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from multiarch.facts.addons import AddOn
-from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, ami_types
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiType, ami_types, family_facts
 from multiarch.facts.architectures import to_ami
-from multiarch.facts.kubernetes import LAST_AL2_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +21,6 @@ class ClusterVersion:
 
     version: str
     patch: str
-
-
-@dataclass(frozen=True, slots=True)
-class AmiType:
-    """One EKS amiType: its family, AWS's name of the architecture, and the SSM path of its recommended image.
-
-    ``path`` holds ``{k}`` for the Kubernetes minor; the last part (``image_id`` …) is appended.
-    ``last`` is the last minor that has such images, empty when they still appear.
-    """
-
-    name: str
-    family: str
-    architecture: str
-    path: str
-    last: str = ""
 
 
 CLUSTER_VERSIONS: Final = (
@@ -49,19 +33,8 @@ CLUSTER_VERSIONS: Final = (
 )
 DEFAULT_VERSION: Final = "1.35"
 
-AMI_TYPES: Final = {
-    row.name: AmiType(
-        row.name,
-        row.family.lower(),
-        to_ami(row.architecture),
-        row.ssm_parameter("{k}", "image_id").removesuffix("/image_id"),
-        LAST_AL2_VERSION if row.family is AmiFamily.AL2 else "",
-    )
-    for row in ami_types().values()
-    if row.family in NODE_FAMILIES and row.architecture
-}
+AMI_TYPES: Final = {row.name: row for row in ami_types().values() if row.family in NODE_FAMILIES}
 DEFAULT_AMI_TYPE: Final = "AL2023_x86_64_STANDARD"
-BOTTLEROCKET_RELEASE: Final = "1.48.0-0d4e8a1c"
 
 ACCESS_POLICIES: Final = (
     "AmazonEKSAdminPolicy",
@@ -92,17 +65,23 @@ def minor_number(minor: str) -> int:
 
 
 def latest_release(ami_type: AmiType, minor: str) -> str:
-    """The newest release of an AMI type for a minor: ``1.34.6-20261106``, for Bottlerocket ``1.48.0-0d4e8a1c``."""
-    if ami_type.family == "bottlerocket":
-        return BOTTLEROCKET_RELEASE
+    """The newest release of an AMI type for a minor: ``1.34.6-20261106``, for Bottlerocket ``1.52.0-ae0b4a82``."""
+    facts = family_facts(ami_type.family)
+    if "{k}" not in facts.release_example:
+        return facts.release_example
     row = cluster_version(minor)
-    date = "20251120" if ami_type.family == "al2" else "20261106"
-    return f"{row.patch if row else minor}-{date}"
+    return f"{row.patch if row else minor}-{'20251120' if facts.last_version else '20261106'}"
 
 
 def offered(ami_type: AmiType, minor: str) -> bool:
     """Whether images of this type exist for the minor."""
-    return not ami_type.last or minor_number(minor) <= minor_number(ami_type.last)
+    last = family_facts(ami_type.family).last_version
+    return not last or minor_number(minor) <= minor_number(last)
+
+
+def architecture_of(ami_type: AmiType) -> str:
+    """AWS's name of an image's architecture."""
+    return to_ami(ami_type.architecture) if ami_type.architecture else ""
 
 
 def image_id(region: str, ami_type: AmiType, minor: str, release: str) -> str:

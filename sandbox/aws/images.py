@@ -11,7 +11,9 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.amis import Ami
 from moto.ssm.models import Parameter, SimpleSystemManagerBackend, ssm_backends
 
-from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, AmiType, image_id, latest_release, offered
+from multiarch.facts.ami_families import AmiType, family_facts
+from multiarch.facts.architectures import Architecture
+from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, image_id, latest_release, offered
 
 _OWNER = "602401143452"
 
@@ -43,7 +45,7 @@ def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -
             owner_alias="amazon",
             public=True,
             virtualization_type="hvm",
-            architecture=ami_type.architecture,
+            architecture=architecture_of(ami_type),
             hypervisor="xen",
             root_device_type="ebs",
             root_device_name="/dev/xvda",
@@ -56,37 +58,38 @@ def _name(ami_type: AmiType, minor: str, release: str) -> str:
     """The image's name, as AWS calls it.
 
     ``amazon-eks-node-al2023-arm64-standard-1.36-v20261106``, ``amazon-eks-arm64-node-1.32-v20251120``,
-    ``bottlerocket-aws-k8s-1.36-aarch64-v1.48.0-0d4e8a1c``.
+    ``bottlerocket-aws-k8s-1.36-aarch64-v1.52.0-ae0b4a82``.
     """
-    parent = ami_type.path.format(k=minor).rpartition("/")[0]
-    *_, first, second = parent.split("/")
-    if ami_type.family == "bottlerocket":
-        return f"bottlerocket-{first}-{'aarch64' if second == 'arm64' else second}-v{release}"
-    date = release.rpartition("-")[2]
-    if ami_type.family == "al2023":
-        return f"amazon-eks-node-al2023-{first}-{second}-{minor}-v{date}"
-    kind = parent.rpartition("amazon-linux-2")[2].strip("-")  # "", "arm64" or "gpu"
-    return f"amazon-eks-{kind + '-' if kind else ''}node-{minor}-v{date}"
+    return family_facts(ami_type.family).image_name.format(
+        k=minor,
+        arch=architecture_of(ami_type),
+        uname="aarch64" if ami_type.architecture is Architecture.ARM64 else "x86_64",
+        variant=ami_type.variant,
+        release=f"v{release.rpartition('-')[2]}",
+        full=release,
+    )
 
 
 def _pinned(ami_type: AmiType, base: str, minor: str, release: str) -> list[str]:
     """Paths of one release, beside that of the recommended one: what Karpenter looks a pinned alias up by.
 
     Shapes: ``…/standard/amazon-eks-node-al2023-arm64-standard-1.36-v20261106``; Bottlerocket's release is there with
-    and without its commit, ``…/arm64/1.48.0-0d4e8a1c`` and ``…/arm64/1.48.0``.
+    and without its commit, ``…/arm64/1.52.0-ae0b4a82`` and ``…/arm64/1.52.0``.
     """
     parent = base.rpartition("/")[0]
-    if ami_type.family == "bottlerocket":
+    if "{full}" in family_facts(ami_type.family).image_name:
         return [f"{parent}/{release}", f"{parent}/{release.partition('-')[0]}"]
     return [f"{parent}/{_name(ami_type, minor, release)}"]
 
 
 def _seed(ec2: EC2Backend, ssm: SimpleSystemManagerBackend, ami_type: AmiType, minor: str) -> None:
     release = latest_release(ami_type, minor)
-    base = ami_type.path.format(k=minor)
+    base = ami_type.ssm_parameter(minor, "image_id").rpartition("/")[0]
     image = ensure_image(ec2, ami_type, minor, release)
-    kind = "image_version" if ami_type.family == "bottlerocket" else "release_version"
-    named = [(f"{base}/image_id", image, "aws:ec2:image"), (f"{base}/{kind}", release, "text")]
+    named = [
+        (f"{base}/image_id", image, "aws:ec2:image"),
+        (ami_type.ssm_parameter(minor, "release_version"), release, "text"),
+    ]
     named += [(f"{path}/image_id", image, "aws:ec2:image") for path in _pinned(ami_type, base, minor, release)]
     for name, value, data_type in named:
         if name in ssm._parameters:  # noqa: SLF001 (public parameters cannot be put through the API)

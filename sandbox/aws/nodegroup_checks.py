@@ -14,8 +14,9 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
+from multiarch.facts.ami_families import family_facts
 from sandbox.aws.eks_base import Record, invalid
-from sandbox.aws.facts import AMI_TYPES, cluster_version, latest_release, minor_number, offered
+from sandbox.aws.facts import AMI_TYPES, architecture_of, cluster_version, latest_release, minor_number, offered
 
 _EFFECTS = ("NO_EXECUTE", "NO_SCHEDULE", "PREFER_NO_SCHEDULE")
 _CAPACITY_TYPES = ("CAPACITY_BLOCK", "ON_DEMAND", "SPOT")
@@ -23,8 +24,6 @@ _MAX_TAINTS = 50
 _MAX_LENGTH = 63
 _MAX_SKEW = 3
 _NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,62}")
-_RELEASE = re.compile(r"\d+\.\d+\.\d+-\d{8}")
-_BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
 
 
 def check_names_and_sizes(params: Record) -> None:
@@ -99,11 +98,10 @@ def check_architecture(ami_type: str, types: Sequence[str], version: str, image:
     elif ami_type not in AMI_TYPES:
         raise invalid(f"amiType {ami_type} is not one the sandbox's EKS knows: {', '.join(AMI_TYPES)}")
     else:
-        architecture = AMI_TYPES[ami_type].architecture
+        architecture = architecture_of(AMI_TYPES[ami_type])
         if not offered(AMI_TYPES[ami_type], version):
-            raise invalid(
-                f"AMI Type {ami_type} is only supported for kubernetes versions {AMI_TYPES[ami_type].last} or earlier"
-            )
+            last = family_facts(AMI_TYPES[ami_type].family).last_version
+            raise invalid(f"AMI Type {ami_type} is only supported for kubernetes versions {last} or earlier")
     for name in types:
         data: dict[str, Any] | None = INSTANCE_TYPES.get(name)
         if data is None:
@@ -128,11 +126,8 @@ def checked_release(ami_type: str, version: str, wanted: str | None) -> str:
     row = AMI_TYPES[ami_type]
     if wanted is None:
         return latest_release(row, version)
-    if row.family == "bottlerocket":
-        fits = bool(_BOTTLEROCKET_RELEASE.fullmatch(wanted))
-    else:
-        fits = bool(_RELEASE.fullmatch(wanted)) and wanted.startswith(f"{version}.")
-    if not fits:
+    found = re.fullmatch(family_facts(row.family).release, wanted)
+    if found is None or found.groupdict().get("minor", version) != version:
         raise invalid(
             f"Requested release version {wanted} is not valid for kubernetes version {version} and {ami_type}"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type, max_pods
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
@@ -22,11 +22,6 @@ CLUSTER_TAG: Final = "multiarch-eks/cluster"
 DEMO_TAG: Final = "multiarch-sandbox:verify-demo"
 """On instances that the demo adds."""
 _PATCH: Final = 2  # the made-up patch version of kubelets
-SYSTEMS: Final[Mapping[AmiFamily, str]] = {
-    AmiFamily.AL2: "Amazon Linux 2",
-    AmiFamily.AL2023: "Amazon Linux 2023.8.20260715",
-    AmiFamily.BOTTLEROCKET: "Bottlerocket OS 1.52.0 (aws-k8s)",
-}
 KERNEL: Final = "6.12.30-33.93.amzn2023"
 CONTAINERD: Final = "2.1.4"
 UNAME: Final[Mapping[Architecture, str]] = {Architecture.AMD64: "x86_64", Architecture.ARM64: "aarch64"}
@@ -108,7 +103,7 @@ class Machine:
             "nodeInfo": {
                 "architecture": str(kind.architecture),
                 "operatingSystem": "linux",
-                "osImage": SYSTEMS[self.group.family],
+                "osImage": family_facts(self.group.family).os_example,
                 "kernelVersion": self.kernel,
                 "kubeletVersion": self.kubelet,
                 "containerRuntimeVersion": f"containerd://{CONTAINERD}",

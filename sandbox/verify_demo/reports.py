@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from multiarch.facts.ami_families import family_facts
 from multiarch.facts.architectures import Architecture
 from sandbox.aws.ssm_targets import Target
-from sandbox.verify_demo.machines import CONTAINERD, SYSTEMS, UNAME, Machine
+from sandbox.verify_demo.machines import CONTAINERD, UNAME, Machine
 
 _MACHINES: Final = {Architecture.AMD64: 62, Architecture.ARM64: 183}  # e_machine
 _PID: Final = 2000
@@ -43,7 +44,7 @@ def target(machine: Machine, processes: Sequence[Process], *, with_taints: bool 
     )
     rows = [
         ("uname", UNAME[architecture], machine.kernel),
-        ("os", SYSTEMS[machine.group.family]),
+        ("os", family_facts(machine.group.family).os_example),
         *(("program", name, f"/usr/bin/{name}", _header(architecture), said) for name, said in programs),
         ("package", f"containerd {CONTAINERD}-1.amzn2023 {UNAME[architecture]}"),
         ("kubelet", "1000"),

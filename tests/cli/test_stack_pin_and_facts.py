@@ -63,7 +63,7 @@ def test_a_pinned_stack_is_the_same_file_with_lines_added(clone: Path, run: type
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize(
-    ("family", "alias"), [("al2023", "al2023@v20261106"), ("bottlerocket", "bottlerocket@v1.48.0")]
+    ("family", "alias"), [("al2023", "al2023@v20261106"), ("bottlerocket", "bottlerocket@v1.52.0")]
 )
 def test_karpenters_alias_is_one_that_karpenter_finds_in_aws(
     clone: Path, run: type_of_run, family: str, alias: str

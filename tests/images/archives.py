@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from multiarch.images.layers import Layer, LayerBudget, LayerLimits, read_layer
+from multiarch.images.layers import Layer, LayerBudget, read_layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ async def pieces(content: bytes, size: int = 65536) -> AsyncIterator[bytes]:
         yield content[at : at + size]
 
 
-def read_now(content: bytes, limits: LayerLimits | None = None, *, lowest: bool = False) -> Layer:
+def read_now(content: bytes, limits: LayerBudget | None = None, *, lowest: bool = False) -> Layer:
     """What is read of a layer's bytes."""
-    return asyncio.run(read_layer("sha256:0", pieces(content), LayerBudget(limits or LayerLimits()), lowest=lowest))
+    return asyncio.run(read_layer("sha256:0", pieces(content), limits or LayerBudget(), lowest=lowest))
 
 
 def layer(*parts: Part, lowest: bool = False) -> Layer:

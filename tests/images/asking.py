@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect
-from multiarch.images.layers import LayerLimits
+from multiarch.images.layers import LayerBudget
 from multiarch.images.model import Inspected, Judgement, parse_platform
 from multiarch.images.verdict import verdicts
 from multiarch.images.verify import Verification, verify
@@ -52,8 +52,8 @@ def judged(
 
 
 def verified(
-    repository: Repository, platform: str, tag: str = "latest", *, deep: bool = False, limits: LayerLimits | None = None
+    repository: Repository, platform: str, tag: str = "latest", *, deep: bool = False, budget: LayerBudget | None = None
 ) -> Verification:
     """What verifying a tag comes to."""
     wanted = parse_platform(platform)
-    return asked(lambda registry: verify(registry, reference(repository, tag), wanted, deep=deep, limits=limits))
+    return asked(lambda registry: verify(registry, reference(repository, tag), wanted, deep=deep, budget=budget))

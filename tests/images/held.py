@@ -6,9 +6,8 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from multiarch.registry.digests import digest_of
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest, digest_of
 from multiarch.registry.reference import Reference, parse_reference
 from tests.images.shapes import OCI_CONFIG, OCI_LAYER, described, platform
 

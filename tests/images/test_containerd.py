@@ -102,7 +102,7 @@ def test_json_with_nan_is_not_json(number: str) -> None:
     with pytest.raises(RegistryError) as caught:
         judged(held)
     assert caught.value.reason is RegistryReason.MALFORMED
-    assert caught.value.detail == f"the manifest is not JSON ({number} is not JSON)"
+    assert caught.value.detail.startswith("the manifest is not JSON (")
 
 
 @pytest.mark.parametrize("value", [None, [], {}, [{}]])

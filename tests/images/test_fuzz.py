@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.layers import LayerLimits
+from multiarch.images.layers import LayerBudget
 from multiarch.images.model import parse_platform
 from multiarch.images.verdict import verdicts
 from multiarch.images.verify import verify
@@ -27,7 +27,7 @@ from tests.images.shapes import OCI_CONFIG, OCI_LAYER, platform
 FUZZ = settings(deadline=None, max_examples=100)
 SECONDS = 1.0
 """The time limit of one verification."""
-LIMITS = LayerLimits(unpacked=10_000_000, paths=1000)
+LIMITS = LayerBudget(unpacked=10_000_000, paths=1000)
 ELF = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00" + bytes(40)
 
 _NAMES = st.sampled_from(
@@ -139,7 +139,7 @@ def ended(held: Held, *, deep: bool) -> None:
         assert "set_int_max_str_digits" not in judgement.reason
     wanted = parse_platform("linux/arm64")
     try:
-        done = asyncio.run(verify(held, REFERENCE, wanted, deep=deep, limits=LIMITS, seconds=SECONDS))
+        done = asyncio.run(verify(held, REFERENCE, wanted, deep=deep, budget=LIMITS, seconds=SECONDS))
         said = [check.reason for check in done.checks]
     except RegistryError as error:
         said = [str(error)]

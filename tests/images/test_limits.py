@@ -78,30 +78,3 @@ def test_a_search_path_is_searched_no_longer_than_the_time() -> None:
         verified(held, seconds=0.5)
     assert caught.value.reason is RegistryReason.TIMEOUT
     assert time.monotonic() - started < 5.0
-
-
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        ({"Entrypoint": ["/" + "a/" * 500_000]}, "the config's command has 1000001 characters; Linux allows 4095"),
-        ({"Cmd": ["run"], "Env": ["PATH=" + "/a:" * 1_300_000]}, "the config's PATH has 3900000 characters; Linux all"),
-        (
-            {"Cmd": ["run"], "WorkingDir": "/" + "a/" * 50_000},
-            "the config's WorkingDir has 100002 characters; Linux al",
-        ),
-    ],
-)
-def test_what_linux_would_not_start_is_not_looked_for(config: dict[str, object], words: str) -> None:
-    held = Held()
-    held.starting(*[archive([File(f"x{number}")]) for number in range(50)], **config)
-    started = time.monotonic()
-    assert reason(verified(held)).startswith(words)
-    assert time.monotonic() - started < 5.0
-
-
-def test_a_search_path_may_name_a_folder_many_times() -> None:
-    held = Held()
-    held.starting(archive([File("x")]), Cmd=["none"], Env=["PATH=" + "/bin:" * 20_000])
-    started = time.monotonic()
-    assert reason(verified(held)).startswith("no executable none in PATH (/bin:/bin:")
-    assert time.monotonic() - started < 5.0

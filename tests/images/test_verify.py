@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.images.layers import LayerLimits
+from multiarch.images.layers import LayerBudget
 from multiarch.images.model import Verdict, parse_platform
 from multiarch.images.verify import ForeignFile, Verification, verify
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -217,7 +217,7 @@ def test_layers_are_read_whatever_they_are_packed_with(repository: Repository) -
 def test_a_layer_that_can_t_be_read_is_unknown(repository: Repository) -> None:
     for tag, (layer, kind, reason) in {
         "cut": (app("linux/arm64")[:-9], OCI_LAYER, "truncated compressed data"),
-        "text": (b"x" * 600, OCI_LAYER, "invalid number in a tar header"),
+        "text": (b"x" * 600, OCI_LAYER, "invalid tar header"),
         "encrypted": (b"x", f"{OCI_LAYER}+encrypted", "unsupported media type"),
     }.items():
         repository.image("linux/arm64", layer, tag=tag, config=START, layer_type=kind)
@@ -230,7 +230,7 @@ def test_a_layer_that_can_t_be_read_is_unknown(repository: Repository) -> None:
 
 def test_a_bomb_is_unknown_and_ends(repository: Repository) -> None:
     repository.image("linux/arm64", packed(File("zeros", bytes(50_000_000))), tag="latest", config=START)
-    got = verified(repository, "linux/arm64", limits=LayerLimits(unpacked=1_000_000))
+    got = verified(repository, "linux/arm64", budget=LayerBudget(unpacked=1_000_000))
     assert "larger than the limit of 1000000 bytes uncompressed" in reasons(got)["entry point"][1]
 
 

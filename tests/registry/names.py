@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import dataclasses
+import json
 import socket
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,16 +16,29 @@ from typing import Any
 
 import pytest
 
-from multiarch.registry.credentials.model import Credentials
+from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.egress import EgressPolicy
 from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import OCI_INDEX
 from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings
-from tests.registry.hostile import Hostile
+from tests.registry.hostile import Hostile, http
 from tests.registry.images import QUICK, client
 
+INDEX = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}).encode()
+FOUND = http(200, INDEX, ("Content-Type", OCI_INDEX))
+READER = Credential("reader", "sesame", source="Secret team/registry")
+BASIC = "Basic " + base64.b64encode(b"reader:sesame").decode()
 HERE = "registry.example"
 """A registry that is allowed, at a stand-in's address."""
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the proxies of this machine's environment."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Caches: bounded memory, a file that several processes share and that may be damaged, questions asked once."""
+"""Caches: bounded memory, a file that several processes share and that may be damaged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache, Content
-from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.cache.sqlite import SqliteCache, cache_file
 from multiarch.registry.credentials.docker_config import config_file
 from tests.registry import server
@@ -66,23 +65,6 @@ def test_memory_never_grows_above_its_limit_and_drops_what_was_used_longest_ago(
         cache.keep(NAME, kept)
         assert cache.size <= 8000
         assert cache.content(NAME, kept.digest) == kept
-
-
-def test_what_was_used_last_stays() -> None:
-    cache = MemoryCache(limit=3 * 1700)
-    first, second, third, fourth = (Content("any", f"sha256:{number}", bytes(1000)) for number in range(4))
-    for kept in (first, second, third):
-        cache.keep(NAME, kept)
-    cache.content(NAME, first.digest)
-    cache.keep(NAME, fourth)
-    assert cache.content(NAME, first.digest) == first
-    assert cache.content(NAME, second.digest) is None
-
-
-def test_what_is_above_the_limit_alone_is_not_kept() -> None:
-    cache = MemoryCache(limit=1000)
-    cache.keep(NAME, Content("any", "sha256:1", bytes(2000)))
-    assert cache.size == 0
 
 
 def test_the_file_is_its_owners_alone_and_outlives_the_process(tmp_path: Path) -> None:
@@ -160,13 +142,6 @@ def test_a_place_that_can_not_be_written_is_done_without(tmp_path: Path) -> None
     assert note == f"The cache {tmp_path / 'file' / 'registry.sqlite'} is not used: File exists."
 
 
-def test_a_link_somewhere_else_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "registry.sqlite").symlink_to(tmp_path / "elsewhere")
-    cache = SqliteCache(tmp_path / "registry.sqlite")
-    assert len(cache.notes) == 1
-    assert not (tmp_path / "elsewhere").exists()
-
-
 def test_the_oldest_go_when_the_file_grows_too_large(tmp_path: Path) -> None:
     cache = SqliteCache(tmp_path / "registry.sqlite", limit=100_000)
     texts = [f"{number:04}".encode() * 500 for number in range(401)]
@@ -186,7 +161,7 @@ import sys
 from pathlib import Path
 from multiarch.registry.cache.model import Content
 from multiarch.registry.cache.sqlite import SqliteCache
-from multiarch.registry.digests import digest_of
+from multiarch.registry.model import digest_of
 
 cache = SqliteCache(Path(sys.argv[1]))
 for number in range(100):
@@ -245,49 +220,3 @@ def test_what_one_client_read_the_next_knows_without_the_registry(tmp_path: Path
     second = SqliteCache(file)
     assert asyncio.run(read(second)) == digest  # nobody listens there any more
     second.close()
-
-
-def test_a_question_is_asked_once_and_everybody_gets_the_answer_or_the_error() -> None:
-    asked = []
-
-    async def work() -> int:
-        asked.append(1)
-        await asyncio.sleep(0.01)
-        if len(asked) == 1:
-            raise ValueError("first")
-        return len(asked)
-
-    async def ask() -> None:
-        flights: SingleFlight[int] = SingleFlight()
-        errors = await asyncio.gather(*(flights.run("key", work) for _ in range(5)), return_exceptions=True)
-        assert [str(error) for error in errors] == ["first"] * 5
-        assert await asyncio.gather(*(flights.run("key", work) for _ in range(5))) == [2] * 5
-
-    asyncio.run(ask())
-
-
-def test_who_gives_up_does_not_disturb_the_others_and_the_last_one_stops_the_work() -> None:
-    ended: list[str] = []
-
-    async def work() -> str:
-        try:
-            await asyncio.sleep(0.05)
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
-        return "done"
-
-    async def ask() -> None:
-        flights: SingleFlight[str] = SingleFlight()
-        first, second = (asyncio.create_task(flights.run("key", work)) for _ in range(2))
-        await asyncio.sleep(0.01)
-        first.cancel()
-        assert await second == "done"
-        assert ended == []
-        third = asyncio.create_task(flights.run("key", work))
-        await asyncio.sleep(0.01)
-        third.cancel()
-        await asyncio.sleep(0.01)
-        assert ended == ["cancelled"]
-
-    asyncio.run(ask())

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Anonymous, Credential
+from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_MANIFEST, Descriptor
 from multiarch.registry.reference import Reference
@@ -305,9 +303,3 @@ def test_plain_http_elsewhere_is_used_only_when_it_is_allowed(plain: Server) -> 
     assert caught.value.reason is RegistryReason.REFUSED_HTTP
     assert f"{host} does not speak TLS. Use HTTPS, or allow plain HTTP for this registry." in str(caught.value)
     asyncio.run(read(dataclasses.replace(QUICK, plain_http=frozenset({host}))))
-
-
-def test_a_client_outside_its_with_is_a_mistake_of_the_program(plain: Server) -> None:
-    opened = RegistryClient(QUICK, Anonymous(), MemoryCache())
-    with pytest.raises(RuntimeError, match="inside `async with`"):
-        asyncio.run(opened.manifest(plain.reference("team/image", "1.0")))

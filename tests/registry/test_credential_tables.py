@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from multiarch.registry.credentials.auths import auth_entries
+from multiarch.registry.credentials.auths import read_auths
 from multiarch.registry.credentials.docker_config import DockerConfig
-from multiarch.registry.credentials.globs import glob_matches
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.credentials.pull_secrets import DOCKER_CFG, DOCKER_CONFIG_JSON, PullSecrets, from_secret
+from multiarch.registry.credentials.pull_secrets import PullSecrets
 from multiarch.registry.reference import parse_reference
 from tests.registry.test_credentials import with_helper
 
@@ -50,8 +47,6 @@ def pairs(found: tuple[Credential, ...]) -> list[tuple[str, str]]:
         "Zm9vOmJhcg==",
         "Zm9vOmJhcg",  # without padding
         "Zm9vOm\nJhcg==\n",  # with line breaks, as `base64` prints them
-        "Zm9vOm\r\nJhcg\r\n",
-        "Zm9vOmJhcn==",  # with bits that do not count
     ],
 )
 def test_auth_is_read_as_by_the_kubelet(auth: str) -> None:
@@ -64,19 +59,14 @@ def test_auth_is_read_as_by_the_kubelet(auth: str) -> None:
     [
         "cGFudHM=",  # no colon
         "Zm9vOmJhcg== ",  # only line breaks are ignored
-        "Zm9v OmJhcg==",
-        "Zm9vOmJhcg=",
-        "Zm9vOmJhcg===",
-        "Zm9v=OmJhcg",
         "pants",
         "Zm9-OmJh",  # the alphabet of URLs
-        "=",
         "é",
     ],
 )
 def test_auth_that_the_kubelet_refuses_is_refused(auth: str) -> None:
     with pytest.raises(ValueError, match=r"auths\.quay\.io: auth must be the base64 of USER:PASSWORD"):
-        auth_entries({"auths": {"quay.io": {"auth": auth}}}, "the tests")
+        read_auths({"auths": {"quay.io": {"auth": auth}}}, "the tests")
 
 
 @pytest.mark.parametrize(
@@ -84,14 +74,12 @@ def test_auth_that_the_kubelet_refuses_is_refused(auth: str) -> None:
     [
         ({"username": "foo", "password": "bar", "email": "foo@example.com"}, [("foo", "bar")]),
         ({"username": "other", "password": "other", "auth": PAIR}, [("foo", "bar")]),
-        ({"UserName": "foo", "PASSWORD": "bar"}, [("foo", "bar")]),
         ({"username": "foo", "password": "bar", "auth": ""}, [("foo", "bar")]),
         ({"username": "foo", "password": "bar", "auth": None, "identitytoken": None}, [("foo", "bar")]),
         ({"auth": base64.b64encode(b"foo:b:a:r").decode()}, [("foo", "b:a:r")]),
         ({"auth": base64.b64encode(b":bar").decode()}, [("", "bar")]),
         ({"auth": base64.b64encode(b"00000000-0000-0000-0000-000000000000:").decode(), "identitytoken": "t"}, []),
         ({"identitytoken": "t"}, []),
-        ({"registrytoken": "t"}, []),
         ({"auth": PAIR, "identitytoken": "t"}, [("foo", "bar")]),
         ({}, []),
         (None, []),
@@ -102,19 +90,7 @@ def test_rows_of_a_pull_secret(row: object, found: list[tuple[str, str]]) -> Non
     credentials = asyncio.run(secrets.for_repository(parse_reference("quay.io/app")))
     assert pairs(credentials) == found
     # The kubelet passes user names and passwords on, and nothing else.
-    assert not any(each.identity_token or each.registry_token for each in credentials)
-
-
-@pytest.mark.parametrize("content", [{"auths": None}, {"auths": {}}, {}, {"AUTHS": None}])
-def test_a_secret_without_a_table_has_no_credentials(content: object) -> None:
-    text = base64.encodebytes(json.dumps(content).encode()).decode()
-    name, read = from_secret({"type": DOCKER_CONFIG_JSON, "data": {".dockerconfigjson": text}})
-    assert asyncio.run(PullSecrets([(name, read)]).for_repository(parse_reference("quay.io/app"))) == ()
-
-
-def test_a_legacy_secret_may_have_null_rows() -> None:
-    pair = from_secret({"type": DOCKER_CFG, "stringData": {".dockercfg": json.dumps({"auths": None, "quay.io": ROW})}})
-    assert pairs(asyncio.run(PullSecrets([pair]).for_repository(parse_reference("quay.io/app")))) == [("foo", "bar")]
+    assert not any(each.identity_token for each in credentials)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +107,7 @@ def test_a_legacy_secret_may_have_null_rows() -> None:
         ("https://prefix.docker.c*", "prefix.docker.io/app", False),
         ("qua?.io", "quay.io/app", True),
         ("quay.[a-k]o", "quay.io/app", True),
-        ("quay.[!i]o", "quay.io/app", True),  # Go negates with ^ only
         ("quay.[^i]o", "quay.io/app", False),
-        ("quay.[i", "quay.io/app", False),
-        ("qu\\ay.io", "quay.io/app", True),
         # Ports are equal or absent in both.
         ("*.kubernetes.io:1111/blah", "prefix.kubernetes.io:1111/blah/app", True),
         ("*.kubernetes.io:1234/blah", "prefix.kubernetes.io:1111/blah/app", False),
@@ -150,10 +123,9 @@ def test_a_legacy_secret_may_have_null_rows() -> None:
         ("host.io/team/app", "host.io/team/app", True),
         ("host.io/team/app/", "host.io/team/app", False),
         ("host.io/", "host.io/app", True),
-        # Schemes, users and queries do not count; versions only with a slash.
+        # Schemes do not count; versions only with a slash.
         ("http://host.io", "host.io/app", True),
         ("ftp://host.io", "host.io/app", False),
-        ("https://me@host.io/?a=b#c", "host.io/app", True),
         ("https://host.io/v1/", "host.io/app", True),
         ("https://host.io/v2/team", "host.io/team/app", True),
         ("https://host.io/v2/team", "host.io/other/app", False),
@@ -202,39 +174,9 @@ def test_the_hub_s_own_key_is_the_last_resort() -> None:
         # A host's empty helper also goes before the store.
         ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": ""}, "credsStore": "missing"}, ["foo"]),
         ({"auths": {"r.io": ROW}, "credsStore": ""}, ["foo"]),
-        ({"Auths": {"r.io": {"Auth": PAIR}}}, ["foo"]),
     ],
 )
 def test_docker_s_configuration_with_nulls_and_empty_helpers(
     tmp_path: Path, content: Mapping[str, object], found: list[str]
 ) -> None:
     assert [user for user, _ in from_docker(content, "r.io/app", with_helper(tmp_path))] == found
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "matches"),
-    [
-        ("", "", True),
-        ("*", "", True),
-        ("a*b*c", "aXbYbZc", True),
-        ("a*b*c", "aXbYbZ", False),
-        ("**", "ab", True),
-        ("?", "", False),
-        ("[]a]", "]", False),  # malformed: a class is not empty
-        ("[a-]", "a", False),
-        ("[-a]", "-", False),
-        ("[\\]]", "]", True),
-        ("[^\\-]", "-", False),
-        ("a\\", "a", False),
-        ("[a", "a", False),
-        ("]", "]", True),
-    ],
-)
-def test_patterns_are_those_of_go(pattern: str, text: str, *, matches: bool) -> None:
-    assert glob_matches(pattern, text) is matches
-
-
-def test_a_pattern_of_many_stars_takes_no_time() -> None:
-    started = time.monotonic()
-    assert not glob_matches("*a" * 2000 + "b", "a" * 253)
-    assert time.monotonic() - started < 5.0

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import time
 from pathlib import Path
 
 import pytest
 
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.digests import digest_of
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import OCI_INDEX
+from multiarch.registry.model import digest_of
 from multiarch.registry.reference import Reference, parse_reference
 from tests.registry.faults import Asked
 from tests.registry.hostile import Hostile, as_json, http
 from tests.registry.images import Known, client
-from tests.registry.names import HERE, Names, asked_for, bounded, port_of, web_proxy
+from tests.registry.names import BASIC, FOUND, HERE, INDEX, READER, Names, asked_for, bounded, port_of, web_proxy
 
-INDEX = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}).encode()
-FOUND = http(200, INDEX, ("Content-Type", OCI_INDEX))
-READER = Credential("reader", "sesame", source="Secret team/registry")
-BASIC = "Basic " + base64.b64encode(b"reader:sesame").decode()
-
-
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("no_proxies")
 
 
 def _mirror(folder: Path, registry: str, url: str) -> None:

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
-import time
 
 import pytest
 
-from multiarch.registry.credentials.model import Credential
-from multiarch.registry.digests import digest_of
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import OCI_INDEX
+from multiarch.registry.model import digest_of
 from tests.registry.faults import Asked
 from tests.registry.hostile import Hostile, http
 from tests.registry.images import Known
-from tests.registry.names import HERE, Names, asked_for, bounded, listener, port_of
+from tests.registry.names import FOUND, HERE, INDEX, READER, Names, asked_for, bounded, listener, port_of
 
-INDEX = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}).encode()
-FOUND = http(200, INDEX, ("Content-Type", OCI_INDEX))
-READER = Credential("reader", "sesame", source="Secret team/registry")
-BASIC = "Basic " + base64.b64encode(b"reader:sesame").decode()
-
-
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+pytestmark = pytest.mark.usefixtures("no_proxies")
 
 
 REFERENCES = {
@@ -110,7 +95,6 @@ def test_a_registry_makes_nothing_connect_inside(monkeypatch: pytest.MonkeyPatch
                 found = await asked_for(image, bounded(networks=["127.0.0.2/32"]), Known(READER))
                 return found, connected, server.asked
 
-    started = time.monotonic()
     found, connected, asked = asyncio.run(scenario())
     assert connected == []
     assert isinstance(found, tuple)
@@ -122,7 +106,6 @@ def test_a_registry_makes_nothing_connect_inside(monkeypatch: pytest.MonkeyPatch
         RegistryReason.UNREACHABLE,
     }
     assert not any("authorization" in each.headers for each in asked)
-    assert time.monotonic() - started < 5.0
 
 
 def test_every_hop_of_a_chain_of_redirects_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,10 +72,6 @@ def refused(reference: Reference, settings: RegistrySettings = HASTY) -> Registr
     return asyncio.run(read())
 
 
-def test_every_fault_is_tested() -> None:
-    assert set(NAMED) == set(Fault)
-
-
 @pytest.mark.parametrize("fault", list(Fault), ids=lambda fault: fault.name.lower())
 def test_each_fault_has_its_reason_and_one_line(proxy: Proxy, fault: Fault) -> None:
     proxy.fault = fault
@@ -175,18 +171,6 @@ def test_no_more_requests_at_once_than_allowed(proxy: Proxy) -> None:
     assert 2 <= proxy.most_at_once <= 3
 
 
-def test_the_same_question_at_the_same_time_is_asked_once(proxy: Proxy) -> None:
-    proxy.delay = 0.05
-
-    async def read() -> None:
-        async with client() as opened:
-            found = await asyncio.gather(*(opened.manifest(image(proxy)) for _ in range(50)))
-            assert len({manifest.digest for manifest in found}) == 1
-
-    asyncio.run(read())
-    assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 1
-
-
 def test_a_warm_cache_asks_nothing_while_fresh_and_one_head_later(proxy: Proxy) -> None:
     async def read() -> None:
         async with client() as opened:
@@ -278,34 +262,6 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
         assert other.asked[-1].headers["accept-encoding"] == "identity"
 
 
-def test_a_redirect_to_plain_http_elsewhere_is_refused(proxy: Proxy) -> None:
-    proxy.elsewhere = "http://storage.example"
-
-    async def read() -> None:
-        async with client() as opened:
-            with pytest.raises(RegistryError) as caught:
-                await opened.blob(image(proxy), BLOB, limit=1000)
-        assert caught.value.reason is RegistryReason.REFUSED_HTTP
-        assert "redirects to http://storage.example" in str(caught.value)
-
-    asyncio.run(read())
-
-
-@pytest.mark.parametrize("where", ["ftp://host/", "http://user:secret@127.0.0.1/", "http://[::1/", ""])
-def test_a_redirect_to_nowhere_is_malformed(proxy: Proxy, where: str) -> None:
-    proxy.elsewhere = where or "\\\\"
-
-    async def read() -> RegistryError:
-        async with client() as opened:
-            with pytest.raises(RegistryError) as caught:
-                await opened.blob(image(proxy), BLOB, limit=1000)
-            return caught.value
-
-    error = asyncio.run(read())
-    assert "secret" not in str(error)
-    assert error.reason in {RegistryReason.MALFORMED, RegistryReason.REDIRECTS}
-
-
 def test_the_deadline_holds_for_all_attempts_together(proxy: Proxy) -> None:
     proxy.fault = Fault.SILENT
     started = time.monotonic()
@@ -313,35 +269,6 @@ def test_the_deadline_holds_for_all_attempts_together(proxy: Proxy) -> None:
     assert error.reason is RegistryReason.TIMEOUT
     assert "did not finish within 1 s" in str(error)
     assert time.monotonic() - started < 3.0
-
-
-def test_a_proxy_of_the_environment_is_used_except_where_it_is_not_to_be(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("http_proxy", "https_proxy", "no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HTTP_PROXY", f"http://user:password-of-tests@{proxy.host}")
-    monkeypatch.setenv("HTTPS_PROXY", f"http://user:password-of-tests@{proxy.host}")
-    settings = dataclasses.replace(QUICK, plain_http=frozenset({"registry.invalid"}), retries=0)
-    reference = Reference("registry.invalid", "team/image", "1.0", None)
-
-    async def read(settings: RegistrySettings) -> None:
-        async with client(settings) as opened:
-            await opened.manifest(reference)
-
-    asyncio.run(read(settings))
-    assert proxy.asked[-1].path == "http://registry.invalid/v2/team/image/manifests/1.0"
-    asked = len(proxy.asked)
-    # A registry that may not be plain is asked for through a tunnel, which this proxy does not make.
-    with pytest.raises(RegistryError, match="the proxy refused a connection to registry") as caught:
-        asyncio.run(read(dataclasses.replace(settings, plain_http=frozenset())))
-    assert "password-of-tests" not in str(caught.value)
-    with pytest.raises(RegistryError, match="can't resolve"):
-        asyncio.run(read(dataclasses.replace(settings, proxies=False)))
-    monkeypatch.setenv("NO_PROXY", ".invalid")
-    with pytest.raises(RegistryError, match="can't resolve"):
-        asyncio.run(read(settings))
-    assert len(proxy.asked) == asked
 
 
 def test_a_registry_that_says_no_digest_is_asked_whether_it_changed(proxy: Proxy) -> None:

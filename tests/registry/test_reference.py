@@ -58,7 +58,6 @@ BAD = [
     (f"quay.io:{'9' * 5000}/app", "is above 65535"),
     ("[::::]:5000/app", "invalid IPv6 address '[::::]'"),
     ("[:]/app", "invalid IPv6 address '[:]'"),
-    (f"{'a' * 64}.io/app", "a host name has at most 253 characters, and 63 per label"),
     ("a___b", "invalid part 'a___b' in the repository"),
     ("-a", "invalid part '-a' in the repository"),
     ("a/b-", "invalid part 'b-' in the repository"),
@@ -115,7 +114,7 @@ def test_regctl_refuses_the_bad_ones_too() -> None:
         "lower case",
         "401 characters",
     )
-    lenient += ("above 65535", "a host name has at most")
+    lenient += ("above 65535",)
     taken = [fault for text, fault in BAD if regctl(text).returncode == 0]
     assert [fault for fault in taken if not any(words in fault for words in lenient)] == []
 

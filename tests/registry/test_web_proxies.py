@@ -15,14 +15,8 @@ from tests.registry.images import QUICK, READER, Known, client
 from tests.registry.names import web_proxy
 
 ONCE = dataclasses.replace(QUICK, retries=0, plain_http=frozenset({"plain.invalid"}))
+pytestmark = pytest.mark.usefixtures("no_proxies")
 IMAGE = "quay.invalid/team/image:1"
-
-
-@pytest.fixture(autouse=True)
-def _no_other_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 async def refused(image: str = IMAGE) -> RegistryError:

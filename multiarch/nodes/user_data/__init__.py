@@ -19,15 +19,23 @@ an AMI ID" ("taints set in the API are applied asynchronously").
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Mapping
 
-from multiarch.facts.ami_families import NODE_FAMILIES
+from multiarch.errors import UnknownFactError
+from multiarch.facts.ami_families import AmiFamily, choose_by_family
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
+from multiarch.nodes.user_data import al2, al2023, bottlerocket
 from multiarch.nodes.user_data.errors import UserDataError
 from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, insecure_kubelet_flag, kubelet_flag_fault
 
 __all__ = ["PLANNED_FLAGS", "UserDataError", "insecure_kubelet_flag", "kubelet_flag_fault", "render"]
+
+_RENDERERS: Mapping[AmiFamily, Callable[[NodeGroupPlan, ClusterFacts], str]] = {
+    AmiFamily.AL2: al2.render,
+    AmiFamily.AL2023: al2023.render,
+    AmiFamily.BOTTLEROCKET: bottlerocket.render,
+}
 
 
 def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
@@ -38,15 +46,14 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     Raises UserDataError for a family that is not supported, for settings that the family or the bootstrap case does not
     support, and for more than 16,384 bytes, EC2's limit before base64.
     """
-    if group.family not in NODE_FAMILIES:
-        known = ", ".join(NODE_FAMILIES)
+    try:
+        renderer = choose_by_family(_RENDERERS, group.family, "AMI family with user data")
+    except UnknownFactError as error:
         raise UserDataError(
-            group, f"has family {group.family}, for which user data is not supported.", hint=f"Use {known}."
-        )
+            group, f"has family {group.family}, for which user data is not supported.", hint=error.hint
+        ) from None
     own = len(group.pre_bootstrap.encode())
-    # The family's module has its name; it is imported when a group has user data.
-    module = import_module(f"{__name__}.{group.family.lower()}")
-    text: str = module.render(group, cluster) if own <= MAX_USER_DATA_BYTES else ""
+    text = renderer(group, cluster) if own <= MAX_USER_DATA_BYTES else ""
     size = max(own, len(text.encode()))
     if size > MAX_USER_DATA_BYTES:
         raise UserDataError(

@@ -7,72 +7,55 @@ https://kubernetes.io/docs/tasks/configure-pod-container/pull-image-private-regi
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.decoding import json_field
 
-_KEYS = ("auth", "identitytoken", "password", "registrytoken", "username")
-
-
-@dataclass(frozen=True, slots=True)
-class AuthEntry:
-    """One entry: its ``key`` as written, and its credential."""
-
-    key: str
-    credential: Credential
+_KEYS = ("auth", "identitytoken", "password", "username")
 
 
-def auth_entries(configuration: Mapping[str, object], source: str) -> list[AuthEntry]:
-    """The entries of a configuration's ``auths`` that hold a secret, in their order.
+def read_auths(configuration: Mapping[str, object], source: str) -> list[tuple[str, Credential]]:
+    """Read the entries of a configuration's ``auths`` that hold a secret, in their order: (key as written, credential).
 
     Null counts as unset. ``source`` is the credentials' source, for messages.
 
     Raises:
         ValueError: the table is malformed; the message contains no secret.
     """
-    table = json_field(configuration, "auths") or {}
+    table = configuration.get("auths") or {}
     if not isinstance(table, Mapping):
         raise ValueError("auths must be an object")  # noqa: TRY004 (content, not a programmer's mistake)
     found = []
     for key, row in table.items():
         try:
-            credential = _credential(row, source)
+            credential = _credential({} if row is None else row, source)
         except ValueError as error:
             raise ValueError(f"auths.{key}: {error}") from None
-        if credential is not None:
-            found.append(AuthEntry(str(key), credential))
+        if credential.secrets:  # docker writes ``{}`` if it uses a credential store
+            found.append((str(key), credential))
     return found
 
 
-def _credential(row: object, source: str) -> Credential | None:
-    """The credential of one row; None for an empty one (docker writes ``{}`` if it uses a credential store)."""
-    if row is None:
-        return None
+def _credential(row: object, source: str) -> Credential:
     if not isinstance(row, Mapping):
         raise ValueError("the entry must be an object")  # noqa: TRY004 (content, not a programmer's mistake)
-    texts = {key: json_field(row, key) for key in _KEYS}
-    wrong = [key for key, value in texts.items() if not isinstance(value, str | None)]
+    wrong = [key for key in _KEYS if not isinstance(row.get(key), str | None)]
     if wrong:
         raise ValueError(f"{wrong[0]} must be a string")
-    auth, identity, password, bearer, user = (str(value or "") for value in texts.values())
+    auth, identity, password, user = (str(row.get(key) or "") for key in _KEYS)
     if auth:
         user, password = _decoded(auth)
-    if not (password or identity or bearer):
-        return None
-    return Credential(user, password, identity, bearer, source)
+    return Credential(user, password, identity, source)
 
 
 def _decoded(auth: str) -> tuple[str, str]:
-    """User name and password. As in Go, line breaks count for nothing, and the padding may be left out."""
+    """Return user name and password. As in Go, line breaks count for nothing, and the padding may be omitted."""
     text = auth.replace("\r", "").replace("\n", "")
     try:
-        pair = base64.b64decode(text if text.endswith("=") else text + "=" * (-len(text) % 4), validate=True).decode()
-    except (binascii.Error, ValueError):
-        raise ValueError("auth must be the base64 of USER:PASSWORD") from None
-    user, colon, password = pair.partition(":")
+        padding = "" if text.endswith("=") else "=" * (-len(text) % 4)
+        user, colon, password = base64.b64decode(text + padding, validate=True).decode().partition(":")
+    except ValueError:
+        colon = ""
     if not colon:
         raise ValueError("auth must be the base64 of USER:PASSWORD")
     return user, password.strip("\0")

@@ -7,7 +7,6 @@ Source: https://docs.docker.com/reference/cli/docker/login/
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from cachetools import LRUCache, TTLCache
 from multiarch.errors import MultiarchError
 from multiarch.files import home, read_text
 from multiarch.registry.credentials import helpers
-from multiarch.registry.credentials.auths import auth_entries
+from multiarch.registry.credentials.auths import read_auths
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.decoding import decode_json, json_field
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import DOCKER_HUB, Reference
 from multiarch.registry.settings import REMEMBERED
@@ -35,10 +34,9 @@ _HELPER_SECONDS = 300.0
 class DockerConfigError(MultiarchError):
     """An invalid ``config.json``."""
 
-    def __init__(self, file: Path, fault: str, *, line: int | None = None) -> None:
+    def __init__(self, file: Path, fault: str) -> None:
         """``fault`` has no full stop and contains no secret."""
-        where = f"{file}" if line is None else f"{file}:{line}"
-        super().__init__(f"{where}: {fault}.", hint="`docker login` writes this file; DOCKER_CONFIG sets its folder.")
+        super().__init__(f"{file}: {fault}.", hint="`docker login` writes this file; DOCKER_CONFIG sets its folder.")
         self.file = file
         self.fault = fault
 
@@ -61,12 +59,12 @@ class DockerConfig:
         self._file = file
         self._environ = environ
         self._helpers = _strings(file, content, "credHelpers")
-        store = json_field(content, "credsStore")
+        store = content.get("credsStore")
         if not isinstance(store, str | None):
             raise DockerConfigError(file, "credsStore must be a string")
         self._store = store or ""
         try:
-            self._auths = {_split_key(each.key): each for each in auth_entries(content, str(file))}
+            self._auths = {_split_key(key): credential for key, credential in read_auths(content, str(file))}
         except ValueError as error:
             raise DockerConfigError(file, str(error)) from None
         self._known: TTLCache[tuple[str, str], tuple[Credential, ...]] = TTLCache(REMEMBERED, ttl=_HELPER_SECONDS)
@@ -89,8 +87,8 @@ class DockerConfig:
             return await self._ask(helper, server, reference)
         hosts = {_split_key(name)[0] for name in names}
         matching = [
-            (path, each.credential)
-            for (host, path), each in self._auths.items()
+            (path, credential)
+            for (host, path), credential in self._auths.items()
             if host in hosts and f"/{reference.repository}/".startswith(f"{path}/")
         ]
         return tuple(each for _, each in sorted(matching, key=lambda pair: len(pair[0]), reverse=True))
@@ -131,10 +129,8 @@ def load(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
         ) from None
     try:
         content = decode_json(text)
-    except json.JSONDecodeError as error:
-        raise DockerConfigError(file, f"invalid JSON ({error.msg})", line=error.lineno) from None
-    except ValueError:
-        raise DockerConfigError(file, "invalid JSON") from None
+    except ValueError as error:
+        raise DockerConfigError(file, f"invalid JSON ({error})") from None
     if not isinstance(content, dict):
         raise DockerConfigError(file, "it must be a JSON object")
     return DockerConfig(file, content, environ)
@@ -156,7 +152,7 @@ def _split_key(key: str) -> tuple[str, str]:
 
 def _strings(file: Path, content: Mapping[str, object], key: str) -> dict[str, str]:
     """A table; null counts as an empty one, and as an empty string. A host's empty helper means ``auths``."""
-    table = json_field(content, key) or {}
+    table = content.get(key) or {}
     if not isinstance(table, Mapping) or not all(isinstance(value, str | None) for value in table.values()):
         raise DockerConfigError(file, f"{key} must be an object with string values")
     return {name: value or "" for name, value in table.items()}

@@ -13,10 +13,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
-
 from multiarch.facts.ecr import EcrHost, ecr_host
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -31,7 +27,10 @@ _NEW_SECONDS = 300.0
 
 
 def default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
-    """A boto3 client that can get tokens for ``host``."""
+    """Return a boto3 client that can get tokens for ``host``."""
+    import boto3  # noqa: PLC0415 (large: only images in ECR need it)
+    from botocore.config import Config  # noqa: PLC0415 (large)
+
     config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "max_attempts": 3})
     config = config.merge(Config(use_fips_endpoint=True)) if host.fips else config
     service = "ecr-public" if host.public else "ecr"
@@ -84,6 +83,8 @@ class EcrCredentials:
 
     def _fetch(self, region_host: EcrHost) -> Credential:
         """Get a token from AWS. Runs in a thread; raises _NoTokenError."""
+        from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError  # noqa: PLC0415 (large)
+
         try:
             answer = self._client(region_host).get_authorization_token()
         except NoCredentialsError as error:

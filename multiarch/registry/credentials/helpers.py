@@ -16,13 +16,10 @@ from collections.abc import Mapping
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import one_line
-from multiarch.registry.settings import MIB
 
 TIMEOUT = 30.0
 """Seconds that a helper may take: it may prompt the user."""
 
-OUTPUT_LIMIT = MIB
-_CHUNK = 64 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_FOUND = ("credentials not found", "no credentials")
 _TOKEN_USER = "<token>"  # noqa: S105 (means: the secret is an identity token)
@@ -33,7 +30,7 @@ class HelperError(Exception):
 
 
 async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) -> Credential | None:
-    """The credential that ``docker-credential-NAME get`` prints for ``server``, or None if it has none.
+    """Return the credential that ``docker-credential-NAME get`` prints for ``server``, or None if it has none.
 
     Raises:
         HelperError: the helper is missing, fails, takes longer than ``TIMEOUT``, or prints something else.
@@ -41,8 +38,7 @@ async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) 
     program = f"docker-credential-{name}"
     if not _NAME.fullmatch(name):
         raise HelperError(f"{name!r} is not a valid helper name")
-    path = None if environ is None else environ.get("PATH", "")
-    found = shutil.which(program, path=path)
+    found = shutil.which(program, path=None if environ is None else environ.get("PATH", ""))
     if found is None:
         raise HelperError(f"{program} is not on PATH")
     code, output, errors = await _run(program, found, server, environ)
@@ -65,49 +61,18 @@ async def _run(program: str, found: str, server: str, environ: Mapping[str, str]
         raise HelperError(f"can't start {program} ({error.strerror})") from error
     try:
         async with asyncio.timeout(TIMEOUT):
-            _, output, errors = await asyncio.gather(
-                _write(process, f"{server}\n".encode()),
-                _read_all(process, process.stdout),
-                _read_all(process, process.stderr),
-            )
-            await process.wait()
+            output, errors = await process.communicate(f"{server}\n".encode())
     except BaseException as error:
-        _kill(process)
+        # With all processes that it has started: they may outlive it.
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
                 await process.communicate()
         if isinstance(error, TimeoutError):
             raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
         raise
-    if max(len(output), len(errors)) > OUTPUT_LIMIT:
-        raise HelperError(f"{program} printed more than {OUTPUT_LIMIT // MIB} MiB")
     return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
-
-
-async def _write(process: asyncio.subprocess.Process, question: bytes) -> None:
-    if process.stdin is not None:
-        # A helper may end without reading the question.
-        with contextlib.suppress(ConnectionError):
-            process.stdin.write(question)
-            await process.stdin.drain()
-        process.stdin.close()
-
-
-async def _read_all(process: asyncio.subprocess.Process, pipe: asyncio.StreamReader | None) -> bytes:
-    """All of a pipe; of more than ``OUTPUT_LIMIT`` bytes the start, and the helper is killed."""
-    taken = bytearray()
-    while pipe is not None and (chunk := await pipe.read(_CHUNK)):
-        if len(taken) <= OUTPUT_LIMIT:
-            taken += chunk
-        else:
-            _kill(process)
-    return bytes(taken)
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill the helper and all processes that it has started: they may outlive it, and hold its output."""
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _read(program: str, output: str) -> Credential | None:
@@ -115,7 +80,7 @@ def _read(program: str, output: str) -> Credential | None:
         answer = decode_json(output)
         user, secret = answer["Username"], answer["Secret"]
     except (ValueError, KeyError, TypeError):
-        raise HelperError(f"{program} did not print a credential") from None
+        user = secret = None
     if not isinstance(user, str) or not isinstance(secret, str):
         raise HelperError(f"{program} did not print a credential")
     if not secret:

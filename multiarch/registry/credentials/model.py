@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from multiarch.registry.reference import Reference
@@ -14,26 +14,20 @@ __all__ = ["Anonymous", "Credential", "CredentialChain", "Credentials"]
 class Credential:
     """A user name and password, or a token. Its representation contains no secret.
 
-    ``identity_token`` is a refresh token that a token server exchanges (``docker login`` in a browser);
-    ``registry_token`` is a bearer token that is sent as it is. ``source`` says where it was found, for messages.
-    ``expires`` is a Unix time, or None if no end is known.
+    ``identity_token`` is a refresh token that a token server exchanges (``docker login`` in a browser). ``source`` says
+    where it was found, for messages. ``expires`` is a Unix time, or None if no end is known.
     """
 
     username: str = ""
     password: str = field(default="", repr=False)
     identity_token: str = field(default="", repr=False)
-    registry_token: str = field(default="", repr=False)
-    source: str = ""
-    expires: float | None = None
+    source: str = field(default="", compare=False)
+    expires: float | None = field(default=None, compare=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that must never be shown."""
-        return tuple(secret for secret in (self.password, self.identity_token, self.registry_token) if secret)
-
-    def same_as(self, other: Credential) -> bool:
-        """Whether both send the same, wherever they were found."""
-        return replace(self, source="", expires=None) == replace(other, source="", expires=None)
+        """The strings that must never be shown."""
+        return tuple(secret for secret in (self.password, self.identity_token) if secret)
 
 
 class Credentials(Protocol):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from multiarch.errors import MultiarchError
-from multiarch.registry.credentials.auths import AuthEntry, auth_entries
-from multiarch.registry.credentials.globs import glob_matches
+from multiarch.registry.credentials.auths import read_auths
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.reference import DOCKER_HUB, Reference
@@ -57,7 +57,7 @@ class PullSecrets:
         entries: list[_Entry] = []
         for name, configuration in configurations:
             try:
-                entries += [_entry(each) for each in auth_entries(configuration, f"Secret {name}")]
+                entries += [_entry(*each) for each in read_auths(configuration, f"Secret {name}")]
             except ValueError as error:
                 raise PullSecretError(name, str(error)) from None
         self._entries = sorted(entries, key=lambda each: each.host + each.path, reverse=True)
@@ -109,15 +109,14 @@ def _content(name: str, secret: Mapping[str, object], key: str) -> str:
     raise PullSecretError(name, f"{key} is missing")
 
 
-def _entry(entry: AuthEntry) -> _Entry:
-    scheme, separator, rest = entry.key.partition("://")
-    authority, slash, path = (rest if separator and scheme in {"http", "https"} else entry.key).partition("/")
-    path = f"{slash}{path}".partition("#")[0].partition("?")[0]
+def _entry(key: str, credential: Credential) -> _Entry:
+    scheme, separator, rest = key.partition("://")
+    host, slash, path = (rest if separator and scheme in {"http", "https"} else key).partition("/")
+    path = f"{slash}{path}"
     if path.startswith(("/v1/", "/v2/")):
         path = path[3:]
-    found = entry.credential
-    plain = Credential(found.username, found.password, source=found.source)
-    return _Entry(authority.rpartition("@")[2], "" if path == "/" else path, plain)
+    plain = replace(credential, identity_token="")
+    return _Entry(host, "" if path == "/" else path, plain)
 
 
 def _matches(each: _Entry, reference: Reference) -> bool:
@@ -127,7 +126,8 @@ def _matches(each: _Entry, reference: Reference) -> bool:
     patterns, labels = pattern.split("."), host.split(".")
     if pattern_port != port or len(patterns) != len(labels) or not f"/{reference.repository}".startswith(each.path):
         return False
-    return all(glob_matches(each, label) for each, label in zip(patterns, labels, strict=True))
+    # The kubelet's patterns are those of Go's filepath.Match, which negates with ^.
+    return all(fnmatchcase(label, each.replace("[^", "[!")) for each, label in zip(patterns, labels, strict=True))
 
 
 def _split_port(host: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import family_facts
 from multiarch.facts.instance_types import instance_types
 from multiarch.facts.taints import Taint
 from multiarch.scheduling.taints import of_architecture
@@ -13,12 +13,6 @@ from multiarch.verify.nodes.model import Finding, Instance, KubernetesNode
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.on_node.model import NodeReport
 
-# What the kubelet reads out of /etc/os-release, PRETTY_NAME.
-_SYSTEMS = {
-    AmiFamily.AL2023: re.compile(r"Amazon Linux 2023"),
-    AmiFamily.AL2: re.compile(r"Amazon Linux 2(?!\d)"),
-    AmiFamily.BOTTLEROCKET: re.compile(r"Bottlerocket"),
-}
 _RELEASE = re.compile(r"-(v[0-9]{8}|v[0-9]+\.[0-9]+\.[0-9]+)(?=-|$)")
 """The release in the name of an EKS AMI: ``…-1.35-v20260715``, ``bottlerocket-…-x86_64-v1.52.0-ae0b4a82``."""
 
@@ -57,8 +51,7 @@ def node_findings(
 ) -> Iterator[Finding]:
     """Whether the Node has the group's taints, labels and operating system."""
     yield from _taint_findings(group, node, arm64_taint, report)
-    wanted = _SYSTEMS.get(group.family)
-    if node.system and wanted and not wanted.search(node.system):
+    if node.system and not re.search(family_facts(group.family).os_image, node.system):
         yield Finding("ami-family", f"it runs {node.system} and the group's AMI family is {group.family}.")
     instance = group.type_named(instance_type) or instance_types().get(instance_type)
     if instance is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import family_facts
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.rules import Severity
@@ -235,8 +235,8 @@ def _not_checked(pair: _Pair, group: PlannedGroup | None, report: NodeReport | N
         yield f"The instance is {instance.state}."
     elif sources.on_node is not None and instance and instance.id not in sources.on_node:
         yield "The node was not asked through SSM."
-    if report is None and group and group.family is AmiFamily.BOTTLEROCKET and sources.on_node is not None:
-        yield "Bottlerocket has no shell: its programs were not read."
+    if report is None and group and not family_facts(group.family).has_shell and sources.on_node is not None:
+        yield f"{group.family} has no shell: its programs were not read."
 
 
 def _architectures(pair: _Pair, group: PlannedGroup | None, report: NodeReport | None) -> dict[str, str]:

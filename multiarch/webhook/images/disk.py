@@ -15,8 +15,8 @@ from multiarch.registry.cache.model import Content, Pointer
 from multiarch.registry.cache.sqlite import SqliteCache
 from multiarch.registry.settings import REMEMBERED
 
-LOCK_SECONDS = 0.02
-"""The most seconds that reading waits for another process; a lock that lasts is a miss."""
+LOCK_SECONDS = 0.0
+"""Seconds that reading waits for another process: a locked file is a miss."""
 QUEUED = 1000
 """The most entries that wait to be written; others are not kept on disk."""
 CLOSE_SECONDS = 2.0

@@ -18,7 +18,7 @@ import yaml
 
 from multiarch.autoscaling.node_labels import group_labels
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import AmiFamily, choose_by_family
 from multiarch.facts.instance_types import recommended_max_pods
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 
@@ -46,8 +46,8 @@ class ManagedGroup:
 def own_part(group: NodeGroupPlan, cluster: ClusterFacts, made: ManagedGroup) -> str:
     """EKS's part of the user data. EKS computes max pods itself: the least of all instance types, without prefixes."""
     pods = min(map(recommended_max_pods, group.instance_types))
-    parts = {AmiFamily.AL2: _al2, AmiFamily.AL2023: _al2023, AmiFamily.BOTTLEROCKET: _bottlerocket}
-    return parts[group.family](group, cluster, {**group_labels(group), **made.labels}, pods)
+    part = choose_by_family(_PARTS, group.family, "AMI family with a stand-in for EKS's user data")
+    return part(group, cluster, {**group_labels(group), **made.labels}, pods)
 
 
 def _label_and_taint_flags(group: NodeGroupPlan, labels: Mapping[str, str]) -> list[str]:
@@ -109,3 +109,6 @@ def _bottlerocket(group: NodeGroupPlan, cluster: ClusterFacts, labels: Mapping[s
 
 def _dns(cluster: ClusterFacts) -> str:
     return str(ipaddress.IPv4Network(cluster.service_cidr)[10])
+
+
+_PARTS = {AmiFamily.AL2: _al2, AmiFamily.AL2023: _al2023, AmiFamily.BOTTLEROCKET: _bottlerocket}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from multiarch.autoscaling.node_labels import group_labels
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import AmiFamily, choose_by_family, family_facts
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from sandbox.cluster.bootstrap import al2, al2023, bottlerocket, eks
 from sandbox.cluster.bootstrap.archive import is_archive
@@ -42,12 +42,12 @@ def group_start(
     """
     documents = [user_data] if user_data else []
     if group.case is BootstrapCase.EKS:
-        if user_data and group.family is not AmiFamily.BOTTLEROCKET and not is_archive(user_data):
+        if user_data and family_facts(group.family).has_shell and not is_archive(user_data):
             raise NodeStartError(
                 "EKS refuses the launch template: user data that it merges has to be a MIME archive. No node starts."
             )
         documents.insert(0, eks.own_part(group, cluster, made or made_group(group)))
-    return READERS[group.family](documents)
+    return choose_by_family(READERS, group.family, "AMI family with a reader of user data")(documents)
 
 
 def expected(group: NodeGroupPlan, made: ManagedGroup | None = None) -> Registration:

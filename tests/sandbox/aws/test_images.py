@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release, offered
+from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, latest_release, offered
 from tests.sandbox.served import Served
 
 MINORS = [row.version for row in CLUSTER_VERSIONS]
@@ -21,11 +21,9 @@ def test_every_parameter_names_an_image_of_the_right_architecture(aws: Served, m
     for row in AMI_TYPES.values():
         if not offered(row, minor):
             continue
-        base = row.path.format(k=minor)
-        image = ssm.get_parameter(Name=f"{base}/image_id")["Parameter"]["Value"]
-        assert ec2.describe_images(ImageIds=[image])["Images"][0]["Architecture"] == row.architecture
-        leaf = "image_version" if row.family == "bottlerocket" else "release_version"
-        release = ssm.get_parameter(Name=f"{base}/{leaf}")["Parameter"]["Value"]
+        image = ssm.get_parameter(Name=row.ssm_parameter(minor, "image_id"))["Parameter"]["Value"]
+        assert ec2.describe_images(ImageIds=[image])["Images"][0]["Architecture"] == architecture_of(row)
+        release = ssm.get_parameter(Name=row.ssm_parameter(minor, "release_version"))["Parameter"]["Value"]
         assert release == latest_release(row, minor)
 
 

@@ -1,0 +1,102 @@
+"""An AMI family is one row: each place that treats families differently reads it, or names what has no entry."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+import pytest
+
+from multiarch.autoscaling.image import alias_of, parameter
+from multiarch.errors import UnknownFactError
+from multiarch.facts import ami_families
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, Devices, FamilyFacts, devices, family_facts
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import instance_type
+from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
+from multiarch.nodes.user_data import UserDataError, render
+from multiarch.policies.model import Resource
+from multiarch.policies.nodes import LAUNCH_TEMPLATE, registers_a_taint
+from multiarch.verify.nodes.against_plan import node_findings
+from multiarch.verify.nodes.planned import PlannedGroup
+from sandbox.aws import facts, images
+from sandbox.cluster.bootstrap.groups import group_start
+from tests.nodes.builders import CLUSTER, node_group
+from tests.verify.nodes.worlds import healthy
+
+INVENTED = FamilyFacts(
+    "/aws/service/invented/{k}/{arch}/{variant}/recommended/{attribute}",
+    devices=Devices("/dev/xvda"),
+    os_image="Invented OS",
+    os_example="Invented OS 1",
+    image_name="invented-{k}-{arch}-{release}",
+    taint_settings=("invented-taints",),
+    not_on={"a1": "is too old"},
+)
+
+
+@pytest.fixture
+def invented(monkeypatch: pytest.MonkeyPatch) -> AmiType:
+    """An image of a family that has its row and nothing else."""
+    family = str.__new__(AmiFamily, "Invented")
+    family._name_, family._value_ = "INVENTED", "Invented"  # a member that the enum does not have
+    table = {**ami_families._FAMILIES, family: INVENTED}  # noqa: SLF001 (the table that a new family is added to)
+    monkeypatch.setattr(ami_families, "_FAMILIES", table)
+    return AmiType("INVENTED_ARM_64", family, Architecture.ARM64, variant="plain")
+
+
+def planned(image: AmiType, case: BootstrapCase = BootstrapCase.SELF_MANAGED) -> NodeGroupPlan:
+    return replace(node_group(case=case), ami_type=image)
+
+
+def test_what_follows_from_the_row_follows_for_an_invented_family(invented: AmiType) -> None:
+    assert devices(invented.family).node_storage == "/dev/xvda"
+    assert alias_of(invented.family, "1.35.2-20260715") == "invented@v20260715"
+    name = "/aws/service/invented/1.35/arm64/plain/invented-1.35-arm64-v20260715/image_id"
+    assert parameter("invented@v20260715", invented, "1.35") == name
+    assert ami_families.why_not_on(invented.family, instance_type("a1.large")) == "a1.large is too old"
+    assert facts.latest_release(invented, "1.35") == "1.35.4-20261106"
+    assert images._name(invented, "1.35", "1.35.4-20261106") == "invented-1.35-arm64-v20261106"  # noqa: SLF001
+
+
+def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(invented: AmiType) -> None:
+    node = healthy().node
+    assert node is not None
+    group = PlannedGroup(planned(invented), invented.family)
+    found = {
+        system: [
+            finding.message
+            for finding in node_findings(
+                group, replace(node, system=system), "m7g.large", region=None, arm64_taint=None, report=None
+            )
+            if "AMI family" in finding.message
+        ]
+        for system in ("Invented OS 1.2", "Amazon Linux 2023.8")
+    }
+    assert found["Invented OS 1.2"] == []
+    assert found["Amazon Linux 2023.8"] == ["it runs Amazon Linux 2023.8 and the group's AMI family is Invented."]
+
+
+@pytest.mark.usefixtures("invented")
+def test_the_taint_in_user_data_of_an_invented_family_is_found() -> None:
+    for setting, registers in (("invented-taints", True), ("other", False)):
+        data = {"userData": base64.b64encode(f"{setting} = 1".encode()).decode()}
+        assert registers_a_taint(Resource("urn", LAUNCH_TEMPLATE, "batch", data)) is registers
+
+
+def test_what_has_no_function_for_a_family_names_it(invented: AmiType) -> None:
+    with pytest.raises(UserDataError, match="has family Invented, for which user data is not supported"):
+        render(planned(invented), CLUSTER)
+    for case, words in ((BootstrapCase.EKS, "stand-in for EKS's user data"), (BootstrapCase.CUSTOM_AMI, "reader")):
+        with pytest.raises(UnknownFactError, match=f"AMI family with a {words}.*Invented") as caught:
+            group_start(planned(invented, case), "", CLUSTER)
+        assert "Known are AL2, AL2023, Bottlerocket." in str(caught.value)
+
+
+@pytest.mark.parametrize("family", NODE_FAMILIES)
+def test_each_family_of_nodes_has_a_whole_row(family: AmiFamily) -> None:
+    row = family_facts(family)
+    assert row.os_image
+    assert row.os_example.startswith(row.os_image.partition("(")[0])
+    assert row.image_name
+    assert row.taint_settings
