@@ -62,7 +62,7 @@ class StandIn:
     COMMENT: str
     ISSUES: str
     AUTHOR: tuple[str, str]
-    TEXT, KEY, LIMIT = "body", "number", 65_536
+    TEXT, KEY, OPEN, LIMIT = "body", "number", "open", 65_536
 
     def __init__(self) -> None:
         self.url = ""
@@ -102,7 +102,7 @@ class StandIn:
         url = f"https://git.example.com/team/clusters/-/issues/{number}"
         entries[number] = {"id": number, author: {name: user or self.USER}, **values}
         if entries is self.issues:
-            entries[number] |= {self.KEY: number, "state": "opened", "web_url": url, "html_url": url}
+            entries[number] |= {self.KEY: number, "state": self.OPEN, "web_url": url, "html_url": url}
         return number
 
     def reply(self, request: Request) -> Reply:
@@ -116,8 +116,8 @@ class StandIn:
     def _all(self, request: Request, entries: dict[int, dict[str, Any]]) -> Reply:
         if request.method == "POST":
             return Reply(201, entries[self._add(entries, request.body)])
-        wanted = request.query.get("state", "open")[:4]
-        rows = [entries[each] for each in sorted(entries) if entries[each].get("state", "open")[:4] == wanted]
+        wanted = request.query.get("state", self.OPEN)
+        rows = [entries[each] for each in sorted(entries) if entries[each].get("state", self.OPEN) == wanted]
         size, page = int(request.query["per_page"]), int(request.query["page"])
         return Reply(200, rows[(page - 1) * size : page * size])
 
@@ -141,7 +141,7 @@ class GitLabStandIn(StandIn):
     USER, AUTHOR = "project_7_bot", ("author", "username")
     ISSUES = "/api/v4/projects/7/issues"
     COMMENTS = COMMENT = "/api/v4/projects/7/merge_requests/3/notes"
-    TEXT, KEY, LIMIT = "description", "iid", 1_000_000
+    TEXT, KEY, OPEN, LIMIT = "description", "iid", "opened", 1_000_000
 
     def reply(self, request: Request) -> Reply:
         reply = super().reply(request)

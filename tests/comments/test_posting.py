@@ -89,7 +89,7 @@ def test_an_issue_is_opened_updated_and_closed(send: Callable[..., Posted], serv
     assert send("", close=True).action == "none"
     ((_, issue),) = server.issues.items()
     assert (issue["state"], issue["title"], "No drift." in issue[server.TEXT]) == ("closed", "Drift", True)
-    issue |= {"state": "open", "pull_request": {}, "system": True}
+    issue |= {"state": server.OPEN, "pull_request": {}, "system": True}
     assert send("drift again", title="Drift").action == "created"
     assert len(server.issues) == 2
 
