@@ -6,17 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.facts.unknown_values import UNKNOWN_VALUES
+from multiarch.observed.resources.properties import UndecidedError
 from multiarch.rules import RULES, Rule
-
-
-class UndecidedError(Exception):
-    """A value that the policy needs is known only after the update; ``path`` names it."""
-
-    def __init__(self, path: str) -> None:
-        """Keep the property's path, such as ``vpcConfig.publicAccessCidrs``."""
-        super().__init__(path)
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,39 +71,3 @@ def check(policy: Policy, resources: Iterable[Resource]) -> Iterator[Violation]:
                 yield Violation(policy.rule, resource.urn, sentence)
         except UndecidedError as error:
             yield Violation(policy.rule, resource.urn, f"{error.path} is known only after the update.", undecided=True)
-
-
-def value(holder: Any, path: str) -> Any:  # noqa: ANN401  (any property)
-    """The value at ``path``, keys with dots between; None where there is none.
-
-    Raises UndecidedError if it, or what holds it, is not known yet.
-    """
-    for key in path.split("."):
-        if not isinstance(holder, Mapping):
-            return None
-        holder = holder.get(key)
-        if isinstance(holder, str) and holder in UNKNOWN_VALUES:
-            raise UndecidedError(path)
-    return holder
-
-
-def items(holder: Any, path: str) -> list[Any]:  # noqa: ANN401
-    """The list at ``path``; empty where there is none, and one item for a value that is not a list."""
-    found = value(holder, path)
-    listed = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
-    if any(isinstance(item, str) and item in UNKNOWN_VALUES for item in listed):
-        raise UndecidedError(path)
-    return listed
-
-
-def text(holder: Any, path: str) -> str:  # noqa: ANN401
-    """The text at ``path``, empty where there is none; booleans and numbers as JSON writes them."""
-    found = value(holder, path)
-    if isinstance(found, bool):
-        return str(found).lower()
-    return "" if found is None else str(found)
-
-
-def is_on(holder: Any, path: str) -> bool:  # noqa: ANN401
-    """Whether a switch is on: ``true``, or the text "true" of providers that write booleans as text."""
-    return text(holder, path).lower() == "true"

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.prices.model import UnknownPrice
 from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
 from multiarch.review.cost import CostDifference
-from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.model import Change, Finder, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import FINDERS
-from multiarch.review.values import masked
 
 
 class Topic(StrEnum):
@@ -142,7 +143,7 @@ def _reviewed(change: Change) -> StackReview:
         change,
         tuple(entries),
         tuple(others),
-        tuple(" ".join(masked(text).split()) for text in warnings),
+        tuple(" ".join(mask_secrets(text).split()) for text in warnings),
         (*left_out, *dropped),
         costs,
     )
@@ -178,7 +179,7 @@ def _unreadable(topic: Topic, rules: Sequence[ReviewRule], error: Exception) -> 
 def _clean(finding: Finding) -> Finding:
     """The finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
     texts = (finding.subject, finding.text, *finding.details)
-    subject, text, *details = (masked(each.replace(UNKNOWN, "known after the update")) for each in texts)
+    subject, text, *details = (mask_secrets(each.replace(UNKNOWN, "known after the update")) for each in texts)
     return replace(finding, subject=subject, text=text, details=tuple(details))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
-from multiarch.review.values import masked
 
 FAILED = ReviewRule(
     "preview-failed",
@@ -73,7 +73,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 def _in_one_line(error: str) -> str:
     """What a person needs of a message: of a traceback the exception and its place, of a URN its last two parts."""
-    text = masked(error)
+    text = mask_secrets(error)
     if "Traceback (most recent call last)" in text:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         place = next((line for line in reversed(lines) if line.startswith('File "')), "")

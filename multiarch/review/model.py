@@ -7,20 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import IntEnum, StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
-from multiarch.facts.unknown_values import UNKNOWN_TEXT
+from multiarch.observed.resources.properties import Properties
 from multiarch.prices.model import STALE_AFTER, PriceList
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
-
-Properties = Mapping[str, Any]
-"""Property values as JSON. Secrets are ``SECRET``, values that the engine does not know yet are ``UNKNOWN``."""
-
-SECRET = "[secret]"  # noqa: S105  (what the engine writes in a secret's place)
-"""What the engine writes in the place of a secret."""
-UNKNOWN = UNKNOWN_TEXT
-"""What the engine writes in the place of a value that is known only after an update (plugin.UnknownStringValue)."""
 
 
 class Operation(StrEnum):

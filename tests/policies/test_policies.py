@@ -11,13 +11,14 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.nodes import AUTO_SCALING_TAG as TAG
+from multiarch.observed.resources.nodes import MANAGED_GROUP as NODE_GROUP
 from multiarch.policies import policies
-from multiarch.policies.autoscaling import TAG
 from multiarch.policies.daemon_sets import DAEMON_SET
 from multiarch.policies.encryption import STORAGE_CLASS, VOLUME
 from multiarch.policies.model import Resource, Violation, check
 from multiarch.policies.network import GROUP_RULE, INGRESS_RULE, SECURITY_GROUP
-from multiarch.policies.nodes import AUTO_SCALING_GROUP, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS, NODE_GROUP, NODE_POOL
 from multiarch.rules import SECTIONS
 
 CLUSTER = "aws:eks/cluster:Cluster"
@@ -124,7 +125,7 @@ VIOLATIONS = [
     ("ami-pinned", (resource(NODE_CLASS, {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}),), "@latest"),
     ("scale-from-zero", _scaling("enabled"), "taint arch"),
     ("scale-from-zero", _scaling("node-template/taint/arch", labels={"tier": "x"}), "label tier"),
-    ("scale-from-zero", _empty("registerWithTaints"), "its taint"),
+    ("scale-from-zero", _empty("--register-with-taints=arch=arm64:NoSchedule"), "taint arch"),
     ("desired-size", (_group(scalingConfig=SIZES),), "scalingConfig.desiredSize"),
     ("desired-size", (resource(AUTO_SCALING_GROUP, SIZES | {"desiredCapacity": 1}),), "desiredCapacity"),
     ("public-endpoint", (_cluster(),), "not set"),

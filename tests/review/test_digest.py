@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import Problem
+from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review import cost
 from multiarch.review.digest import RULES, Digest, digest
-from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Preview, Risk, Version
+from multiarch.review.model import Change, Finding, Operation, Preview, Risk, Version
 from multiarch.review.nodes import node_rolls
 from multiarch.review.previews.reading import read
 from multiarch.stack.load import load_file

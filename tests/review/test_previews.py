@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import SECRET, Operation, Preview
+from multiarch.observed.resources.paths import SECRET
+from multiarch.review.model import Operation, Preview
 from multiarch.review.previews.reading import read
 from tests.review.engine_text import STACK, digest, error, event_log, state, step, urn
 

@@ -18,9 +18,9 @@ from multiarch.cli.formats.report import (
 )
 from multiarch.cli.review.cost import cost_data, cost_notes, cost_table
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.digest import RULES
 from multiarch.review.model import Risk
-from multiarch.review.values import masked
 
 if TYPE_CHECKING:
     from multiarch.review.digest import Digest, Entry, StackReview
@@ -101,7 +101,7 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
             for step in stack.others
         ],
         "leftOut": [{"filter": found.name, "reason": found.reason, "number": count} for found, count in stack.left_out],
-        "errors": [masked(text) for text in preview.errors],
+        "errors": [mask_secrets(text) for text in preview.errors],
         "warnings": list(stack.warnings),
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.manifests.disruption_budgets import PodCount, percentage
-from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, State, Step
-from multiarch.review.properties import at, is_unknown, mapping, resources, text_at, whole
+from multiarch.observed.resources.properties import Properties, at, is_unknown, mapping, text_at, whole
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, State, Step
+from multiarch.review.properties import resources
 
 BUDGETS = ReviewRule(
     "weaken-disruption-budget",

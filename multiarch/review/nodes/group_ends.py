@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from multiarch.observed.resources.nodes import MANAGED_GROUP
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.observed.resources.properties import whole
 from multiarch.plurals import counted
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
-from multiarch.review.nodes.group_states import MANAGED_GROUP
+from multiarch.review.model import Finding, Operation, Risk, Step
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
-from multiarch.review.properties import after, before, whole
+from multiarch.review.properties import after, before
 
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""

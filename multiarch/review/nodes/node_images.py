@@ -9,10 +9,11 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, ami_type
 from multiarch.nodes.model import NodeGroupPlan
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
+from multiarch.observed.resources.properties import at, entries, is_unknown, text_at
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_CLASS
 from multiarch.review.nodes.plans import both_plans
-from multiarch.review.properties import after, at, before, changes_of, entries, is_unknown, resources, text_at
+from multiarch.review.properties import after, before, changes_of, resources
 
 IMAGE = ReviewRule(
     "change-image", Risk.LOW, "another image of nodes", "Do the image's release notes name changes that matter here?"

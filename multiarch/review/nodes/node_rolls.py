@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.nodes.model import NodeGroupKind
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding
 from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import version_change
-from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind, group_changes
+from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.nodes.plans import both_plans, preview_is_complete

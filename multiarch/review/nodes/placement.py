@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.resources.properties import whole, whole_at
 from multiarch.plurals import counted
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRule, Risk
@@ -14,7 +15,7 @@ from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_ch
 from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
 from multiarch.review.nodes.renames import RENAME, find_renames
 from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
-from multiarch.review.properties import after, before, changes_of, whole, whole_at
+from multiarch.review.properties import after, before, changes_of
 
 LABELS = ReviewRule(
     "change-labels",

@@ -8,11 +8,11 @@ from typing import Any
 
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.paths import differences
 from multiarch.review.model import Change, Finding, Operation, State, Step
-from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.properties import resources
-from multiarch.review.property_paths import differences
 from multiarch.stack.model import Plan
 
 _PLANNED = "planned:"

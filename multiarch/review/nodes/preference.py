@@ -10,12 +10,14 @@ from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, Step
-from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_POOL, GroupChange, GroupKind, GroupState
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_POOL
+from multiarch.observed.resources.properties import Properties, entries, text_at, whole_at
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE, installed
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.properties import after, before, changes_of, entries, resources, text_at, whole_at
+from multiarch.review.properties import after, before, changes_of, resources
 
 PREFERENCE = ReviewRule(
     "change-preference",

@@ -8,11 +8,12 @@ from datetime import date
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.autoscalers import parse_chart_version
+from multiarch.observed.resources.properties import is_unknown
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.nodes.cluster_version import VersionChange, version_change
 from multiarch.review.nodes.installed import RELEASE
 from multiarch.review.nodes.node_images import IMAGE, OLD_IMAGE, UNPINNED, find_images
-from multiarch.review.properties import after, before, changes_of, is_unknown, resources
+from multiarch.review.properties import after, before, changes_of, resources
 
 KUBERNETES = ReviewRule(
     "change-kubernetes",

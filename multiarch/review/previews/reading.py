@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import SECRET, Preview
+from multiarch.observed.resources.paths import SECRET
+from multiarch.review.model import Preview
 from multiarch.review.previews.json_parts import JsonParts
 from multiarch.review.previews.steps import Record, Steps
 

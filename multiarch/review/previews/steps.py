@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import SECRET, UNKNOWN, Operation, Properties, State, Step
-from multiarch.review.property_paths import differences, value_at
+from multiarch.observed.resources.paths import SECRET, UNKNOWN, differences, value_at
+from multiarch.observed.resources.properties import Properties
+from multiarch.review.model import Operation, State, Step
 
 _OPERATIONS = {
     "same": Operation.SAME,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Finding, Operation, Risk, Step
 from multiarch.review.nodes import node_rolls
 from tests.review.by_hand import (
     CLUSTER,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.taints import Effect
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Finding, Operation, Risk, Step
 from multiarch.review.nodes import placement
 from tests.review.by_hand import (
     CLUSTER,
