@@ -15,7 +15,7 @@ from benchmarks.measure import BIN, median, run, show
 
 STEPS = 2_000
 LIMIT_S = 1.0
-MEMORY_LIMIT_MB = 100
+MEMORY_LIMIT_MB = 150
 RUNS = 3
 TYPES = (
     "aws:iam/role:Role",
