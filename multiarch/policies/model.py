@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from multiarch.observed.resources.properties import UndecidedError
-from multiarch.rules import RULES, Rule
+from multiarch.rules import RULES, Finding, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +26,6 @@ class Resource:
     ignore_changes: tuple[str, ...] = ()
     dependencies: frozenset[str] = frozenset()
     references: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A resource that violates a policy. ``message`` is one sentence. ``undecided``: the update will show it."""
-
-    rule: str
-    urn: str
-    message: str
-    undecided: bool = False
 
 
 Check = Callable[[Resource, Sequence[Resource]], Iterator[str]]
@@ -60,14 +51,17 @@ class Policy:
         return RULES[self.rule]
 
 
-def check(policy: Policy, resources: Iterable[Resource]) -> Iterator[Violation]:
-    """What violates ``policy`` among all resources of a stack, in their order."""
+def check(policy: Policy, resources: Iterable[Resource]) -> Iterator[Finding]:
+    """Yield what violates ``policy`` among all resources of a stack, in their order."""
     everything = tuple(resources)
     for resource in everything:
         if resource.type not in policy.types:
             continue
+        found = partial(
+            Finding, policy.row, f"{resource.type.rpartition(':')[2]} {resource.name}", urns=(resource.urn,)
+        )
         try:
             for sentence in policy.examine(resource, everything):
-                yield Violation(policy.rule, resource.urn, sentence)
+                yield found(sentence)
         except UndecidedError as error:
-            yield Violation(policy.rule, resource.urn, f"{error.path} is known only after the update.", undecided=True)
+            yield found(f"{error.path} is known only after the update.", undecided=True)

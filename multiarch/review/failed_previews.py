@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.model import Change
+from multiarch.rules import Finding, Risk, review_rule
 
-FAILED = ReviewRule(
+FAILED = review_rule(
     "preview-failed",
     Risk.HIGH,
     "previews that ended with an error, and so do not show everything",

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Protocol
 
 from multiarch.observed.resources.properties import Properties
 from multiarch.prices.model import STALE_AFTER, PriceList
+from multiarch.rules import Finding, Rule
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
 
@@ -29,15 +30,6 @@ class Operation(StrEnum):
     DRIFT = "drift"
     """Changed in AWS since the last update: a refresh found values that differ from the state."""
     SAME = "same"
-
-
-class Risk(IntEnum):
-    """How much a finding matters. The name in lower case is what people read and write."""
-
-    NONE = 0
-    LOW = 1
-    MEDIUM = 2
-    HIGH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,46 +116,11 @@ class Change:
     cost_threshold: Decimal = Decimal(100)
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRule:
-    """One kind of finding. ``name`` is a stable kebab-case identifier, which ``--fail-on`` takes.
-
-    ``finds`` says in a few words what the rule finds; ``check`` what a reviewer should check before agreeing.
-    """
-
-    name: str
-    risk: Risk
-    finds: str
-    check: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that a reviewer has to know.
-
-    ``subject`` names what it is about in the team's words (``node group graviton``, ``IAM role cluster``); ``text`` is
-    one sentence; ``details`` are further lines, one fact each. ``urns`` are the resources it was found in.
-    ``risk`` is the rule's unless the finding knows better.
-    """
-
-    rule: ReviewRule
-    subject: str
-    text: str
-    details: tuple[str, ...] = ()
-    urns: tuple[str, ...] = ()
-    risk: Risk | None = None
-
-    @property
-    def level(self) -> Risk:
-        """How much this finding matters."""
-        return self.rule.risk if self.risk is None else self.risk
-
-
 class Finder(Protocol):
     """A module that finds one kind of thing: its rules, and the findings of one stack's change."""
 
     @property
-    def RULES(self) -> Sequence[ReviewRule]:  # noqa: N802  (a constant of the module)
+    def RULES(self) -> Sequence[Rule]:  # noqa: N802  (a constant of the module)
         """Every rule of its findings."""
         ...
 

@@ -12,9 +12,10 @@ from multiarch.observed.resources.nodes import MANAGED_GROUP
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.observed.resources.properties import whole
 from multiarch.plurals import counted
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
 from multiarch.review.properties import after, before
+from multiarch.rules import Finding, Risk
 
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""

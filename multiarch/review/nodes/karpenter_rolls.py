@@ -14,11 +14,12 @@ from multiarch.autoscaling.karpenter import node_pool_manifest
 from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import is_below
 from multiarch.observed.resources.properties import Properties, at, entries, text_at
-from multiarch.review.model import Change, Finding, Operation, Step
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.cluster_version import version_change
 from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
 from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.rules import Finding
 
 _UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.

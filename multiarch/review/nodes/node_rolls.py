@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
 from multiarch.review.merging import merged
-from multiarch.review.model import Change, Finding
+from multiarch.review.model import Change
 from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import version_change
 from multiarch.review.nodes.group_states import GroupKind, group_changes
@@ -17,6 +17,7 @@ from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.nodes.renames import successors
 from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
 from multiarch.review.properties import resources
+from multiarch.rules import Finding
 
 RULES = (ROLL, REMOVE, KEEP)
 

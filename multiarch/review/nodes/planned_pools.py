@@ -10,9 +10,10 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import differences
-from multiarch.review.model import Change, Finding, Operation, State, Step
+from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.properties import resources
+from multiarch.rules import Finding
 from multiarch.stack.model import Plan
 
 _PLANNED = "planned:"

@@ -12,14 +12,15 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_POOL
 from multiarch.observed.resources.properties import Properties, entries, text_at, whole_at
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE, installed
 from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.rules import Finding, Risk, review_rule
 
-PREFERENCE = ReviewRule(
+PREFERENCE = review_rule(
     "change-preference",
     Risk.MEDIUM,
     "the architecture or capacity that new pods get first",

@@ -110,4 +110,4 @@ def test_what_keeps_no_pod_away_does_not_count_as_a_taint(user_data: str, said: 
     overrides = {"mixedInstancesPolicy": {"launchTemplate": {"overrides": [{"instanceType": "m7g.large"}]}}}
     group = Resource("urn:group", AUTO_SCALING_GROUP, "group", overrides, dependencies=frozenset({"urn:template"}))
     (violation,) = check(POLICY, [group, template])
-    assert said in violation.message
+    assert said in violation.text

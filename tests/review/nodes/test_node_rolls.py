@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import node_rolls
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
     EC2_NODE_CLASS,

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from multiarch.facts.taints import Effect
 from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import placement
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
     GROUP,

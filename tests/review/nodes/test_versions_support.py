@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from multiarch.facts import kubernetes
 from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import versions_support
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     ADD_ON,
     CLUSTER,
