@@ -87,6 +87,11 @@ class Preview:
     warnings: tuple[str, ...]
     succeeded: bool
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it shows every resource that changes; False for one that failed, or without a preview."""
+        return self.succeeded and bool(self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -114,6 +119,13 @@ class Change:
     prices: PriceList | None = None
     price_age: timedelta = STALE_AFTER
     cost_threshold: Decimal = Decimal(100)
+
+    @property
+    def plans(self) -> tuple[Plan, Plan] | None:
+        """The plan before and the plan after the change; None unless both are known."""
+        old = self.before.plan if self.before else None
+        new = self.after.plan if self.after else None
+        return (old, new) if old is not None and new is not None else None
 
 
 class Finder(Protocol):

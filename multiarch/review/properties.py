@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from multiarch.observed.resources.paths import is_below
 from multiarch.observed.resources.properties import at
@@ -20,6 +20,21 @@ def before(step: Step, path: str) -> object:
 def after(step: Step, path: str) -> object:
     """Return the value that is declared from now on."""
     return None if step.new is None else at(step.new.inputs, path)
+
+
+def describe_change(step: Step, path: str, name: str) -> str:
+    """Return ``name`` with both values where they are short: ``AMI release 1.35.1 → 1.35.2``."""
+    old, new = _in_words(before(step, path)), _in_words(after(step, path))
+    return f"{name} {old} → {new}" if old and new else name
+
+
+def _in_words(value: object) -> str:
+    """Return a string, a list of strings, or the alias of a list of one image term; otherwise nothing."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        return str(value[0].get("alias") or "")
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else ""
 
 
 def resources(steps: tuple[Step, ...], *types: str) -> Iterator[Step]:

@@ -11,7 +11,6 @@ from multiarch.review.nodes.disruption import DISRUPTION, find_disruption
 from multiarch.review.nodes.group_states import group_changes
 from multiarch.review.nodes.installed import installed
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.preference import PREFERENCE, find_preference
 from multiarch.rules import Finding, Risk, review_rule
 
@@ -73,7 +72,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
 
 def _which_first(change: Change) -> str:
     """Which of two installed autoscalers adds nodes first."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is None:
         return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."
     use = plans[1].autoscaling.use

@@ -41,7 +41,6 @@ from multiarch.observed.resources.properties import (
     whole_at,
 )
 from multiarch.review.model import Change, Operation, State, Step
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.properties import resources
 from multiarch.stack.model import NewNetwork, Plan
 
@@ -120,7 +119,7 @@ def group_changes(change: Change) -> tuple[GroupChange, ...]:
     for key, (old, new) in planned.items():
         if key in found:
             found[key] = _completed(found[key], old, new)
-        elif not preview_is_complete(change):
+        elif not change.preview.is_complete:
             found[key] = GroupChange(key[1], old, new, None)
         elif new is not None:
             # The engine leaves unchanged resources out of some previews.
@@ -137,12 +136,12 @@ def all_groups_known(change: Change) -> bool:
         return True
     # The engine's stack itself is shown in any case.
     shown = any(step.operation in _UNCHANGED and not step.type.startswith("pulumi:") for step in change.preview.steps)
-    return preview_is_complete(change) and shown
+    return change.preview.is_complete and shown
 
 
 def _planned(change: Change) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
     """The groups of both plans; empty unless both are known."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is None:
         return {}
     old, new = map(_of_plan, plans)

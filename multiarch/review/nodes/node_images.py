@@ -12,7 +12,6 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
 from multiarch.observed.resources.properties import at, entries, is_unknown, text_at
 from multiarch.review.model import Change, Operation, Step
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.properties import after, before, changes_of, resources
 from multiarch.rules import Finding, Risk, review_rule
 
@@ -118,7 +117,7 @@ def _alias(step: Step, *, late: bool) -> str | None:
 
 def _self_managed(change: Change) -> Iterator[tuple[NodeGroupPlan, NodeGroupPlan]]:
     """Groups whose image is not a property of the group: only the plans say whether it is pinned."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is None:
         return
     old = {group.name: group for group in plans[0].node_groups}

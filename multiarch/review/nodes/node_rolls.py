@@ -13,7 +13,6 @@ from multiarch.review.nodes.cluster_version import version_change
 from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.nodes.renames import successors
 from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
 from multiarch.review.properties import resources
@@ -32,8 +31,8 @@ def find(change: Change) -> Iterator[Finding]:
     yield from group_rolls.find(change, renamed)
     yield from without_planned_urns(merged(karpenter_rolls.find(with_planned_pools(change))))
     yield from find_kept_images(change)
-    plans = both_plans(change)
-    if plans is not None and not preview_is_complete(change):
+    plans = change.plans
+    if plans is not None and not change.preview.is_complete:
         seen = {step.name for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP)}
         yield from (each for each in find_planned_rolls(*plans) if each.subject.rpartition(" ")[2] not in seen)
         yield from find_planned_removals(groups, renamed)
@@ -45,7 +44,7 @@ def find_kept_images(change: Change) -> Iterator[Finding]:
     Source: Kubernetes, "Version Skew Policy": a kubelet is never newer than the API server, and at most three minors
     older.
     """
-    upgrade, plans = version_change(change), both_plans(change)
+    upgrade, plans = version_change(change), change.plans
     if upgrade is None or plans is None:
         return
     images = {group.name: group.ami.id for group in plans[0].node_groups}

@@ -11,7 +11,6 @@ from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import differences
 from multiarch.review.model import Change, Operation, State, Step
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.properties import resources
 from multiarch.rules import Finding
 from multiarch.stack.model import Plan
@@ -21,8 +20,8 @@ _PLANNED = "planned:"
 
 def with_planned_pools(change: Change) -> Change:
     """The change with a step for each NodePool and EC2NodeClass that the preview should show and does not."""
-    plans = both_plans(change)
-    if plans is None or preview_is_complete(change):
+    plans = change.plans
+    if plans is None or change.preview.is_complete:
         return change
     seen = {(step.type, step.name) for step in resources(change.preview.steps, NODE_CLASS, NODE_POOL)}
     more = [step for step in _steps(*plans) if (step.type, step.name) not in seen]

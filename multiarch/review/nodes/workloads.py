@@ -15,7 +15,6 @@ from multiarch.facts.architectures import Architecture
 from multiarch.plurals import counted
 from multiarch.review.model import Change
 from multiarch.review.nodes.group_states import GroupState, all_groups_known, group_changes
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.taints import is_hard
 from multiarch.rules import Finding, Risk, review_rule
 from multiarch.stack.model import Plan
@@ -46,7 +45,7 @@ RULES = (STRAND, MOVE, LOSE)
 
 def find(change: Change) -> Iterator[Finding]:
     """Findings by workload if there are manifests and both plans, or else by what is lost."""
-    plans = both_plans(change)
+    plans = change.plans
     if change.pods and plans is not None:
         yield from _simulated(change, *plans)
     else:
