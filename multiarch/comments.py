@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -174,7 +174,8 @@ def post_report(service: str, post: Post, environment: Mapping[str, str], second
             wait = _POLICY.wait(attempt)
             if not _is_transient(error) or attempt == _POLICY.retries or wait > seconds:
                 # Not chained: what a library raised may contain the token, or a proxy's password.
-                raise _explain(service, error, (token, *getproxies_environment().values())) from None
+                proxies = [each for each in getproxies_environment().values() if "@" in each]
+                raise _explain(service, error, (token, *proxies)) from None
         seconds -= wait
         sleep(wait)
     raise AssertionError
@@ -301,12 +302,15 @@ def _is_transient(error: Exception) -> bool:
     return isinstance(error, RateLimitExceededException) or status == _LIMITED or status >= _SERVER_ERROR
 
 
-def _explain(service: str, error: Exception, secrets: tuple[str, ...]) -> OutsideError:
+def _explain(service: str, error: Exception, secrets: Iterable[str]) -> OutsideError:
     label, status = {"gitlab": "GitLab", "github": "GitHub"}[service], _read_status(error)
     text = str(getattr(error, "error_message", "") or getattr(error, "data", "") or error)
-    for each in filter(None, secrets):
+    for each in secrets:
         text = text.replace(each, "[secret]")
     text = escaped(text)[:300]
+    if not status and not isinstance(error, OSError):
+        hint = "Is its address that of the API?"
+        return OutsideError(f"{label} answers in an unexpected form ({type(error).__name__}: {text}).", hint=hint)
     if not status:
         hint = "Check the address, the proxy settings and the authorities: SSL_CERT_FILE=FILE."
         return OutsideError(f"{label} can't be reached: {text}.", hint=hint)

@@ -142,8 +142,11 @@ def test_a_service_that_stays_down_is_named_within_the_time(
             "Resource not accessible.*(Reporter|pull-requests: write)",
         ),
         (Reply(404, {"message": "Not Found"}), "Check that the project exists"),
-        (Reply(301, None, {"Location": "https://elsewhere.example/"}), "GitLab does not let|GitHub can't be reached"),
-        (Reply(200, {"a": 1}), "can't be reached"),
+        (
+            Reply(301, None, {"Location": "https://elsewhere.example/"}),
+            "GitLab does not let|GitHub answers in an unexpected form",
+        ),
+        (Reply(200, {"a": 1}), "answers in an unexpected form"),
     ],
 )
 def test_a_service_that_denies_access_is_named_without_the_token(
