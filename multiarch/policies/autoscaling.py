@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
-from multiarch.facts.taints import Taint
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, AUTO_SCALING_TAG, MANAGED_GROUP
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.observed.resources.user_data import UnreadableUserDataError
@@ -33,19 +31,17 @@ def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Ite
         for label in require_value(resource.properties, "labels") or {}:
             wanted[f"{_TEMPLATE}label/{label}"] = f"label {label}"
     else:
-        for taint in _registered(resource, everything):
-            wanted[f"{_TEMPLATE}taint/{taint.key}"] = f"taint {taint.key}"
+        for template in templates(resource, everything):
+            try:
+                wanted |= {f"{_TEMPLATE}taint/{each.key}": f"taint {each.key}" for each in registered_taints(template)}
+            except UnreadableUserDataError:
+                # With any such tag somebody has thought of it.
+                tagged = next((key for key in tags if key.startswith(f"{_TEMPLATE}taint/")), f"{_TEMPLATE}taint/")
+                wanted[tagged] = "the taints of its user data, which can't be read"
     missing = [name for key, name in wanted.items() if key not in tags]
     if missing:
         names = ", ".join(missing)
         yield f"No node-template tag for {names}: the cluster autoscaler does not know of it while there are no nodes."
-
-
-def _registered(resource: Resource, everything: Sequence[Resource]) -> Iterator[Taint]:
-    """The taints in a group's user data; policy-arm64-taint names user data that can't be read."""
-    for template in templates(resource, everything):
-        with suppress(UnreadableUserDataError):
-            yield from registered_taints(template)
 
 
 def _tags(resource: Resource, everything: Sequence[Resource]) -> Mapping[str, str]:
