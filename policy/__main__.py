@@ -23,8 +23,8 @@ from pulumi_policy.deserialize import serialize_properties
 
 from multiarch.cli.stack.policy import judgements
 from multiarch.policies import policies
-from multiarch.policies.model import Policy, Resource, Violation, check
-from multiarch.rules import RULES, Severity
+from multiarch.policies.model import Policy, Resource, check
+from multiarch.rules import Finding, Severity
 
 _LEVELS = {Severity.ERROR: EnforcementLevel.MANDATORY, Severity.WARNING: EnforcementLevel.ADVISORY}
 
@@ -50,11 +50,11 @@ def _with_dependencies(each: PolicyResource) -> Resource:
     )
 
 
-def _tell(violation: Violation, report: ReportViolation) -> None:
+def _tell(violation: Finding, report: ReportViolation) -> None:
     if violation.undecided:
         # In an update every value is known, and the policy decides.
         return
-    report(f"{violation.message} {RULES[violation.rule].way_out}", violation.urn)
+    report(f"{violation.text} {violation.rule.way_out}", *violation.urns)
 
 
 def _for_engine(policy: Policy) -> ResourceValidationPolicy | StackValidationPolicy:

@@ -101,7 +101,7 @@ def node_rules() -> str:
 def review_rules() -> str:
     """The rules of ``review``, by topic."""
     rows = [
-        (f"`{rule.name}`", topic.lower(), rule.risk.name.lower(), rule.finds, rule.check)
+        (f"`{rule.name}`", topic.lower(), rule.risk.name.lower(), rule.finds, rule.way_out)
         for topic, rules in RULES_BY_TOPIC.items()
         for rule in rules
     ]

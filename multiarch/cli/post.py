@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.posting import POSTING_SECONDS, To, say_posted
+from multiarch.cli.options.posting import POSTING_SECONDS, To, send_post
 from multiarch.cli.usage import Command
-
-if TYPE_CHECKING:
-    from multiarch.comments.model import Service
 
 _VARIABLES = """\b
 Variables of the job:
@@ -78,12 +74,9 @@ def comment(
     timeout: TimeoutOption = POSTING_SECONDS,
 ) -> None:
     """Post a comment, as :data:`COMMENT` says."""
-    from multiarch.comments import places
-    from multiarch.comments.posting import post
+    from multiarch.comments import Post
 
-    text = _read(file)
-    place = places.comments(_service(to), os.environ, timeout)
-    say_posted("comment", post(place, text, name))
+    send_post(Post(_read(file), name), to, timeout)
 
 
 @commands.command(cls=Command, help=ISSUE, no_args_is_help=True)
@@ -97,24 +90,13 @@ def issue(
     timeout: TimeoutOption = POSTING_SECONDS,
 ) -> None:
     """Keep an issue, as :data:`ISSUE` says."""
-    from multiarch.comments import places, posting
+    from multiarch.comments import Post
     from multiarch.errors import MultiarchError
 
     if not close and (file is None or not title):
         raise MultiarchError("FILE and --title are needed to open an issue.", hint="Or close it: --close.")
     text = "" if file is None else _read(file)
-    place = places.issues(_service(to), os.environ, title or "", timeout)
-    if close:
-        say_posted("issue", posting.close(place, name, text))
-    else:
-        say_posted("issue", posting.post(place, text, name, title=str(title)))
-
-
-def _service(to: To | None) -> Service:
-    from multiarch.comments import places
-    from multiarch.comments.model import Service
-
-    return places.service(os.environ) if to is None else Service(to)
+    send_post(Post(text, name, title or "", close), to, timeout)
 
 
 def _read(file: str) -> str:

@@ -58,8 +58,7 @@ class FamilyFacts:
     ``parameter`` is the public SSM parameter of the recommended image: ``{k}`` is the Kubernetes minor, ``{variant}``
     the image's own part, ``{attribute}`` ``image_id`` or ``release_parameter`` (None: AWS publishes no release).
     ``has_shell`` families run scripts from user data and take kubelet flags; others take settings. ``takes_kubelet`` is
-    whether user data that EKS merges with its own can set the kubelet's flags and maximum pods. ``taint_settings`` are
-    the settings of user data that register taints.
+    whether user data that EKS merges with its own can set the kubelet's flags and maximum pods.
 
     ``os_image`` begins what a Node of the family has in ``status.nodeInfo.osImage``, and ``os_example`` is one.
     ``image_name`` is what AWS calls an image: ``{k}``, ``{arch}`` and ``{variant}`` as in ``parameter``, ``{uname}``
@@ -81,7 +80,6 @@ class FamilyFacts:
     os_image: str = ""
     os_example: str = ""
     image_name: str = ""
-    taint_settings: tuple[str, ...] = ("--register-with-taints", "registerWithTaints")
     has_shell: bool = True
     takes_kubelet: bool = True
     not_on: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +123,6 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
             os_image="Bottlerocket",
             os_example="Bottlerocket OS 1.52.0 (aws-k8s)",
             image_name="bottlerocket-aws-k8s-{k}{variant}-{uname}-v{full}",
-            taint_settings=("kubernetes.node-taints",),
             has_shell=False,
             reserves_by_max_pods=True,
             release=r"(?P<alias>[0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{8}",
@@ -154,11 +151,6 @@ def choose_by_family(table: Mapping[AmiFamily, Part], family: AmiFamily, what: s
     if family not in table:
         raise UnknownFactError(what, family, hint=f"Known are {', '.join(table)}.")
     return table[family]
-
-
-def taint_settings() -> tuple[str, ...]:
-    """Return the settings of user data that register taints, of all families."""
-    return tuple(sorted({setting for facts in _FAMILIES.values() for setting in facts.taint_settings}))
 
 
 def devices(family: AmiFamily) -> Devices:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from multiarch.policies.model import Policy, Resource, items, text, value
-from multiarch.policies.nodes import AUTO_SCALING_GROUP, NODE_GROUP, registers_a_taint, templates
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, AUTO_SCALING_TAG, MANAGED_GROUP
+from multiarch.observed.resources.properties import require_items, require_text, require_value
+from multiarch.observed.resources.user_data import UnreadableUserDataError
+from multiarch.policies.model import Policy, Resource
+from multiarch.policies.nodes import registered_taints, templates
 
-TAG = "aws:autoscaling/tag:Tag"
 _PREFIX = "k8s.io/cluster-autoscaler/"
 _TEMPLATE = f"{_PREFIX}node-template/"
 
@@ -19,19 +21,23 @@ def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Ite
     not its business.
     """
     tags = _tags(resource, everything)
-    least = text(resource.properties, "scalingConfig.minSize" if resource.type == NODE_GROUP else "minSize")
+    least = require_text(resource.properties, "scalingConfig.minSize" if resource.type == MANAGED_GROUP else "minSize")
     if not any(key.startswith(_PREFIX) for key in tags) or least not in ("0", "0.0"):
         return
     wanted: dict[str, str] = {}
-    if resource.type == NODE_GROUP:
-        for taint in items(resource.properties, "taints"):
-            wanted[f"{_TEMPLATE}taint/{text(taint, 'key')}"] = f"taint {text(taint, 'key')}"
-        for label in value(resource.properties, "labels") or {}:
+    if resource.type == MANAGED_GROUP:
+        for taint in require_items(resource.properties, "taints"):
+            wanted[f"{_TEMPLATE}taint/{require_text(taint, 'key')}"] = f"taint {require_text(taint, 'key')}"
+        for label in require_value(resource.properties, "labels") or {}:
             wanted[f"{_TEMPLATE}label/{label}"] = f"label {label}"
-    elif any(registers_a_taint(template) for template in templates(resource, everything)):
-        # User data says which taint in many ways; with any such tag somebody has thought of it.
-        tagged = next((key for key in tags if key.startswith(f"{_TEMPLATE}taint/")), f"{_TEMPLATE}taint/")
-        wanted[tagged] = "its taint"
+    else:
+        for template in templates(resource, everything):
+            try:
+                wanted |= {f"{_TEMPLATE}taint/{each.key}": f"taint {each.key}" for each in registered_taints(template)}
+            except UnreadableUserDataError:
+                # With any such tag somebody has thought of it.
+                tagged = next((key for key in tags if key.startswith(f"{_TEMPLATE}taint/")), f"{_TEMPLATE}taint/")
+                wanted[tagged] = "the taints of its user data, which can't be read"
     missing = [name for key, name in wanted.items() if key not in tags]
     if missing:
         names = ", ".join(missing)
@@ -42,26 +48,27 @@ def _tags(resource: Resource, everything: Sequence[Resource]) -> Mapping[str, st
     """The tags of a group's Auto Scaling group: its own, and those of separate resources that refer to it."""
     found = {}
     if resource.type == AUTO_SCALING_GROUP:
-        for tag in items(resource.properties, "tags"):
-            found[text(tag, "key")] = text(tag, "value")
+        for tag in require_items(resource.properties, "tags"):
+            found[require_text(tag, "key")] = require_text(tag, "value")
     for each in everything:
-        if each.type == TAG and resource.urn in each.references.get("autoscalingGroupName", each.dependencies):
-            found[text(each.properties, "tag.key")] = text(each.properties, "tag.value")
+        groups = each.references.get("autoscalingGroupName", each.dependencies)
+        if each.type == AUTO_SCALING_TAG and resource.urn in groups:
+            found[require_text(each.properties, "tag.key")] = require_text(each.properties, "tag.value")
     return found
 
 
 def _ignores_size(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
-    managed = resource.type == NODE_GROUP
+    managed = resource.type == MANAGED_GROUP
     path = "scalingConfig.desiredSize" if managed else "desiredCapacity"
-    holder = value(resource.properties, "scalingConfig") if managed else resource.properties
-    if text(holder, "minSize") == text(holder, "maxSize"):
+    holder = require_value(resource.properties, "scalingConfig") if managed else resource.properties
+    if require_text(holder, "minSize") == require_text(holder, "maxSize"):
         return
     ignored = {path, path.split(".", maxsplit=1)[0], "*"}
-    if (managed or value(resource.properties, path) is not None) and not ignored & set(resource.ignore_changes):
+    if (managed or require_value(resource.properties, path) is not None) and not ignored & set(resource.ignore_changes):
         yield f"Changes of {path} are not ignored: an update undoes what the autoscaler chose."
 
 
-_GROUPS = frozenset({NODE_GROUP, AUTO_SCALING_GROUP})
+_GROUPS = frozenset({MANAGED_GROUP, AUTO_SCALING_GROUP})
 
 POLICIES = (
     Policy(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from multiarch.images.model import Judgement, Verdict
-from multiarch.policies.model import Policy, Resource, items, text, value
+from multiarch.observed.resources.properties import require_items, require_text, require_value
+from multiarch.policies.model import Policy, Resource
 from multiarch.scheduling.architectures import allowed_architectures
 
 DAEMON_SET = "kubernetes:apps/v1:DaemonSet"
@@ -18,7 +19,7 @@ def daemon_set_policy(judge: Judge) -> Policy:
     """The policy, with what looks an image up."""
 
     def examine(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
-        spec = value(resource.properties, "spec.template.spec") or {}
+        spec = require_value(resource.properties, "spec.template.spec") or {}
         allowed = allowed_architectures(spec)
         for image in _images(spec):
             for judgement in judge(image):
@@ -35,9 +36,9 @@ def daemon_set_policy(judge: Judge) -> Policy:
 def _images(spec: Mapping[str, object]) -> list[str]:
     """The images of containers of all kinds, and of volumes, each once."""
     found = [
-        text(container, "image")
+        require_text(container, "image")
         for key in ("initContainers", "containers", "ephemeralContainers")
-        for container in items(spec, key)
+        for container in require_items(spec, key)
     ]
-    found += [text(volume, "image.reference") for volume in items(spec, "volumes")]
+    found += [require_text(volume, "image.reference") for volume in require_items(spec, "volumes")]
     return [image for image in dict.fromkeys(found) if image]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.policies.model import Policy, Resource, is_on, items, text, value
+from multiarch.observed.resources.nodes import INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS
+from multiarch.observed.resources.properties import is_on, require_items, require_text, require_value
+from multiarch.policies.model import Policy, Resource
 from multiarch.policies.network import CLUSTERS, is_without_inputs
-from multiarch.policies.nodes import INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS
 
 VOLUME = "aws:ebs/volume:Volume"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
@@ -18,14 +19,15 @@ def _volumes(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         if not is_on(resource.properties, "encrypted"):
             yield "The volume is not encrypted."
     elif resource.type == STORAGE_CLASS:
-        if text(resource.properties, "provisioner") == _EBS and not is_on(resource.properties, "parameters.encrypted"):
+        of_ebs = require_text(resource.properties, "provisioner") == _EBS
+        if of_ebs and not is_on(resource.properties, "parameters.encrypted"):
             yield "The volumes of this StorageClass are not encrypted."
     elif resource.type == INSTANCE:
         if not is_on(resource.properties, "rootBlockDevice.encrypted"):
             yield "The root volume is not encrypted."
-        for device in items(resource.properties, "ebsBlockDevices"):
+        for device in require_items(resource.properties, "ebsBlockDevices"):
             if not is_on(device, "encrypted"):
-                yield f"The volume {text(device, 'deviceName')} is not encrypted."
+                yield f"The volume {require_text(device, 'deviceName')} is not encrypted."
     else:
         yield from _mappings(resource)
 
@@ -33,18 +35,18 @@ def _volumes(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
 def _mappings(resource: Resource) -> Iterator[str]:
     """The volumes of a launch template or an EC2NodeClass. Without mappings Karpenter encrypts, EC2 does not."""
     path = "spec.blockDeviceMappings" if resource.type == NODE_CLASS else "blockDeviceMappings"
-    mappings = items(resource.properties, path)
+    mappings = require_items(resource.properties, path)
     if not mappings and resource.type == LAUNCH_TEMPLATE:
         yield "blockDeviceMappings is not set: whether volumes are encrypted depends on the image and the account."
     for mapping in mappings:
-        if value(mapping, "ebs") is not None and not is_on(mapping, "ebs.encrypted"):
-            yield f"The volume {text(mapping, 'deviceName')} is not encrypted."
+        if require_value(mapping, "ebs") is not None and not is_on(mapping, "ebs.encrypted"):
+            yield f"The volume {require_text(mapping, 'deviceName')} is not encrypted."
 
 
 def _secrets(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
-    if is_without_inputs(resource) or text(resource.properties, "encryptionConfigKeyArn"):
+    if is_without_inputs(resource) or require_text(resource.properties, "encryptionConfigKeyArn"):
         return
-    if "secrets" not in [str(each) for each in items(resource.properties, "encryptionConfig.resources")]:
+    if "secrets" not in [str(each) for each in require_items(resource.properties, "encryptionConfig.resources")]:
         yield "Kubernetes Secrets are not encrypted with a KMS key of yours."
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
+from multiarch.observed.resources.properties import UndecidedError, require_items, require_text, require_value
 from multiarch.policies.conditions import limits_who
-from multiarch.policies.model import Policy, Resource, UndecidedError, items, text, value
+from multiarch.policies.model import Policy, Resource
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "aws:iam/groupPolicy:GroupPolicy": ("policy",),
@@ -32,16 +33,16 @@ _WITHOUT_RESOURCE = frozenset({"ecr:getauthorizationtoken", "sts:getcalleridenti
 
 def _wildcards(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
     if resource.type in _ATTACHMENTS:
-        attached = text(resource.properties, "policyArn").rsplit("/", maxsplit=1)[-1]
+        attached = require_text(resource.properties, "policyArn").rsplit("/", maxsplit=1)[-1]
         if attached in _FOR_ADMINISTRATORS:
             yield f"The policy {attached} allows nearly everything."
         return
     for key in _DOCUMENTS[resource.type]:
         if key == "inlinePolicies":
-            for inline in items(resource.properties, key):
-                yield from _document(value(inline, "policy"), f"{key}.policy", trust=False)
+            for inline in require_items(resource.properties, key):
+                yield from _document(require_value(inline, "policy"), f"{key}.policy", trust=False)
         else:
-            yield from _document(value(resource.properties, key), key, trust=key == "assumeRolePolicy")
+            yield from _document(require_value(resource.properties, key), key, trust=key == "assumeRolePolicy")
 
 
 def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noqa: ANN401
@@ -56,23 +57,23 @@ def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noq
         except ValueError:
             yield f"{path} is not JSON."
             return
-    for number, statement in enumerate(items(document, "Statement"), 1):
-        if text(statement, "Effect") == "Allow":
-            name = text(statement, "Sid") or f"statement {number}"
+    for number, statement in enumerate(require_items(document, "Statement"), 1):
+        if require_text(statement, "Effect") == "Allow":
+            name = require_text(statement, "Sid") or f"statement {number}"
             yield from (_trust if trust else _permissions)(statement, name)
 
 
 def _permissions(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
     for key in ("NotAction", "NotResource"):
-        if value(statement, key) is not None:
+        if require_value(statement, key) is not None:
             yield f"{name}: {key} with Allow permits all that is not named, also what AWS adds later."
-    actions = [str(action).lower() for action in items(statement, "Action")]
+    actions = [str(action).lower() for action in require_items(statement, "Action")]
     for action in actions:
         if action == "*" or action.endswith(":*"):
             yield f"{name}: the action {action} permits a whole service."
-    anywhere = "*" in items(statement, "Resource")
+    anywhere = "*" in require_items(statement, "Resource")
     writes = [action for action in actions if not _only_reads(action)]
-    if anywhere and writes and not value(statement, "Condition"):
+    if anywhere and writes and not require_value(statement, "Condition"):
         yield f"{name}: {', '.join(sorted(writes))} on every resource, without a condition."
 
 
@@ -81,16 +82,16 @@ def _only_reads(action: str) -> bool:
 
 
 def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
-    principal = value(statement, "Principal")
+    principal = require_value(statement, "Principal")
     named = [principal] if isinstance(principal, str) else [
-        each for key in principal or {} for each in items(principal, key)
+        each for key in principal or {} for each in require_items(principal, key)
     ]  # fmt: skip
-    if value(statement, "NotPrincipal") is not None:
+    if require_value(statement, "NotPrincipal") is not None:
         yield f"{name}: NotPrincipal with Allow trusts all that are not named."
-    by_token = value(statement, "Principal.Federated") is not None
+    by_token = require_value(statement, "Principal.Federated") is not None
     if "*" not in named and not by_token:
         return
-    condition = value(statement, "Condition")
+    condition = require_value(statement, "Condition")
     if limits_who(condition):
         return
     if any(unknown in json.dumps(condition) for unknown in UNKNOWN_VALUES):

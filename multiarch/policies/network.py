@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.policies.model import Policy, Resource, items, text, value
+from multiarch.observed.resources.properties import require_items, require_text, require_value
+from multiarch.policies.model import Policy, Resource
 
 CLUSTER_COMPONENT = "eks:index:Cluster"
 CLUSTERS = frozenset({"aws:eks/cluster:Cluster", CLUSTER_COMPONENT})
@@ -33,12 +34,12 @@ def _public(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
     if is_without_inputs(resource):
         return
     component = resource.type == CLUSTER_COMPONENT
-    holder = resource.properties if component else value(resource.properties, "vpcConfig") or {}
-    public = value(holder, "endpointPublicAccess")
+    holder = resource.properties if component else require_value(resource.properties, "vpcConfig") or {}
+    public = require_value(holder, "endpointPublicAccess")
     # EKS makes the endpoint public unless it is told otherwise.
     if public is not None and str(public).lower() == "false":
         return
-    cidrs = [str(cidr) for cidr in items(holder, "publicAccessCidrs")]
+    cidrs = [str(cidr) for cidr in require_items(holder, "publicAccessCidrs")]
     if not cidrs:
         yield "The API server's endpoint is public, and publicAccessCidrs is not set: the whole internet reaches it."
     elif _EVERYWHERE & set(cidrs):
@@ -47,14 +48,14 @@ def _public(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
 
 def _ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
     for rule in _ingress(resource):
-        protocol = text(rule, "protocol") or text(rule, "ipProtocol")
+        protocol = require_text(rule, "protocol") or require_text(rule, "ipProtocol")
         if protocol.lower() in _ALL_PROTOCOLS:
             lowest, highest = 0, _LAST_PORT
         elif protocol.lower() in _TCP:
             lowest, highest = _port(rule, "fromPort", 0), _port(rule, "toPort", _LAST_PORT)
         else:
             continue
-        sources = [source for key in _SOURCES for source in items(rule, key)]
+        sources = [source for key in _SOURCES for source in require_items(rule, key)]
         if lowest <= _SSH <= highest and sources:
             yield f"Ingress to port {_SSH} from {', '.join(map(str, sources))}."
 
@@ -62,15 +63,15 @@ def _ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
 def _port(rule: object, key: str, otherwise: int) -> int:
     """A port; ``otherwise``, which includes the most, where there is none that is a number."""
     try:
-        return int(float(text(rule, key)))
+        return int(float(require_text(rule, key)))
     except (OverflowError, ValueError):
         return otherwise
 
 
 def _ingress(resource: Resource) -> list[object]:
     if resource.type in {SECURITY_GROUP, DEFAULT_GROUP}:
-        return items(resource.properties, "ingress")
-    if resource.type == GROUP_RULE and text(resource.properties, "type") != "ingress":
+        return require_items(resource.properties, "ingress")
+    if resource.type == GROUP_RULE and require_text(resource.properties, "type") != "ingress":
         return []
     return [resource.properties]
 

@@ -13,9 +13,10 @@ from decimal import Decimal
 from multiarch.prices.amounts import known_sum, minus, reasons, total
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.review.cost_parts import Part, not_compared, parts, pricing_of
-from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.model import Change
+from multiarch.rules import Finding, Risk, review_rule
 
-_INCREASE = ReviewRule(
+_INCREASE = review_rule(
     "cost-increase",
     Risk.MEDIUM,
     "monthly costs that rise by more than `--cost-threshold`",

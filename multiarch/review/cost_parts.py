@@ -15,12 +15,13 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_type
 from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
+from multiarch.observed.resources.properties import at, entries, text_at, whole_at
 from multiarch.plurals import counted
 from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
-from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
-from multiarch.review.properties import at, entries, resources, text_at, whole_at
+from multiarch.review.properties import resources
 from multiarch.stack.model import Plan
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.prices.model import UnknownPrice
 from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
 from multiarch.review.cost import CostDifference
-from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.model import Change, Finder, Operation, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import FINDERS
-from multiarch.review.values import masked
+from multiarch.rules import Finding, Risk, Rule, review_rule
 
 
 class Topic(StrEnum):
@@ -46,13 +48,13 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
 """Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
 _UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
 """What a module raises where a preview has values of another type than their provider declares."""
-UNREADABLE = ReviewRule(
+UNREADABLE = review_rule(
     "unreadable-value",
     Risk.HIGH,
     "values of an unexpected type, which a part of the review can't read",
     "What does `pulumi preview --diff` show where this part would look?",
 )
-RULES_BY_TOPIC: Mapping[Topic, Sequence[ReviewRule]] = {
+RULES_BY_TOPIC: Mapping[Topic, Sequence[Rule]] = {
     topic: list(
         dict.fromkeys(
             [
@@ -65,7 +67,7 @@ RULES_BY_TOPIC: Mapping[Topic, Sequence[ReviewRule]] = {
     for topic in Topic
 }
 """All rules, in the order of the topics."""
-RULES: Mapping[str, ReviewRule] = {rule.name: rule for rules in RULES_BY_TOPIC.values() for rule in rules}
+RULES: Mapping[str, Rule] = {rule.name: rule for rules in RULES_BY_TOPIC.values() for rule in rules}
 """All rules by name."""
 
 
@@ -142,7 +144,7 @@ def _reviewed(change: Change) -> StackReview:
         change,
         tuple(entries),
         tuple(others),
-        tuple(" ".join(masked(text).split()) for text in warnings),
+        tuple(" ".join(mask_secrets(text).split()) for text in warnings),
         (*left_out, *dropped),
         costs,
     )
@@ -168,7 +170,7 @@ def _costs(change: Change) -> tuple[CostDifference, list[Entry]]:
     return found, [Entry(Topic.COSTS, _clean(each)) for each in cost.increases(found, change.cost_threshold)]
 
 
-def _unreadable(topic: Topic, rules: Sequence[ReviewRule], error: Exception) -> Entry:
+def _unreadable(topic: Topic, rules: Sequence[Rule], error: Exception) -> Entry:
     said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
     text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
     names = ", ".join(rule.name for rule in rules)
@@ -178,7 +180,7 @@ def _unreadable(topic: Topic, rules: Sequence[ReviewRule], error: Exception) -> 
 def _clean(finding: Finding) -> Finding:
     """The finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
     texts = (finding.subject, finding.text, *finding.details)
-    subject, text, *details = (masked(each.replace(UNKNOWN, "known after the update")) for each in texts)
+    subject, text, *details = (mask_secrets(each.replace(UNKNOWN, "known after the update")) for each in texts)
     return replace(finding, subject=subject, text=text, details=tuple(details))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from multiarch.observed.resources.paths import parts, value_at
 from multiarch.review import noise
 from multiarch.review.holdings import holding
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.property_paths import parts, value_at
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.values import from_to, resource_name
+from multiarch.rules import Finding, Risk, review_rule
 
-DRIFT = ReviewRule(
+DRIFT = review_rule(
     "drift",
     Risk.MEDIUM,
     "resources that were changed outside of Pulumi",

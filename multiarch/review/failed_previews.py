@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from multiarch.review.model import Change, Finding, ReviewRule, Risk
-from multiarch.review.values import masked
+from multiarch.observed.resources.secrets import mask_secrets
+from multiarch.review.model import Change
+from multiarch.rules import Finding, Risk, review_rule
 
-FAILED = ReviewRule(
+FAILED = review_rule(
     "preview-failed",
     Risk.HIGH,
     "previews that ended with an error, and so do not show everything",
@@ -73,7 +74,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 def _in_one_line(error: str) -> str:
     """What a person needs of a message: of a traceback the exception and its place, of a URN its last two parts."""
-    text = masked(error)
+    text = mask_secrets(error)
     if "Traceback (most recent call last)" in text:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         place = next((line for line in reversed(lines) if line.startswith('File "')), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from multiarch.review.model import Finding
+from multiarch.rules import Finding
 
 _ONE, _SEVERAL = "NodePool ", "NodePools "
 

@@ -6,21 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from enum import IntEnum, StrEnum
-from typing import Any, Protocol
+from enum import StrEnum
+from typing import Protocol
 
-from multiarch.facts.unknown_values import UNKNOWN_TEXT
+from multiarch.observed.resources.properties import Properties
 from multiarch.prices.model import STALE_AFTER, PriceList
+from multiarch.rules import Finding, Rule
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
-
-Properties = Mapping[str, Any]
-"""Property values as JSON. Secrets are ``SECRET``, values that the engine does not know yet are ``UNKNOWN``."""
-
-SECRET = "[secret]"  # noqa: S105  (what the engine writes in a secret's place)
-"""What the engine writes in the place of a secret."""
-UNKNOWN = UNKNOWN_TEXT
-"""What the engine writes in the place of a value that is known only after an update (plugin.UnknownStringValue)."""
 
 
 class Operation(StrEnum):
@@ -37,15 +30,6 @@ class Operation(StrEnum):
     DRIFT = "drift"
     """Changed in AWS since the last update: a refresh found values that differ from the state."""
     SAME = "same"
-
-
-class Risk(IntEnum):
-    """How much a finding matters. The name in lower case is what people read and write."""
-
-    NONE = 0
-    LOW = 1
-    MEDIUM = 2
-    HIGH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +87,11 @@ class Preview:
     warnings: tuple[str, ...]
     succeeded: bool
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it shows every resource that changes; False for one that failed, or without a preview."""
+        return self.succeeded and bool(self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -131,47 +120,19 @@ class Change:
     price_age: timedelta = STALE_AFTER
     cost_threshold: Decimal = Decimal(100)
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewRule:
-    """One kind of finding. ``name`` is a stable kebab-case identifier, which ``--fail-on`` takes.
-
-    ``finds`` says in a few words what the rule finds; ``check`` what a reviewer should check before agreeing.
-    """
-
-    name: str
-    risk: Risk
-    finds: str
-    check: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that a reviewer has to know.
-
-    ``subject`` names what it is about in the team's words (``node group graviton``, ``IAM role cluster``); ``text`` is
-    one sentence; ``details`` are further lines, one fact each. ``urns`` are the resources it was found in.
-    ``risk`` is the rule's unless the finding knows better.
-    """
-
-    rule: ReviewRule
-    subject: str
-    text: str
-    details: tuple[str, ...] = ()
-    urns: tuple[str, ...] = ()
-    risk: Risk | None = None
-
     @property
-    def level(self) -> Risk:
-        """How much this finding matters."""
-        return self.rule.risk if self.risk is None else self.risk
+    def plans(self) -> tuple[Plan, Plan] | None:
+        """The plan before and the plan after the change; None unless both are known."""
+        old = self.before.plan if self.before else None
+        new = self.after.plan if self.after else None
+        return (old, new) if old is not None and new is not None else None
 
 
 class Finder(Protocol):
     """A module that finds one kind of thing: its rules, and the findings of one stack's change."""
 
     @property
-    def RULES(self) -> Sequence[ReviewRule]:  # noqa: N802  (a constant of the module)
+    def RULES(self) -> Sequence[Rule]:  # noqa: N802  (a constant of the module)
         """Every rule of its findings."""
         ...
 

@@ -13,8 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from multiarch.observed.resources.paths import MISSING, is_below, parts, value_at
 from multiarch.review.model import Change, Operation, Step
-from multiarch.review.property_paths import MISSING, is_below, parts, value_at
 
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})

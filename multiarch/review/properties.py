@@ -1,36 +1,16 @@
-"""Known values out of a resource's properties: what the engine does not know, and secrets, count as missing."""
+"""Values of a step's properties on both sides of the change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from multiarch.review.model import SECRET, UNKNOWN, Operation, Properties, Step
-from multiarch.review.property_paths import MISSING, is_below, value_at
-
-
-def at(properties: Properties, path: str) -> object:
-    """The value at a path such as ``scalingConfig.maxSize``.
-
-    None if it is missing, unknown or a secret, or has a part that is.
-    """
-    value = value_at(properties, path)
-    return value if value is not MISSING and _is_known(value) else None
-
-
-def is_unknown(properties: Properties, path: str) -> bool:
-    """Whether a value at a path is known only during the update, or a secret, in whole or in part."""
-    return not _is_known(value_at(properties, path))
-
-
-def _is_known(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return all(map(_is_known, value.values()))
-    return all(map(_is_known, value)) if isinstance(value, list) else value not in (SECRET, UNKNOWN)
+from multiarch.observed.resources.paths import is_below
+from multiarch.observed.resources.properties import at
+from multiarch.review.model import Operation, Step
 
 
 def before(step: Step, path: str) -> object:
-    """The value that AWS or Kubernetes reported before the change, or else the one that was declared."""
+    """Return the value that AWS or Kubernetes reported before the change, or else the one that was declared."""
     if step.old is None:
         return None
     reported = at(step.old.outputs, path)
@@ -38,41 +18,23 @@ def before(step: Step, path: str) -> object:
 
 
 def after(step: Step, path: str) -> object:
-    """The value that is declared from now on."""
+    """Return the value that is declared from now on."""
     return None if step.new is None else at(step.new.inputs, path)
 
 
-def mapping(value: object) -> Properties:
-    """A value as an object; empty for anything else."""
-    return value if isinstance(value, Mapping) else {}
+def describe_change(step: Step, path: str, name: str) -> str:
+    """Return ``name`` with both values where they are short: ``AMI release 1.35.1 → 1.35.2``."""
+    old, new = _in_words(before(step, path)), _in_words(after(step, path))
+    return f"{name} {old} → {new}" if old and new else name
 
 
-def text_at(properties: Properties, path: str) -> str | None:
-    """A text at a path, or None."""
-    value = at(properties, path)
-    return value if isinstance(value, str) and value else None
-
-
-def whole_at(properties: Properties, path: str) -> int | None:
-    """A whole number at a path, or None."""
-    return whole(at(properties, path))
-
-
-def whole(value: object) -> int | None:
-    """A value as a whole number, or None. The engine writes numbers of some providers as texts or as ``3.0``."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    return value if isinstance(value, int) else None
-
-
-def entries(properties: Properties, path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list at a path."""
-    found = at(properties, path)
-    yield from (each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()
+def _in_words(value: object) -> str:
+    """Return a string, a list of strings, or the alias of a list of one image term; otherwise nothing."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        return str(value[0].get("alias") or "")
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else ""
 
 
 def resources(steps: tuple[Step, ...], *types: str) -> Iterator[Step]:

@@ -5,34 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.review.holdings import Holding, Holds, holding
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, State, Step
+from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.values import difference, resource_name
+from multiarch.rules import Finding, Risk, review_rule
 
-REPLACE_STATEFUL = ReviewRule(
+REPLACE_STATEFUL = review_rule(
     "replace-stateful",
     Risk.HIGH,
     "replacements of resources that hold data",
     "Is the replacement what the change is about? Is there a backup, and has restoring it been tried?",
 )
-DELETE_STATEFUL = ReviewRule(
+DELETE_STATEFUL = review_rule(
     "delete-stateful",
     Risk.HIGH,
     "deletions of resources that hold data",
     "Is the data needed by anyone? Is there a backup, and has restoring it been tried?",
 )
-REPLACE_RUNNING = ReviewRule(
+REPLACE_RUNNING = review_rule(
     "replace-running",
     Risk.MEDIUM,
     "replacements of resources that run pods or carry their traffic",
     "Can what runs there be interrupted?",
 )
-DELETE_RUNNING = ReviewRule(
+DELETE_RUNNING = review_rule(
     "delete-running",
     Risk.HIGH,
     "deletions of resources that run pods or carry their traffic",
     "Does anything still need what runs there?",
 )
-FORGET = ReviewRule(
+FORGET = review_rule(
     "forget-resource",
     Risk.MEDIUM,
     "resources that Pulumi stops managing and leaves in place",

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRule, Risk
+from multiarch.review.model import Change, Operation, Preview
+from multiarch.rules import Finding, Risk, review_rule
 
-DELETED = ReviewRule(
+DELETED = review_rule(
     "delete-stack-file",
     Risk.HIGH,
     "stack files that are deleted while the stack may still have resources",
     "Was `pulumi destroy` run, with the stack file, before the file is deleted?",
 )
-INVALID = ReviewRule(
+INVALID = review_rule(
     "invalid-stack-file",
     Risk.HIGH,
     "stack files that `stack check` refuses",
     "Does `multiarch stack check` accept the file?",
 )
-NO_PREVIEW = ReviewRule(
+NO_PREVIEW = review_rule(
     "no-preview",
     Risk.MEDIUM,
     "changed stack files without a preview: what happens to their resources is not known",

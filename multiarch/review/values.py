@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-from multiarch.review.model import SECRET, UNKNOWN, Step
-from multiarch.review.property_paths import MISSING, parts, value_at
+from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, parts, value_at
+from multiarch.observed.resources.secrets import is_secret, mask_secrets, may_quote_secret
+from multiarch.review.model import Step
 
 _LONGEST = 80
 _TOO_LONG = "…"
-_SECRET_KEY = re.compile(
-    r"password|passwd|passphrase|pass(?![a-z])|secret|token|credential|private.?key|api.?key|access.?key|signing.?key"
-    r"|pre.?shared|(?<![a-z])psk|(?<![a-z])pwd?(?![a-z])|connection.?string|(?<![a-z])dsn(?![a-z])"
-    r"|user.?data|kubeconfig|certificate|authorization|^data$|^stringData$|^binaryData$",
-    re.IGNORECASE,
-)
-"""Keys whose values are not shown, whether or not the program marked them as secrets."""
-_FREE_KEY = re.compile(
-    r"(?:extra)?(?:envs?|environment|variables|args|arguments|command|entry.?point)|value", re.IGNORECASE
-)
-"""Keys below which any value may be a secret: ``env[0].value`` does not say what ``env[0].name`` does."""
-_FREE_JSON = re.compile(rf'"(?:{_FREE_KEY.pattern})":', re.IGNORECASE)
-_PLAIN_VALUES = frozenset({"taints", "startupTaints", "tolerations", "tag", "tags"})
-"""Lists of objects whose ``value`` is not a secret."""
-_NAMED_SECRET = re.compile(rf"(?:{_SECRET_KEY.pattern})[\w-]*(?:\s*=|:\s|[\"']\s*:|\s+\S)", re.IGNORECASE)
-"""A secret in a text, behind its name: ``password: …``, ``--token=…``, ``--password …``."""
-_SECRET_TEXT = re.compile(
-    r"-----BEGIN.*?(?:-----END[^\n]*|\Z)|eyJ[\w.-]{10,}|k8s-aws-v1\.[\w-]+|(?:AKIA|ASIA)[A-Z0-9]{16}"
-    r"|(?:gh[pousr]_|github_pat_|glpat-|glcbt-|xox[a-z]-|hvs\.|pul-)[\w-]{8,}"
-    r"|(?<=hooks\.slack\.com/services/)[\w/]+"
-    r"|(?<=://)[^/@\s]*:[^/@\s]*(?=@)"
-    r"|(?i:(?<=bearer )|(?<=basic )|(?<=password=)|(?<=password: )|(?<=token=)|(?<=secret=))[^\s&\"']{6,}",
-    re.DOTALL,
-)
 
 
 def shown(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
@@ -44,28 +20,14 @@ def shown(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
     """
     if value is MISSING:
         return ""
-    if _is_secret(parts(path)):
+    if is_secret(parts(path)):
         return SECRET
     if value == UNKNOWN:
         return "known after the update"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    if UNKNOWN in text or len(text) > _LONGEST or _may_quote_secret(text):
+    if UNKNOWN in text or len(text) > _LONGEST or may_quote_secret(text):
         return _TOO_LONG
-    return masked(text)
-
-
-def _is_secret(keys: tuple[str | int, ...]) -> bool:
-    """Whether a value may be a secret by the keys above it."""
-    names = [key for key in keys if isinstance(key, str)]
-    plain = not _PLAIN_VALUES.isdisjoint(names)
-    return any(_SECRET_KEY.search(name) or (_FREE_KEY.fullmatch(name) and not plain) for name in names)
-
-
-def _may_quote_secret(text: str) -> bool:
-    """Whether a text, or JSON, has a secret in it by the names in it."""
-    if text.lstrip().startswith(("{", "[")):
-        return bool(_SECRET_KEY.search(text) or _FREE_JSON.search(text))
-    return _NAMED_SECRET.search(text) is not None
+    return mask_secrets(text)
 
 
 def difference(step: Step, path: str) -> str:
@@ -83,11 +45,6 @@ def from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON va
     if SECRET in {before, after}:
         return ""
     return f"{before or 'not set'} → {after or 'not set'}"
-
-
-def masked(text: str) -> str:
-    """A message of others with ``[secret]`` in place of keys, tokens and passwords that it quotes."""
-    return _SECRET_TEXT.sub(SECRET, text)
 
 
 def resource_name(step: Step) -> str:

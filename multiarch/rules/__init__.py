@@ -16,11 +16,11 @@ from multiarch.rules.node_groups import NODE_GROUPS
 from multiarch.rules.policies import POLICIES
 from multiarch.rules.programs import PROGRAMS
 from multiarch.rules.rebalance import REBALANCE
-from multiarch.rules.rule import Rule, Severity
+from multiarch.rules.rule import Finding, Risk, Rule, Severity, review_rule
 from multiarch.rules.stack_file import STACK_FILE
 from multiarch.rules.webhook import WEBHOOK
 
-__all__ = ["RULES", "Rule", "Severity"]
+__all__ = ["RULES", "Finding", "Risk", "Rule", "Severity", "review_rule"]
 
 SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {

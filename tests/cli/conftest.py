@@ -11,6 +11,7 @@ import pytest
 from multiarch.registry import attempts
 from multiarch.retries import RetryPolicy
 from tests.cli.running import every_table_read_at_80_columns, runner, type_of_run
+from tests.comments.stand_in import TOKEN, GitLabStandIn, StandIn, serving
 
 CLONE = Path(__file__).parents[2]
 
@@ -46,3 +47,14 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> type_of_run:
     return runner(capsys)
+
+
+@pytest.fixture
+def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A stand-in for GitLab, and the variables of a job of its merge request 3."""
+    with serving(GitLabStandIn()) as server:
+        project = {"CI_PROJECT_ID": "7", "CI_MERGE_REQUEST_PROJECT_ID": "7", "CI_MERGE_REQUEST_IID": "3"}
+        address = {"CI_API_V4_URL": f"{server.url}/api/v4", "GITLAB_TOKEN": TOKEN}
+        for name, value in {**project, **address}.items():
+            monkeypatch.setenv(name, value)
+        yield server

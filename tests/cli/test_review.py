@@ -6,13 +6,12 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import type_of_run
-from tests.comments.stand_in import TOKEN, GitLabStandIn, StandIn, serving
+from tests.comments.stand_in import StandIn
 from tests.review.engine_text import digest, error, event_log, step
 
 ROLE, QUEUE = "aws:iam/role:Role", "aws:sqs/queue:Queue"
@@ -348,17 +347,6 @@ def test_workloads_that_lose_their_nodes_are_named(run: type_of_run, repository:
     found = run("review", "--since", "main", "--pods", str(pods), "-o", "json").json
     subjects = {finding["rule"]: finding["subject"] for finding in found["stacks"][0]["findings"]}
     assert "only-arm64" in subjects["strand-workloads"]
-
-
-@pytest.fixture
-def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    monkeypatch.delenv("CI_MERGE_REQUEST_PROJECT_ID", raising=False)
-    monkeypatch.delenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", raising=False)
-    with serving(GitLabStandIn()) as server:
-        address = {"CI_API_V4_URL": f"{server.url}/api/v4", "CI_PROJECT_ID": "7", "CI_MERGE_REQUEST_IID": "3"}
-        for name, value in {**address, "GITLAB_TOKEN": TOKEN}.items():
-            monkeypatch.setenv(name, value)
-        yield server
 
 
 def test_the_digest_is_one_comment_that_changes_in_place(run: type_of_run, gitlab: StandIn, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +12,7 @@ from multiarch.prices import file as files
 from multiarch.prices.model import PriceList, RegionPrices
 from tests.cli.running import type_of_run
 from tests.cli.test_review import UNCHANGED, deletion, git, written
-from tests.comments.stand_in import TOKEN, Fault, GitLabStandIn, Reply, StandIn, serving
+from tests.comments.stand_in import TOKEN, Fault, Reply, StandIn
 from tests.review.by_hand import GROUP, MANAGED
 from tests.review.engine_text import digest, step
 
@@ -32,20 +31,6 @@ def prices(tmp_path: Path) -> str:
     path = tmp_path / "prices.json"
     files.write(path, PriceList(str(path), {"eu-west-1": region}))
     return str(path)
-
-
-@pytest.fixture
-def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with serving(GitLabStandIn()) as server:
-        for name, value in {
-            "CI_API_V4_URL": f"{server.url}/api/v4",
-            "CI_PROJECT_ID": "7",
-            "CI_MERGE_REQUEST_PROJECT_ID": "7",
-            "CI_MERGE_REQUEST_IID": "3",
-            "GITLAB_TOKEN": TOKEN,
-        }.items():
-            monkeypatch.setenv(name, value)
-        yield server
 
 
 def test_costs_are_shown_with_what_they_are_of(run: type_of_run, tmp_path: Path, prices: str) -> None:
@@ -142,3 +127,4 @@ def test_the_digest_is_printed_even_if_it_can_not_be_posted(run: type_of_run, tm
     assert ran.code == 3
     assert "checkout-dev" in ran.out
     assert "scope api and the role Reporter" in ran.err
+    assert TOKEN not in ran.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import replace
 
 import pytest
@@ -15,8 +14,6 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.nodes.user_data import UserDataError, render
-from multiarch.policies.model import Resource
-from multiarch.policies.nodes import LAUNCH_TEMPLATE, registers_a_taint
 from multiarch.verify.nodes.against_plan import node_findings
 from multiarch.verify.nodes.planned import PlannedGroup
 from sandbox.aws import facts, images
@@ -30,7 +27,6 @@ INVENTED = FamilyFacts(
     os_image="Invented OS",
     os_example="Invented OS 1",
     image_name="invented-{k}-{arch}-{release}",
-    taint_settings=("invented-taints",),
     not_on={"a1": "is too old"},
 )
 
@@ -77,13 +73,6 @@ def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(inve
     assert found["Amazon Linux 2023.8"] == ["it runs Amazon Linux 2023.8 and the group's AMI family is Invented."]
 
 
-@pytest.mark.usefixtures("invented")
-def test_the_taint_in_user_data_of_an_invented_family_is_found() -> None:
-    for setting, registers in (("invented-taints", True), ("other", False)):
-        data = {"userData": base64.b64encode(f"{setting} = 1".encode()).decode()}
-        assert registers_a_taint(Resource("urn", LAUNCH_TEMPLATE, "batch", data)) is registers
-
-
 def test_what_has_no_function_for_a_family_names_it(invented: AmiType) -> None:
     with pytest.raises(UserDataError, match="has family Invented, for which user data is not supported"):
         render(planned(invented), CLUSTER)
@@ -99,4 +88,3 @@ def test_each_family_of_nodes_has_a_whole_row(family: AmiFamily) -> None:
     assert row.os_image
     assert row.os_example.startswith(row.os_image.partition("(")[0])
     assert row.image_name
-    assert row.taint_settings

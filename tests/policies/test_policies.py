@@ -11,14 +11,15 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.nodes import AUTO_SCALING_TAG as TAG
+from multiarch.observed.resources.nodes import MANAGED_GROUP as NODE_GROUP
 from multiarch.policies import policies
-from multiarch.policies.autoscaling import TAG
 from multiarch.policies.daemon_sets import DAEMON_SET
 from multiarch.policies.encryption import STORAGE_CLASS, VOLUME
-from multiarch.policies.model import Resource, Violation, check
+from multiarch.policies.model import Resource, check
 from multiarch.policies.network import GROUP_RULE, INGRESS_RULE, SECURITY_GROUP
-from multiarch.policies.nodes import AUTO_SCALING_GROUP, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS, NODE_GROUP, NODE_POOL
-from multiarch.rules import SECTIONS
+from multiarch.rules import SECTIONS, Finding
 
 CLUSTER = "aws:eks/cluster:Cluster"
 POLICY = "aws:iam/policy:Policy"
@@ -34,7 +35,7 @@ def _judge(image: str) -> Sequence[Judgement]:
     return [Judgement(Architecture.AMD64, Verdict.SUPPORTED, "", None), arm64]
 
 
-def _found(rule: str, *resources: Resource) -> list[Violation]:
+def _found(rule: str, *resources: Resource) -> list[Finding]:
     return [each for policy in policies(_judge) if policy.rule == rule for each in check(policy, resources)]
 
 
@@ -124,7 +125,7 @@ VIOLATIONS = [
     ("ami-pinned", (resource(NODE_CLASS, {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}),), "@latest"),
     ("scale-from-zero", _scaling("enabled"), "taint arch"),
     ("scale-from-zero", _scaling("node-template/taint/arch", labels={"tier": "x"}), "label tier"),
-    ("scale-from-zero", _empty("registerWithTaints"), "its taint"),
+    ("scale-from-zero", _empty("--register-with-taints=arch=arm64:NoSchedule"), "taint arch"),
     ("desired-size", (_group(scalingConfig=SIZES),), "scalingConfig.desiredSize"),
     ("desired-size", (resource(AUTO_SCALING_GROUP, SIZES | {"desiredCapacity": 1}),), "desiredCapacity"),
     ("public-endpoint", (_cluster(),), "not set"),
@@ -194,7 +195,7 @@ ALLOWED = [
 def test_a_violation_is_found(rule: str, resources: tuple[Resource, ...], said: str) -> None:
     found = _found(f"policy-{rule}", *resources)
     assert [each.undecided for each in found] == [False]
-    assert said in found[0].message
+    assert said in found[0].text
 
 
 @pytest.mark.parametrize(("rule", "resources"), ALLOWED)
@@ -219,7 +220,7 @@ def test_what_follows_the_policy_passes(rule: str, resources: tuple[Resource, ..
 def test_what_is_not_known_yet_is_left_to_the_update(rule: str, unknown: Resource) -> None:
     found = _found(f"policy-{rule}", unknown)
     assert [each.undecided for each in found] == [True]
-    assert "known only after the update" in found[0].message
+    assert "known only after the update" in found[0].text
 
 
 def test_each_rule_has_a_policy_a_violation_and_something_that_passes() -> None:

@@ -7,7 +7,8 @@ from copy import deepcopy
 from datetime import date
 from typing import Any
 
-from multiarch.review.model import Change, Finding, Operation, Preview, State, Step, Version
+from multiarch.review.model import Change, Operation, Preview, State, Step, Version
+from multiarch.rules import Finding
 from multiarch.scheduling.pods import pods_from
 from multiarch.stack.model import Plan
 from tests.stack.words import TODAY, merged

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
 from multiarch.review import cost
 from multiarch.review.cost import CostDifference, CostRow
-from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Preview, Step, Version
+from multiarch.review.model import Change, Operation, Preview, Step, Version
+from multiarch.rules import Finding
 from multiarch.stack.model import Plan
 from tests.review.by_hand import CLUSTER, GROUP, MANAGED, NODE_POOL, POOL, SCALING_GROUP, SELF_MANAGED, change, changed
 from tests.review.by_hand import made as step_made

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import Problem
+from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review import cost
 from multiarch.review.digest import RULES, Digest, digest
-from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Preview, Risk, Version
+from multiarch.review.model import Change, Operation, Preview, Version
 from multiarch.review.nodes import node_rolls
 from multiarch.review.previews.reading import read
+from multiarch.rules import Finding, Risk
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
@@ -216,4 +218,4 @@ def test_every_rule_says_what_it_finds_and_what_to_check() -> None:
     for name, rule in RULES.items():
         assert name == rule.name
         assert rule.finds
-        assert rule.check.endswith(("?", ".")), name
+        assert rule.way_out.endswith(("?", ".")), name

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import SECRET, Operation, Preview
+from multiarch.observed.resources.paths import SECRET
+from multiarch.review.model import Operation, Preview
 from multiarch.review.previews.reading import read
 from tests.review.engine_text import STACK, digest, error, event_log, state, step, urn
 
@@ -218,8 +219,8 @@ BAD = [
     (b'{"diagnostics": [1]}', "A diagnostic has no message"),
     (b'{"steps": [{"op": NaN}]}', "NaN is not a JSON number"),
     (b'{"steps": [{"op" 1}]}', "Invalid JSON"),
-    (b'{"steps": [] "config": 1}', "Invalid JSON: '}' expected"),
-    (b"{1: 2}", "Invalid JSON: 1 can't be a key"),
+    (b'{"steps": [] "config": 1}', "Invalid JSON"),
+    (b"{1: 2}", "Invalid JSON"),
     (b'{"steps":' + b"[" * 100_000, "nested too deeply"),
     (event_log(result=None, ends=False), "ends before the engine's summary"),
     (b'{"sequence": 1, "resourcePreEvent": {}}', "A step's event has no metadata"),

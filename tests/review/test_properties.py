@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import SECRET, UNKNOWN
-from multiarch.review.properties import at, is_unknown
-from multiarch.review.property_paths import MISSING, is_below, parts, value_at
+from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, is_below, parts, value_at
+from multiarch.observed.resources.properties import at, is_unknown
 from multiarch.review.values import difference
 from tests.review.by_hand import GROUP, MANAGED, made
 

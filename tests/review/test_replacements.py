@@ -9,9 +9,10 @@ import pytest
 
 from multiarch.review import replacements
 from multiarch.review.holdings import Holds, holding
-from multiarch.review.model import Change, Finding, Risk
+from multiarch.review.model import Change
 from multiarch.review.previews.reading import read
 from multiarch.review.values import shown
+from multiarch.rules import Finding, Risk
 from tests.review.engine_text import digest, event_log, step
 
 SET, QUEUE, KEY = "kubernetes:apps/v1:StatefulSet", "aws:sqs/queue:Queue", "aws:kms/key:Key"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from multiarch.cli.terminal import say
 
 if TYPE_CHECKING:
-    from multiarch.comments.model import Posted
+    from multiarch.comments import Post
 
 POSTING_SECONDS = 300.0
 """How long to wait for rate limits and failures, by default."""
@@ -21,8 +21,14 @@ class To(StrEnum):
     GITHUB = "github"
 
 
-def say_posted(what: str, posted: Posted) -> None:
-    """Say on stderr what became of a comment or an issue."""
+def send_post(post: Post, to: To | None = None, seconds: float = POSTING_SECONDS) -> None:
+    """Post to this CI job's service, and write on stderr what happened. Raises MultiarchError."""
+    import os
+
+    from multiarch.comments import detect_service, post_report
+
+    posted = post_report(to or detect_service(os.environ), post, os.environ, seconds)
+    what = "issue" if post.title or post.close else "comment"
     if posted.action == "none":
         say(f"There is no open {what}." if what == "issue" else f"There is no {what} to update.")
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import with_groups
-from multiarch.cli.options.posting import POSTING_SECONDS, To, say_posted
+from multiarch.cli.options.posting import To, send_post
 from multiarch.cli.options.prices import CostOptions
 from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
@@ -114,14 +113,11 @@ def review(
 def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
     """Post the digest; without stacks only an earlier comment is updated. Raises MultiarchError."""
     from multiarch.cli.review import markdown
-    from multiarch.comments import places, posting
-    from multiarch.comments.model import Service
+    from multiarch.comments import LIMITS, Post
 
-    service = Service(to)
     # The service counts characters, of which there are at most as many as bytes.
-    text, _ = markdown.render(found, min(limit or service.limit, service.limit), attached)
-    place = places.comments(service, os.environ, POSTING_SECONDS)
-    say_posted("comment", posting.post(place, text, None, create=bool(found.stacks)))
+    text, _ = markdown.render(found, min(limit or LIMITS[to], LIMITS[to]), attached)
+    send_post(Post(text, create=bool(found.stacks)), to)
 
 
 commands = typer.Typer()

@@ -10,7 +10,7 @@ from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.review.digest import Digest
-    from multiarch.review.model import Finding, Risk
+    from multiarch.rules import Finding, Risk
 
 ALWAYS = "preview-failed"
 """A preview that does not show everything never passes."""
@@ -31,7 +31,7 @@ class FailOn:
 def parsed(written: Sequence[str]) -> FailOn:
     """``["replace-stateful,widen-iam", "high"]``. Raises MultiarchError for what is neither a rule nor a level."""
     from multiarch.review.digest import RULES
-    from multiarch.review.model import Risk
+    from multiarch.rules import Risk
     from multiarch.stack.schema_paths import nearest
 
     levels = {risk.name.lower(): risk for risk in Risk if risk is not Risk.NONE}

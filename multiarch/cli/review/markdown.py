@@ -16,7 +16,7 @@ from multiarch.cli.review.words import Group, change_words, groups, left_out_wor
 from multiarch.escaping import comment
 from multiarch.plurals import counted
 from multiarch.review.digest import Topic
-from multiarch.review.model import Risk
+from multiarch.rules import Risk
 from multiarch.stack.engine_config import NAMESPACE
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:
 
 def _group(group: Group, *, details: bool) -> Iterator[str]:
     """One finding with its reasons, or several of one rule as a list, with what all of them say at its end."""
-    check = f"- _Check:_ {comment(group.rule.check)}"
+    check = f"- _Check:_ {comment(group.rule.way_out)}"
     if len(group.findings) == 1:
         (finding,) = group.findings
         yield from ("", f"**{group.level.name}: {comment(finding.subject)}** (`{group.rule.name}`)<br>")

@@ -18,9 +18,9 @@ from multiarch.cli.formats.report import (
 )
 from multiarch.cli.review.cost import cost_data, cost_notes, cost_table
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.digest import RULES
-from multiarch.review.model import Risk
-from multiarch.review.values import masked
+from multiarch.rules import Risk
 
 if TYPE_CHECKING:
     from multiarch.review.digest import Digest, Entry, StackReview
@@ -60,7 +60,7 @@ def _blocks(digest: Digest) -> Iterator[Block]:
 
 
 def _group(group: Group) -> Details:
-    check = f"Check: {group.rule.check}"
+    check = f"Check: {group.rule.way_out}"
     if len(group.findings) == 1:
         (finding,) = group.findings
         return Details("", [(f"{finding.subject} [{group.rule.name}]", (*finding.details, check))])
@@ -101,7 +101,7 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
             for step in stack.others
         ],
         "leftOut": [{"filter": found.name, "reason": found.reason, "number": count} for found, count in stack.left_out],
-        "errors": [masked(text) for text in preview.errors],
+        "errors": [mask_secrets(text) for text in preview.errors],
         "warnings": list(stack.warnings),
     }
 
@@ -115,7 +115,7 @@ def _finding_data(entry: Entry) -> dict[str, Any]:
         "subject": finding.subject,
         "text": finding.text,
         "details": list(finding.details),
-        "check": finding.rule.check,
+        "check": finding.rule.way_out,
         "urns": list(finding.urns),
     }
 
@@ -123,10 +123,7 @@ def _finding_data(entry: Entry) -> dict[str, Any]:
 def _findings(digest: Digest) -> Findings:
     found = [(stack, entry.finding) for stack in digest.stacks for entry in stack.entries]
     names = sorted({finding.rule.name for _, finding in found})
-    rules = {
-        name: FindingRule(name, "error" if RULES[name].risk is Risk.HIGH else "warning", f"Finds {RULES[name].finds}.")
-        for name in names
-    }
+    rules = {name: FindingRule(name, RULES[name].severity, f"Finds {RULES[name].finds}.") for name in names}
     return Findings(
         tuple(rules.values()),
         [

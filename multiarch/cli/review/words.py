@@ -13,7 +13,8 @@ from multiarch.review.values import difference, resource_name
 
 if TYPE_CHECKING:
     from multiarch.review.digest import Entry, StackReview
-    from multiarch.review.model import Finding, ReviewRule, Risk, Step
+    from multiarch.review.model import Step
+    from multiarch.rules import Finding, Risk, Rule
 
 _PAST = {
     Operation.CREATE: "created",
@@ -32,7 +33,7 @@ _MOST = 5
 class Group:
     """Findings of one rule and risk. ``common`` are the details that all of them have, ``own`` those of each."""
 
-    rule: ReviewRule
+    rule: Rule
     level: Risk
     findings: tuple[Finding, ...]
     common: tuple[str, ...]

@@ -28,12 +28,11 @@ def violations(plan: Plan, file: str) -> list[Problem]:
     ]
     # `stack check` says it with the line of the file.
     said = {"policy-ami-pinned"} if any(each.rule == "ami-not-pinned" for each in plan.warnings) else set()
-    names = {resource.urn: f"{resource.type.rpartition(':')[2]} {resource.name}" for resource in resources}
     return [
-        Problem(found.rule, found.message, file=file, key=names[found.urn])
+        Problem(found.rule.name, found.text, file=file, key=found.subject)
         for policy in policies(judgements)
         for found in check(policy, resources)
-        if not found.undecided and found.rule not in said
+        if not found.undecided and found.rule.name not in said
     ]
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.review.merging import merged
-from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.model import Change
 from multiarch.review.nodes.disruption import DISRUPTION, find_disruption
 from multiarch.review.nodes.group_states import group_changes
 from multiarch.review.nodes.installed import installed
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.preference import PREFERENCE, find_preference
+from multiarch.rules import Finding, Risk, review_rule
 
-SWAP = ReviewRule(
+SWAP = review_rule(
     "swap-autoscaler",
     Risk.HIGH,
     "an autoscaler that is installed, replaced or removed",
@@ -72,7 +72,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
 
 def _which_first(change: Change) -> str:
     """Which of two installed autoscalers adds nodes first."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is None:
         return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."
     use = plans[1].autoscaling.use

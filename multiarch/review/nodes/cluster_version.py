@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from multiarch.review.model import Change, Operation
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.properties import after, before, resources
 
 CLUSTER = "aws:eks/cluster:Cluster"
@@ -32,8 +31,8 @@ def version_change(change: Change) -> VersionChange | None:
         if isinstance(old, str) and isinstance(new, str) and old != new:
             return VersionChange(old, new, (step.urn,))
         return None
-    plans = both_plans(change)
-    if preview_is_complete(change) or plans is None:
+    plans = change.plans
+    if change.preview.is_complete or plans is None:
         return None
     old, new = (plan.cluster.version for plan in plans)
     return None if old == new else VersionChange(old, new, ())

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.nodes.group_states import NODE_POOL
+from multiarch.observed.resources.nodes import NODE_POOL
+from multiarch.observed.resources.properties import at, is_unknown
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
-from multiarch.review.properties import at, changes_of, is_unknown, resources
+from multiarch.review.properties import changes_of, resources
+from multiarch.rules import Finding, Risk, review_rule
 
-DISRUPTION = ReviewRule(
+DISRUPTION = review_rule(
     "change-disruption",
     Risk.LOW,
     "when an autoscaler removes or replaces nodes on its own",

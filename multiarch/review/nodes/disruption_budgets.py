@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.manifests.disruption_budgets import PodCount, percentage
-from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, State, Step
-from multiarch.review.properties import at, is_unknown, mapping, resources, text_at, whole
+from multiarch.observed.resources.properties import Properties, at, is_unknown, mapping, text_at, whole
+from multiarch.review.model import Change, Operation, State, Step
+from multiarch.review.properties import resources
+from multiarch.rules import Finding, Risk, review_rule
 
-BUDGETS = ReviewRule(
+BUDGETS = review_rule(
     "weaken-disruption-budget",
     Risk.MEDIUM,
     "PodDisruptionBudgets that are deleted or allow more evictions",

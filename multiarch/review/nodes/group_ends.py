@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from multiarch.observed.resources.nodes import MANAGED_GROUP
+from multiarch.observed.resources.properties import whole
 from multiarch.plurals import counted
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
-from multiarch.review.nodes.group_states import MANAGED_GROUP
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
-from multiarch.review.properties import after, before, whole
+from multiarch.review.properties import after, before, describe_change
+from multiarch.rules import Finding, Risk
 
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""
@@ -89,19 +91,7 @@ def _because(step: Step) -> Iterator[str]:
     """Why a group is replaced: the properties, with both values where they are short."""
     roots = dict.fromkeys(cause.partition("[")[0] for cause in step.causes)
     if roots:
-        yield f"Reason: {'; '.join(_with_values(step, root) for root in roots)}."
-
-
-def _with_values(step: Step, root: str) -> str:
-    old, new = _short(before(step, root)), _short(after(step, root))
-    return f"{root} {old} → {new}" if old and new else root
-
-
-def _short(value: object) -> str:
-    if isinstance(value, list):
-        known = all(isinstance(each, str) and each != UNKNOWN for each in value)
-        return ", ".join(map(str, value)) if known else ""
-    return value if isinstance(value, str) else ""
+        yield f"Reason: {'; '.join(describe_change(step, root, root) for root in roots)}."
 
 
 def where_from(nodes: int | None) -> Sequence[str]:

@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.observed.resources.properties import mapping, whole, whole_at
 from multiarch.plurals import counted
-from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Risk, Step
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.group_ends import all_nodes, end_of, number_of_nodes, where_from
-from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind
+from multiarch.review.nodes.group_states import GroupKind
 from multiarch.review.nodes.roll_rules import KEEP, ROLL
-from multiarch.review.properties import after, before, changes_of, mapping, resources, whole, whole_at
+from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.rules import Finding, Risk
 
 EVICTION_MINUTES = 15
 """How long EKS tries to evict the pods of a node in an update: then it fails, or with force it deletes them."""

@@ -10,28 +10,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from functools import partial
 
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.autoscaling.tags import ENABLED_TAG, LABEL_TAG, TAINT_TAG
-from multiarch.errors import UnknownFactError
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import ami_type
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type
-from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
-from multiarch.review.model import Change, Operation, Properties, State, Step
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
-from multiarch.review.properties import at, entries, is_unknown, mapping, resources, text_at, whole_at
+from multiarch.observed.resources.nodes import (
+    AUTO_SCALING_GROUP,
+    MANAGED_GROUP,
+    NODE_POOL,
+    POOL_REQUIREMENTS,
+    POOL_TAINTS,
+    find_architectures,
+    find_pool_architectures,
+    list_instance_types,
+    read_taints,
+)
+from multiarch.observed.resources.properties import (
+    Properties,
+    at,
+    entries,
+    is_unknown,
+    mapping,
+    read_known,
+    text_at,
+    whole_at,
+)
+from multiarch.review.model import Change, Operation, State, Step
+from multiarch.review.properties import resources
 from multiarch.stack.model import NewNetwork, Plan
-
-MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"
-AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
-NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
-NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
-_REQUIREMENTS = "spec.template.spec.requirements"
 
 
 class GroupKind(StrEnum):
@@ -108,7 +119,7 @@ def group_changes(change: Change) -> tuple[GroupChange, ...]:
     for key, (old, new) in planned.items():
         if key in found:
             found[key] = _completed(found[key], old, new)
-        elif not preview_is_complete(change):
+        elif not change.preview.is_complete:
             found[key] = GroupChange(key[1], old, new, None)
         elif new is not None:
             # The engine leaves unchanged resources out of some previews.
@@ -125,12 +136,12 @@ def all_groups_known(change: Change) -> bool:
         return True
     # The engine's stack itself is shown in any case.
     shown = any(step.operation in _UNCHANGED and not step.type.startswith("pulumi:") for step in change.preview.steps)
-    return preview_is_complete(change) and shown
+    return change.preview.is_complete and shown
 
 
 def _planned(change: Change) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
     """The groups of both plans; empty unless both are known."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is None:
         return {}
     old, new = map(_of_plan, plans)
@@ -193,11 +204,11 @@ def _of_state(step: Step, state: State, properties: Properties) -> GroupState:
 
 
 def _of_managed(properties: Properties) -> GroupState:
-    names = _texts(at(properties, "instanceTypes"))
+    names = read_known(partial(list_instance_types, MANAGED_GROUP), properties) or ()
     capacity = "" if is_unknown(properties, "capacityType") else at(properties, "capacityType") or _ON_DEMAND
     return GroupState(
         kind=GroupKind.MANAGED,
-        architectures=_architectures(names) or _image_architecture(text_at(properties, "amiType")),
+        architectures=_sorted(find_architectures(names, text_at(properties, "amiType") or "")),
         capacity_types=tuple(each for each in CapacityType if each.eks == capacity) or None,
         instance_types=names,
         labels=_labels(properties, "labels"),
@@ -206,8 +217,7 @@ def _of_managed(properties: Properties) -> GroupState:
 
 
 def _of_auto_scaling_group(properties: Properties) -> GroupState:
-    overrides = entries(properties, "mixedInstancesPolicy.launchTemplate.overrides")
-    names = tuple(name for each in overrides if (name := text_at(each, "instanceType")))
+    names = read_known(partial(list_instance_types, AUTO_SCALING_GROUP), properties) or ()
     spot = whole_at(properties, "mixedInstancesPolicy.instancesDistribution.onDemandPercentageAboveBaseCapacity")
     capacity = None if spot is None else (CapacityType.ON_DEMAND if spot else CapacityType.SPOT,)
     tags = {key: str(each.get("value", "")) for each in entries(properties, "tags") if (key := text_at(each, "key"))}
@@ -215,7 +225,7 @@ def _of_auto_scaling_group(properties: Properties) -> GroupState:
     labels = {key.removeprefix(LABEL_TAG): value for key, value in tags.items() if key.startswith(LABEL_TAG)}
     return GroupState(
         kind=GroupKind.SELF_MANAGED,
-        architectures=_architectures(names),
+        architectures=_sorted(find_architectures(names)),
         capacity_types=capacity,
         instance_types=names,
         labels=tuple(sorted(labels.items())) if tagged else None,
@@ -224,30 +234,24 @@ def _of_auto_scaling_group(properties: Properties) -> GroupState:
 
 
 def _of_pool(properties: Properties) -> GroupState:
-    requirements = list(entries(properties, _REQUIREMENTS))
-    wanted = {str(each.get("key")): _texts(each.get("values")) for each in requirements if each.get("operator") == "In"}
-    architectures, capacity = wanted.get(keys.ARCHITECTURE, ()), wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
-    if not is_unknown(properties, _REQUIREMENTS) and not any(_limits_types(each) for each in requirements):
-        architectures = tuple(Architecture)
-    names = wanted.get(keys.INSTANCE_TYPE, ())
+    wanted = {
+        str(each.get("key")): tuple(map(str, each.get("values") or ()))
+        for each in entries(properties, POOL_REQUIREMENTS)
+        if each.get("operator") == "In"
+    }
+    capacity = wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
     return GroupState(
         kind=GroupKind.NODE_POOL,
-        architectures=tuple(sorted(each for each in Architecture if each in architectures)) or _architectures(names),
+        architectures=_sorted(read_known(find_pool_architectures, properties)),
         capacity_types=tuple(sorted(each for each in CapacityType if each in capacity)) or None,
-        instance_types=names,
+        instance_types=wanted.get(keys.INSTANCE_TYPE, ()),
         labels=_labels(properties, "spec.template.metadata.labels"),
-        taints=_taints(properties, "spec.template.spec.taints"),
+        taints=_taints(properties, POOL_TAINTS),
     )
 
 
-def _limits_types(requirement: Mapping[str, Any]) -> bool:
-    """Whether a requirement may exclude an architecture: of itself, or by instance types that have only one."""
-    key = str(requirement.get("key"))
-    return key in {keys.ARCHITECTURE, keys.INSTANCE_TYPE} or key.startswith("karpenter.k8s.aws/instance-")
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+def _sorted(found: Iterable[Architecture] | None) -> tuple[Architecture, ...] | None:
+    return tuple(sorted(found or ())) or None
 
 
 def _labels(properties: Properties, path: str) -> Labels | None:
@@ -257,19 +261,7 @@ def _labels(properties: Properties, path: str) -> Labels | None:
 
 
 def _taints(properties: Properties, path: str) -> tuple[Taint, ...] | None:
-    return None if is_unknown(properties, path) else _read_taints(entries(properties, path))
-
-
-def _read_taints(found: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
-    """Taints of the EKS API (``NO_SCHEDULE``) or of Kubernetes (``NoSchedule``)."""
-    effects = {each.name: each for each in Effect} | {str(each): each for each in Effect}
-    return tuple(
-        sorted(
-            Taint(str(each.get("key")), str(each.get("value") or ""), effects[effect])
-            for each in found
-            if (effect := str(each.get("effect"))) in effects
-        )
-    )
+    return None if is_unknown(properties, path) else read_taints(entries(properties, path))
 
 
 def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
@@ -278,22 +270,7 @@ def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
         value, _, effect = text.partition(":")
         if key.startswith(TAINT_TAG):
             rows.append({"key": key.removeprefix(TAINT_TAG), "value": value, "effect": effect})
-    return _read_taints(rows)
-
-
-def _architectures(names: Iterable[str]) -> tuple[Architecture, ...] | None:
-    try:
-        return tuple(sorted({instance_type(name).architecture for name in names})) or None
-    except UnknownFactError:
-        return None
-
-
-def _image_architecture(name: str | None) -> tuple[Architecture, ...] | None:
-    try:
-        found = ami_type(name).architecture if name else None
-    except UnknownFactError:
-        return None
-    return (found,) if found else None
+    return read_taints(rows)
 
 
 def _joined(first: GroupChange, second: GroupChange) -> GroupChange:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.review.model import Change, Operation
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.properties import resources
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -19,7 +18,7 @@ AUTOSCALER_RELEASES: Mapping[str, Autoscaler] = {
 def installed(change: Change) -> tuple[set[Autoscaler], set[Autoscaler], tuple[str, ...]]:
     """The autoscalers before and after, and the resources that say so."""
     steps = [step for step in resources(change.preview.steps, RELEASE) if step.name in AUTOSCALER_RELEASES]
-    plans = both_plans(change)
+    plans = change.plans
     if plans is not None:
         old, new = (_of_plan(plan.autoscaling) for plan in plans)
     else:

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.autoscaling.karpenter import node_pool_manifest
-from multiarch.review.model import Change, Finding, Operation, Properties, Step
+from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.paths import is_below
+from multiarch.observed.resources.properties import Properties, at, entries, text_at
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.cluster_version import version_change
-from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.roll_rules import REMOVE, ROLL
-from multiarch.review.properties import after, at, before, changes_of, entries, resources, text_at
-from multiarch.review.property_paths import is_below
+from multiarch.review.properties import changes_of, describe_change, resources
+from multiarch.rules import Finding
 
 _UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.
@@ -79,7 +80,7 @@ def _aliases(change: Change) -> Iterator[tuple[str, str]]:
         alias = next((each for term in terms if (each := text_at(term, "alias"))), None)
         if alias and step.operation in (Operation.SAME, Operation.DRIFT):
             yield step.name, alias
-    karpenter = [plan.autoscaling.karpenter for plan in both_plans(change) or ()]
+    karpenter = [plan.autoscaling.karpenter for plan in change.plans or ()]
     if not steps and all(karpenter):
         yield from ((each.node_class.name, each.node_class.ami_alias) for each in karpenter[1:] if each)
 
@@ -97,7 +98,7 @@ def _pool(step: Step) -> Iterator[Finding]:
             (step.urn,),
         )
     elif step.operation is Operation.UPDATE:
-        reasons = [_shown(step, path, name) for path, name in _HASHED if changes_of(step, path)]
+        reasons = [describe_change(step, path, name) for path, name in _HASHED if changes_of(step, path)]
         if reasons:
             text = f"Karpenter replaces all nodes, {pace}."
             yield Finding(ROLL, subject, text, _details(reasons, _declared(step)), (step.urn,))
@@ -158,7 +159,7 @@ def _class_reasons(step: Step) -> list[str]:
     reasons = []
     for path, name in _RESOLVED:
         if changes_of(step, path):
-            reasons.append(_shown(step, path, name))
+            reasons.append(describe_change(step, path, name))
     reasons += [name for path, name in _CLASS_FIELDS if changes_of(step, path)]
     known = (*(path for path, _ in (*_RESOLVED, *_CLASS_FIELDS)), *_NOT_HASHED)
     others = [path for path in changes_of(step, "spec") if not is_below(path, known)]
@@ -222,17 +223,3 @@ def _wider(had: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def _requirement(each: Mapping[str, Any]) -> str:
     values = ", ".join(map(str, each.get("values") or ()))
     return f"{each.get('key')} {each.get('operator')}" + (f" {values}" if values else "")
-
-
-def _shown(step: Step, path: str, name: str) -> str:
-    old, new = _short(before(step, path)), _short(after(step, path))
-    return f"{name} {old} → {new}" if old and new else name
-
-
-def _short(value: object) -> str:
-    """A text, or the alias of a list of one image term."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        return str(value[0].get("alias") or "")
-    return ""

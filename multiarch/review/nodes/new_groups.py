@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from multiarch.observed.resources.properties import mapping, whole
 from multiarch.plurals import counted
-from multiarch.review.model import Finding, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.renames import is_successor
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.properties import after, mapping, whole
+from multiarch.review.properties import after
+from multiarch.rules import Finding, Risk, review_rule
 
-ADD_GROUP = ReviewRule(
+ADD_GROUP = review_rule(
     "add-group",
     Risk.LOW,
     "new node groups and NodePools",

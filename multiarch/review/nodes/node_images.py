@@ -9,21 +9,22 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, ami_type
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_CLASS
-from multiarch.review.nodes.plans import both_plans
-from multiarch.review.properties import after, at, before, changes_of, entries, is_unknown, resources, text_at
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
+from multiarch.observed.resources.properties import at, entries, is_unknown, text_at
+from multiarch.review.model import Change, Operation, Step
+from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.rules import Finding, Risk, review_rule
 
-IMAGE = ReviewRule(
+IMAGE = review_rule(
     "change-image", Risk.LOW, "another image of nodes", "Do the image's release notes name changes that matter here?"
 )
-OLD_IMAGE = ReviewRule(
+OLD_IMAGE = review_rule(
     "old-image",
     Risk.HIGH,
     "nodes that get an older image, or one of a family that gets no updates any more",
     "Is an image without the latest fixes wanted?",
 )
-UNPINNED = ReviewRule(
+UNPINNED = review_rule(
     "unpin-image",
     Risk.MEDIUM,
     "nodes whose image AWS chooses from now on",
@@ -116,7 +117,7 @@ def _alias(step: Step, *, late: bool) -> str | None:
 
 def _self_managed(change: Change) -> Iterator[tuple[NodeGroupPlan, NodeGroupPlan]]:
     """Groups whose image is not a property of the group: only the plans say whether it is pinned."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is None:
         return
     old = {group.name: group for group in plans[0].node_groups}

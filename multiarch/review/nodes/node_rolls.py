@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.nodes.model import NodeGroupKind
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
 from multiarch.review.merging import merged
-from multiarch.review.model import Change, Finding
+from multiarch.review.model import Change
 from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import version_change
-from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind, group_changes
+from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.nodes.renames import successors
 from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
 from multiarch.review.properties import resources
+from multiarch.rules import Finding
 
 RULES = (ROLL, REMOVE, KEEP)
 
@@ -30,8 +31,8 @@ def find(change: Change) -> Iterator[Finding]:
     yield from group_rolls.find(change, renamed)
     yield from without_planned_urns(merged(karpenter_rolls.find(with_planned_pools(change))))
     yield from find_kept_images(change)
-    plans = both_plans(change)
-    if plans is not None and not preview_is_complete(change):
+    plans = change.plans
+    if plans is not None and not change.preview.is_complete:
         seen = {step.name for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP)}
         yield from (each for each in find_planned_rolls(*plans) if each.subject.rpartition(" ")[2] not in seen)
         yield from find_planned_removals(groups, renamed)
@@ -43,7 +44,7 @@ def find_kept_images(change: Change) -> Iterator[Finding]:
     Source: Kubernetes, "Version Skew Policy": a kubelet is never newer than the API server, and at most three minors
     older.
     """
-    upgrade, plans = version_change(change), both_plans(change)
+    upgrade, plans = version_change(change), change.plans
     if upgrade is None or plans is None:
         return
     images = {group.name: group.ami.id for group in plans[0].node_groups}

@@ -6,38 +6,40 @@ from collections.abc import Iterator
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.resources.properties import whole, whole_at
 from multiarch.plurals import counted
 from multiarch.review.merging import merged
-from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRule, Risk
+from multiarch.review.model import Change, Operation, Preview
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
 from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
 from multiarch.review.nodes.renames import RENAME, find_renames
 from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
-from multiarch.review.properties import after, before, changes_of, whole, whole_at
+from multiarch.review.properties import after, before, changes_of
+from multiarch.rules import Finding, Risk, review_rule
 
-LABELS = ReviewRule(
+LABELS = review_rule(
     "change-labels",
     Risk.MEDIUM,
     "labels that nodes get or lose",
     "Does a nodeSelector or an affinity ask for the labels that nodes lose?",
 )
-ARCHITECTURE = ReviewRule(
+ARCHITECTURE = review_rule(
     "change-architecture",
     Risk.HIGH,
     "groups whose nodes get another architecture",
     "Are the images of the workloads on these nodes built for the new architecture?",
 )
-CAPACITY_TYPE = ReviewRule(
+CAPACITY_TYPE = review_rule(
     "change-capacity-type",
     Risk.MEDIUM,
     "groups whose nodes are bought as spot instead of on-demand, or the reverse",
     "Can the workloads on these nodes be interrupted at two minutes' notice?",
 )
-SIZE = ReviewRule(
+SIZE = review_rule(
     "change-size", Risk.LOW, "a group's number of nodes, and its limits", "Do they fit what the workloads need?"
 )
-REFUSED_SIZE = ReviewRule(
+REFUSED_SIZE = review_rule(
     "refused-size",
     Risk.HIGH,
     "sizes that AWS refuses while the group has its present number of nodes",

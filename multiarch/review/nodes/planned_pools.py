@@ -8,11 +8,11 @@ from typing import Any
 
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.review.model import Change, Finding, Operation, State, Step
-from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
+from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.paths import differences
+from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.properties import resources
-from multiarch.review.property_paths import differences
+from multiarch.rules import Finding
 from multiarch.stack.model import Plan
 
 _PLANNED = "planned:"
@@ -20,8 +20,8 @@ _PLANNED = "planned:"
 
 def with_planned_pools(change: Change) -> Change:
     """The change with a step for each NodePool and EC2NodeClass that the preview should show and does not."""
-    plans = both_plans(change)
-    if plans is None or preview_is_complete(change):
+    plans = change.plans
+    if plans is None or change.preview.is_complete:
         return change
     seen = {(step.type, step.name) for step in resources(change.preview.steps, NODE_CLASS, NODE_POOL)}
     more = [step for step in _steps(*plans) if (step.type, step.name) not in seen]

@@ -10,14 +10,16 @@ from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, Step
-from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_POOL, GroupChange, GroupKind, GroupState
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_POOL
+from multiarch.observed.resources.properties import Properties, entries, text_at, whole_at
+from multiarch.review.model import Change, Operation, Step
+from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE, installed
-from multiarch.review.nodes.plans import both_plans, preview_is_complete
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.properties import after, before, changes_of, entries, resources, text_at, whole_at
+from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.rules import Finding, Risk, review_rule
 
-PREFERENCE = ReviewRule(
+PREFERENCE = review_rule(
     "change-preference",
     Risk.MEDIUM,
     "the architecture or capacity that new pods get first",
@@ -107,10 +109,10 @@ _Sides = tuple[list[_Tier], list[_Tier], tuple[str, ...]]
 
 def _orders(change: Change, groups: Sequence[GroupChange]) -> list[_Sides]:
     """The order before and after, of the autoscaler in use; of both autoscalers where the plans do not say which."""
-    plans = both_plans(change)
+    plans = change.plans
     if plans is not None:
         urns = _urns(change)
-        if preview_is_complete(change) and not urns:
+        if change.preview.is_complete and not urns:
             return []
         old = _planned_order(plans[0].autoscaling, groups, late=False)
         return [(old, _planned_order(plans[1].autoscaling, groups, late=True), urns)]

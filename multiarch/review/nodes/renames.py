@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from multiarch.review.model import Finding, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupChange, GroupState
+from multiarch.rules import Finding, Risk, review_rule
 
-RENAME = ReviewRule(
+RENAME = review_rule(
     "rename-group",
     Risk.MEDIUM,
     "groups that get another name, or are split or joined: new nodes start, and the old ones end",

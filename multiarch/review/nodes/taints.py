@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.review.model import Finding, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.properties import changes_of
+from multiarch.rules import Finding, Risk, review_rule
 
-TAINTS = ReviewRule(
+TAINTS = review_rule(
     "change-taints",
     Risk.MEDIUM,
     "taints that nodes get or lose",
     "Do the workloads that belong on these nodes tolerate the taints, and do all others have nodes elsewhere?",
 )
-OPEN_ARM64 = ReviewRule(
+OPEN_ARM64 = review_rule(
     "open-arm64",
     Risk.HIGH,
     "arm64 nodes that pods without a toleration can use",

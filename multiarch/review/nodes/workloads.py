@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.plurals import counted
-from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.model import Change
 from multiarch.review.nodes.group_states import GroupState, all_groups_known, group_changes
-from multiarch.review.nodes.plans import both_plans
 from multiarch.review.nodes.taints import is_hard
+from multiarch.rules import Finding, Risk, review_rule
 from multiarch.stack.model import Plan
 
 if TYPE_CHECKING:
     from multiarch.simulate.model import WorkloadOutcome
 
-STRAND = ReviewRule(
+STRAND = review_rule(
     "strand-workloads",
     Risk.HIGH,
     "workloads that had nodes before the change and have none after it",
     "Should a group stay that they can use, or do the workloads change first?",
 )
-MOVE = ReviewRule(
+MOVE = review_rule(
     "move-workloads",
     Risk.MEDIUM,
     "workloads whose pods get nodes of another architecture",
     "Are their images built for the new architecture, as `multiarch image verify` shows?",
 )
-LOSE = ReviewRule(
+LOSE = review_rule(
     "lose-nodes",
     Risk.MEDIUM,
     "labels, zones, architectures or untainted nodes that no group has any more",
@@ -45,7 +45,7 @@ RULES = (STRAND, MOVE, LOSE)
 
 def find(change: Change) -> Iterator[Finding]:
     """Findings by workload if there are manifests and both plans, or else by what is lost."""
-    plans = both_plans(change)
+    plans = change.plans
     if change.pods and plans is not None:
         yield from _simulated(change, *plans)
     else:

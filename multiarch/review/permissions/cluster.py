@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from multiarch.review.model import Properties, ReviewRule, Risk
+from multiarch.observed.resources.properties import Properties
 from multiarch.review.permissions.grants import Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
@@ -17,15 +17,16 @@ from multiarch.review.permissions.sides import (
     require_object,
     require_string,
 )
+from multiarch.rules import Risk, review_rule
 from multiarch.yaml_text.reader import documents
 
-WIDEN_ACCESS = ReviewRule(
+WIDEN_ACCESS = review_rule(
     "widen-cluster-access",
     Risk.HIGH,
     "a principal that may do more in an EKS cluster, or pods that get another IAM role",
     "Does this principal need this access policy, in these namespaces? Do these pods need this role?",
 )
-WIDEN_RBAC = ReviewRule(
+WIDEN_RBAC = review_rule(
     "widen-kubernetes-rbac",
     Risk.HIGH,
     "a role of Kubernetes that allows more, or is bound to more users, groups or service accounts",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Network, IPv6Network
 
-from multiarch.review.model import Risk
+from multiarch.rules import Risk
 
 ALLOW, DENY = "Allow", "Deny"
 EXCEPT = "* except "

@@ -7,7 +7,7 @@ from functools import partial
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from types import MappingProxyType
 
-from multiarch.review.model import Properties, ReviewRule, Risk
+from multiarch.observed.resources.properties import Properties
 from multiarch.review.permissions.grants import Field, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.settings import PUBLIC
@@ -19,8 +19,9 @@ from multiarch.review.permissions.sides import (
     require_object,
     require_string,
 )
+from multiarch.rules import Risk, review_rule
 
-WIDEN = ReviewRule(
+WIDEN = review_rule(
     "widen-network",
     Risk.HIGH,
     "a security group or prefix list that lets more traffic through",

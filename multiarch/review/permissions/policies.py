@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from multiarch.observed.resources.properties import Properties
 from multiarch.policies.conditions import limits_who
-from multiarch.review.model import Properties, ReviewRule, Risk
 from multiarch.review.permissions.grants import ALLOW, DENY, EXCEPT, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
@@ -25,20 +25,21 @@ from multiarch.review.permissions.sides import (
     require_object,
     require_string,
 )
+from multiarch.rules import Risk, review_rule
 
-WIDEN_IAM = ReviewRule(
+WIDEN_IAM = review_rule(
     "widen-iam",
     Risk.HIGH,
     "an IAM role, user, group or policy that may do more than before",
     "Is each action needed, on each of these resources?",
 )
-WIDEN_TRUST = ReviewRule(
+WIDEN_TRUST = review_rule(
     "widen-trust",
     Risk.HIGH,
     "an IAM role that more principals may assume, or under fewer conditions; a new identity provider",
     "Does each principal need the role, and do the conditions name the one account, repository or pod that is meant?",
 )
-WIDEN_RESOURCE = ReviewRule(
+WIDEN_RESOURCE = review_rule(
     "widen-resource-policy",
     Risk.HIGH,
     "a key, bucket, queue or other resource whose own policy lets in more principals, or for more actions",

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.observed.resources.secrets import mask_secrets
+from multiarch.review.model import Change
 from multiarch.review.permissions.grants import ALLOW, EXCEPT, Field, Grant, find_new_grants, find_other_condition
 from multiarch.review.permissions.sides import HIDDEN, LATER, ComparedResource, Owner, Sides, compare_sides, list_values
-from multiarch.review.values import masked
+from multiarch.rules import Finding, Risk, Rule, review_rule
 
-NARROW = ReviewRule(
+NARROW = review_rule(
     "narrow-permissions",
     Risk.LOW,
     "permissions or network access that are taken away",
@@ -42,7 +43,7 @@ class PermissionSource:
     a grant's fields, and in the place of ``*``. ``rates_new``: only what a new owner gets has the risk of its grants.
     """
 
-    rule: ReviewRule
+    rule: Rule
     types: tuple[str, ...]
     read: Callable[[Sides, ComparedResource], Parts]
     gets: str
@@ -54,7 +55,7 @@ class PermissionSource:
     rates_new: bool = False
 
     @property
-    def RULES(self) -> Sequence[ReviewRule]:  # noqa: N802  (as modules have them)
+    def RULES(self) -> Sequence[Rule]:  # noqa: N802  (as modules have them)
         """Every rule of its findings."""
         return (self.rule, NARROW)
 
@@ -131,7 +132,7 @@ class PermissionSource:
 
 
 def report_difference(
-    rule: ReviewRule,
+    rule: Rule,
     about: tuple[str, tuple[str, ...], bool],
     gained: tuple[str, Sequence[str]],
     lost: tuple[str, Sequence[str]] = ("", ()),
@@ -144,10 +145,10 @@ def report_difference(
     subject, urns, is_outside = about
     losses = [f"{lost[0]}: {each}" for each in lost[1]]
     for kind, (verb, lines), further, level in ((rule, gained, losses, risk), (NARROW, lost, [], None)):
-        first, *others = map(masked, dict.fromkeys(lines)) if lines else [""]
+        first, *others = map(mask_secrets, dict.fromkeys(lines)) if lines else [""]
         if first:
             prefix, rest = ("changed outside of Pulumi: " if is_outside else ""), f"; and {len(others)} more"
-            details = limit_lines([*others, *limit_lines(list(map(masked, further)), _MAXIMUM_LOST)])
+            details = limit_lines([*others, *limit_lines(list(map(mask_secrets, further)), _MAXIMUM_LOST)])
             yield Finding(kind, subject, f"{prefix}{verb}: {first}{rest if others else ''}", details, urns, level)
             return
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
 
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
+from multiarch.review.model import Change, Operation
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import limit_lines, report_difference
 from multiarch.review.permissions.sides import (
@@ -20,32 +20,33 @@ from multiarch.review.permissions.sides import (
     list_values,
     name_kind,
 )
+from multiarch.rules import Finding, Risk, Rule, review_rule
 
-PUBLIC = ReviewRule(
+PUBLIC = review_rule(
     "public-endpoint",
     Risk.HIGH,
     "an API endpoint, load balancer, database, bucket or subnet that more of the internet can reach",
     "Does it have to be reached from the internet, and from these addresses?",
 )
-ENCRYPTION = ReviewRule(
+ENCRYPTION = review_rule(
     "weaken-encryption",
     Risk.HIGH,
     "encryption that is switched off, or left to AWS's own key",
     "What is stored or sent there, and who may read it then?",
 )
-PROTECTION = ReviewRule(
+PROTECTION = review_rule(
     "weaken-protection",
     Risk.HIGH,
     "protection against deletion, or what allows a recovery, that is taken away",
     "Is the resource meant to be deleted soon?",
 )
-LOGGING = ReviewRule(
+LOGGING = review_rule(
     "weaken-logging",
     Risk.MEDIUM,
     "logs that are no longer written, or are kept for less time",
     "Who needs these logs, and for how long?",
 )
-METADATA = ReviewRule(
+METADATA = review_rule(
     "weaken-metadata-service",
     Risk.HIGH,
     "an instance metadata service that takes requests without a token, or from pods",
@@ -66,7 +67,7 @@ class Setting:
     ``if_new``: found in a new resource too, if it is not as strong as it could be.
     """
 
-    rule: ReviewRule
+    rule: Rule
     types: tuple[str, ...]
     paths: tuple[str, ...]
     strong: tuple[str, ...] = _ON
@@ -139,7 +140,7 @@ _SETTINGS = (
     Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
 )
 _BUCKETS = ("aws:s3/bucket:Bucket", "aws:s3/bucketV2:BucketV2")
-_COMPANIONS: Mapping[str, tuple[ReviewRule, str, Sequence[str]]] = MappingProxyType(
+_COMPANIONS: Mapping[str, tuple[Rule, str, Sequence[str]]] = MappingProxyType(
     {
         "aws:ec2/flowLog:": (LOGGING, "vpcId", ["aws:ec2/vpc:Vpc"]),
         "aws:cloudtrail/trail:": (LOGGING, "", []),
@@ -177,9 +178,9 @@ def find(change: Change) -> Iterator[Finding]:
             yield Finding(PROTECTION, subject, text, limit_lines(names[1:]), tuple(each.urn for each in steps))
 
 
-def _find_weaker(sides: Sides, old: ComparedResource | None, new: ComparedResource) -> Mapping[ReviewRule, list[str]]:
+def _find_weaker(sides: Sides, old: ComparedResource | None, new: ComparedResource) -> Mapping[Rule, list[str]]:
     """Return lines on a resource that is weaker than before, or than a deleted one in whose place it may stand."""
-    found: dict[ReviewRule, list[str]] = defaultdict(list)
+    found: dict[Rule, list[str]] = defaultdict(list)
     deleted = [each for urn, each in sides.before.items() if urn not in sides.after and each.type == new.type]
     for setting in (each for each in _SETTINGS if new.type.startswith(each.types)):
         for path in setting.paths:
@@ -209,7 +210,7 @@ def _list_values_at(resource: ComparedResource, path: str) -> list[object]:
     return values
 
 
-def _find_deleted(sides: Sides, old: ComparedResource) -> Mapping[ReviewRule, list[str]]:
+def _find_deleted(sides: Sides, old: ComparedResource) -> Mapping[Rule, list[str]]:
     """Return a line on a resource that is deleted while what it protects stays."""
     for type_, (rule, name, targets) in _COMPANIONS.items():
         found = {sides.find_reference(old, name, of, old.inputs.get(name)) for of in targets}

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.review.model import SECRET, UNKNOWN, Change, Operation, State, Step
+from multiarch.observed.resources.paths import SECRET, UNKNOWN
+from multiarch.review.model import Change, Operation, State, Step
 
 LATER, HIDDEN = "is known only after the update", "is a secret"
 Owner = tuple[str, str]

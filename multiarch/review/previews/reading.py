@@ -1,25 +1,27 @@
 """Reading what the Pulumi engine writes of a preview: ``pulumi preview --json``, its JSON stream, the event log.
 
-A file may hold several previews, one after the other. It is decoded part by part: the preview of thousands of resources
-is large, and most of it repeats itself.
+A file may hold several previews, one after the other.
 
 Sources: github.com/pulumi/pulumi, sdk/go/common/apitype/events.go and sdk/go/auto/optpreview (PreviewDigest).
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import SECRET, Preview
-from multiarch.review.previews.json_parts import JsonParts
+from multiarch.observed.resources.paths import SECRET
+from multiarch.review.model import Preview
 from multiarch.review.previews.steps import Record, Steps
 
 _HOW = "Give what `pulumi preview --json` writes to stdout, or the file of `pulumi preview --event-log`."
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_UTF_8_MARK = b"\xef\xbb\xbf"
+_NEXT = re.compile(r"[ \t\r\n]*(?=\S)")
+_SHOWN = 60
 _FOREIGN = (
     ("deployment", "the state of a stack (`pulumi stack export`)"),
     ("resourcePlans", "an update plan (`pulumi preview --save-plan`)"),
@@ -29,7 +31,6 @@ _FOREIGN = (
 )
 """Top-level keys of other files that people give by mistake."""
 _OF_A_DIGEST = frozenset({"steps", "config", "diagnostics", "changeSummary", "duration", "maybeCorrupt"})
-_STEP = "steps"
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mark of a secret)
 """An object with this signature holds a secret, in plain text after ``--show-secrets``."""
@@ -41,33 +42,57 @@ def read(data: bytes, source: str) -> list[Preview]:
     Raises MultiarchError, which names the source, for what is not a preview, is cut off, or says of no stack.
     """
     try:
-        return list(_previews(data, source))
+        return list(_previews(_decode(data), source))
     except MultiarchError as error:
         raise MultiarchError(f"{source}: {error.message}", hint=error.hint or _HOW) from error
 
 
-def _previews(data: bytes, source: str) -> Iterator[Preview]:
+def _decode(data: bytes) -> str:
     if data.startswith(_UTF_16):
         raise MultiarchError("The file is UTF-16.", hint="PowerShell's `>` writes it; use `| Out-File -Encoding utf8`.")
-    start = len(_UTF_8_MARK) if data.startswith(_UTF_8_MARK) else 0
-    parts = JsonParts(data, start, hook=_without_secrets if _SIGNATURE.encode() in data else None)
-    if not parts.more():
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise MultiarchError("The file is not UTF-8.") from None
+    if not text.strip():
         raise MultiarchError("The file is empty.", hint="Did `pulumi preview` fail? Its messages are on stderr.")
+    return text
+
+
+def _previews(text: str, source: str) -> Iterator[Preview]:
     log = _Log(source)
-    while parts.more():
-        if parts.peek() != "{":
-            hint = f"{_HOW} Keep stderr out of it (no `2>&1`)."
-            raise MultiarchError(f"This is not a preview: {parts.line()!r}.", hint=hint)
-        draft = _Draft(source)
-        top = draft.read(parts)
+    for top in _read_objects(text):
         if "sequence" in top:
             yield from log.add(top)
         elif _OF_A_DIGEST.isdisjoint(top):
             raise MultiarchError(f"This is {_what(top)}, not a preview.")
         else:
-            draft.add_digest(top)
-            yield draft.preview()
+            yield _Draft(source).read_digest(top)
     yield from log.end()
+
+
+def _read_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that follow one another. Raises MultiarchError for anything else."""
+    decoder = json.JSONDecoder(object_hook=_keep_once, parse_constant=_reject_constant)
+    at = 0
+    while found := _NEXT.match(text, at):
+        if text[found.end()] != "{":
+            line = text[found.end() : found.end() + _SHOWN].partition("\n")[0].rstrip()
+            hint = f"{_HOW} Keep stderr out of it (no `2>&1`)."
+            raise MultiarchError(f"This is not a preview: {line!r}.", hint=hint)
+        try:
+            value, at = decoder.raw_decode(text, found.end())
+        except RecursionError:
+            raise MultiarchError("The JSON is nested too deeply.") from None
+        except ValueError as error:
+            raise MultiarchError(f"Invalid JSON, or it is cut off: {error}.") from None
+        if not isinstance(value, dict):
+            raise MultiarchError("This is a secret, not a preview.")
+        yield value
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _what(top: Mapping[str, Any]) -> str:
@@ -76,8 +101,28 @@ def _what(top: Mapping[str, Any]) -> str:
     )
 
 
-def _without_secrets(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
-    return SECRET if found.get(_SIGNATURE) == _IS_SECRET else found
+def _keep_once(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
+    """Return the object without secrets, and with one copy of what a step repeats: most of a preview repeats itself."""
+    if found.get(_SIGNATURE) == _IS_SECRET:
+        return SECRET
+    for first, second in (("inputs", "outputs"), ("oldState", "newState")):
+        if isinstance(found.get(first), dict) and isinstance(found.get(second), dict):
+            found[second] = _share(found[first], found[second])
+    return found
+
+
+def _share(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Return the second object with the values of the first where they are equal."""
+    if first == second:
+        return first
+    return {
+        key: _share(first[key], value)
+        if isinstance(value, dict) and isinstance(first.get(key), dict)
+        else first[key]
+        if key in first and first[key] == value
+        else value
+        for key, value in second.items()
+    }
 
 
 @dataclass(slots=True)
@@ -93,17 +138,16 @@ class _Draft:
     project: str = ""
     failed: bool = False
 
-    def read(self, parts: JsonParts) -> dict[str, Any]:
-        """Read one top-level object: its steps are taken, all else is returned."""
-        top: dict[str, Any] = {}
-        for key in parts.members():
-            if key == _STEP and parts.peek() == "[":
-                top[key] = ()
-                for step in parts.elements():
-                    self._add_step(step)
-            else:
-                top[key] = parts.value()
-        return top
+    def read_digest(self, top: Mapping[str, Any]) -> Preview:
+        """Return the preview that `pulumi preview --json` wrote."""
+        steps = top.get("steps") or ()
+        for step in steps if isinstance(steps, list) else ():
+            self._add_step(step)
+        self.config = _mapping(top, "config", "The preview") or {}
+        diagnostics = top.get("diagnostics") or ()
+        for each in diagnostics if isinstance(diagnostics, list) else ():
+            self.diagnose(each)
+        return self.preview()
 
     def _add_step(self, step: object) -> None:
         where = f"Step {len(self.steps) + 1}"
@@ -129,13 +173,6 @@ class _Draft:
                 raise MultiarchError(f"{record.urn!r} is not a URN of Pulumi.")
             self.stack, self.project = head, rest.partition("::")[0]
         self.steps.add(record)
-
-    def add_digest(self, top: Mapping[str, Any]) -> None:
-        """Take what `pulumi preview --json` writes besides the steps."""
-        self.config = _mapping(top, "config", "The preview") or {}
-        diagnostics = top.get("diagnostics") or ()
-        for each in diagnostics if isinstance(diagnostics, list) else ():
-            self.diagnose(each)
 
     def diagnose(self, written: object) -> None:
         """Take a message of the engine, a provider or the program."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.review.model import SECRET, UNKNOWN, Operation, Properties, State, Step
-from multiarch.review.property_paths import differences, value_at
+from multiarch.observed.resources.paths import SECRET, UNKNOWN, differences, value_at
+from multiarch.observed.resources.properties import Properties
+from multiarch.review.model import Operation, State, Step
 
 _OPERATIONS = {
     "same": Operation.SAME,
@@ -208,12 +209,7 @@ def _state(written: Mapping[str, Any] | None) -> State | None:
     inputs = {
         key: _public(value) for key, value in _mapping(written, "inputs").items() if not key.startswith(_INTERNAL)
     }
-    outputs = {
-        # Most outputs repeat an input; one copy in memory is enough.
-        key: inputs[key] if key in inputs and inputs[key] == value else value
-        for key, value in _mapping(written, "outputs").items()
-        if not key.startswith(_INTERNAL)
-    }
+    outputs = {key: value for key, value in _mapping(written, "outputs").items() if not key.startswith(_INTERNAL)}
     return State(
         inputs,
         outputs,

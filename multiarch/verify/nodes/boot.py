@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from multiarch.verify.nodes.masking import masked
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.verify.nodes.model import BootFault
 
 _LAST_LINES = 8
@@ -90,7 +90,7 @@ _CAUSES = (
 
 def boot_fault(text: str, *, source: str) -> BootFault:
     """The cause that the text shows, or else its last lines. ``source`` is where it was read: ``its boot log``."""
-    lines = [_plain(line) for line in masked(text).splitlines()]
+    lines = [_plain(line) for line in mask_secrets(text, "[masked]", console=True).splitlines()]
     lines = [line for line in lines if line]
     if not lines:
         return BootFault(

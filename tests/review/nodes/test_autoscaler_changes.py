@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from multiarch.autoscaling.expander import plan_priorities, priorities_text
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import autoscalers
+from multiarch.rules import Finding, Risk
 from multiarch.stack.model import Plan
 from tests.review.by_hand import GROUP, MANAGED, NODE_POOL, POOL, RELEASE, by_rule, change, changed, made, said
 from tests.simulate.simulated import grown, pooled

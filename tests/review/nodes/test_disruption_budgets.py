@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import UNKNOWN, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Step
 from multiarch.review.nodes import disruption_budgets
 from tests.review.by_hand import change, made
 

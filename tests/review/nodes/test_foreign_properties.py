@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multiarch.review.model import SECRET, UNKNOWN, Operation
+from multiarch.observed.resources.paths import SECRET, UNKNOWN
+from multiarch.review.model import Operation
 from multiarch.review.nodes import autoscalers, node_rolls, placement, versions_support, workloads
 from tests.review.by_hand import (
     ADD_ON,

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import node_rolls
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
     EC2_NODE_CLASS,

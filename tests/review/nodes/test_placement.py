@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.taints import Effect
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import placement
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
     GROUP,

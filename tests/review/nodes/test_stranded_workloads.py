@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multiarch.review.model import Finding, Risk, Step
+from multiarch.review.model import Step
 from multiarch.review.nodes import workloads
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import GROUP, MANAGED, by_rule, change, changed, made, said
 from tests.scheduling.manifests import ARM64_TOLERATION
 from tests.simulate.simulated import grown, pods

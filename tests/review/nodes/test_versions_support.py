@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts import kubernetes
-from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import versions_support
+from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     ADD_ON,
     CLUSTER,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import UNKNOWN, Operation, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Operation, Step
 from tests.review.permissions.steps import ROLE, find, role, step, urn
 
 CLUSTER, ENTRY = "aws:eks/cluster:Cluster", "aws:eks/accessEntry:AccessEntry"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import UNKNOWN, Operation, Step
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Operation, Step
 from tests.review.permissions.steps import find, step, urn
 
 GROUP, RULE = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/securityGroupRule:SecurityGroupRule"

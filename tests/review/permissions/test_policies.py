@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import SECRET, UNKNOWN, Operation
+from multiarch.observed.resources.paths import SECRET, UNKNOWN
+from multiarch.review.model import Operation
 from tests.review.permissions.steps import (
     ATTACHMENT,
     INLINE,

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.review.model import SECRET, UNKNOWN
+from multiarch.observed.resources.paths import SECRET, UNKNOWN
 from multiarch.review.permissions.grants import ALLOW, DENY, Grant, find_new_grants
 from tests.review.permissions.steps import document, find, step
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.model import UNKNOWN, Operation
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.review.model import Operation
 from tests.review.permissions.steps import ROLE, find, step
 
 TEMPLATE, CLUSTER = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/cluster:Cluster"

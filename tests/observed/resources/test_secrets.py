@@ -1,4 +1,4 @@
-"""Secrets in console output are masked as in boot logs."""
+"""One list of secrets: in console output as in boot logs, and in what a review quotes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import time
 
 import pytest
 
+from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.verify.nodes.boot import boot_fault
-from multiarch.verify.nodes.masking import masked
 from tests.verify.secrets import KEPT, SECRETS
+
+
+def masked(text: str) -> str:
+    """Mask as the boot log's reader does."""
+    return mask_secrets(text, "[masked]", console=True)
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -28,3 +33,16 @@ def test_hostile_output_is_masked_quickly(text: str) -> None:
     begun = time.process_time()
     masked(text)
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    "secret", ["pul-0123456789abcdef", "glcbt-0123456789", "curl -u user:pass-word https://host", "https://a:b@host"]
+)
+def test_console_output_and_reviews_mask_the_same(secret: str) -> None:
+    assert "[masked]" in masked(secret)
+    assert mask_secrets(secret) == masked(secret).replace("[masked]", "[secret]")
+
+
+@pytest.mark.parametrize("line", ["secretsmanager:GetSecretValue", "secrets: get, list", "sha256:" + "0a" * 32])
+def test_a_review_keeps_actions_and_digests(line: str) -> None:
+    assert mask_secrets(line) == line

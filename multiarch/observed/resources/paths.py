@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from multiarch.review.model import SECRET, UNKNOWN
+from multiarch.facts.unknown_values import UNKNOWN_TEXT, UNKNOWN_VALUES
+
+SECRET = "[secret]"  # noqa: S105  (what the engine writes in a secret's place)
+"""What the engine writes in the place of a secret."""
+UNKNOWN = UNKNOWN_TEXT
+"""What the engine writes in the place of a string that is known only after an update (plugin.UnknownStringValue)."""
 
 
 class _Missing:
@@ -23,7 +28,7 @@ _PLAIN = re.compile(r"[^.\[\]\"]+")
 
 @lru_cache(maxsize=4096)
 def parts(path: str) -> tuple[str | int, ...]:
-    """The keys and list indexes of a path. What is not one is taken as a single key."""
+    """Return the keys and list indexes of a path. What is not one is taken as a single key."""
     found: list[str | int] = []
     end = 0
     for match in _PART.finditer(path):
@@ -39,25 +44,25 @@ def parts(path: str) -> tuple[str | int, ...]:
 
 
 def value_at(properties: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any JSON value)
-    """The value at a path, or MISSING; UNKNOWN or SECRET if a value above it is that."""
+    """Return the value at a path, or MISSING; UNKNOWN or SECRET if a value above it is that."""
     value: Any = properties
     for part in parts(path):
         if isinstance(part, int) and isinstance(value, list):
             value = value[part] if part < len(value) else MISSING
         elif isinstance(value, Mapping):
             value = value.get(part, MISSING)
-        elif value not in (SECRET, UNKNOWN):
+        elif not isinstance(value, str) or (value != SECRET and value not in UNKNOWN_VALUES):
             return MISSING
     return value
 
 
 def is_below(path: str, roots: Iterable[str]) -> bool:
-    """Whether a path is one of ``roots`` or below it."""
+    """Return whether a path is one of ``roots`` or below it."""
     return any(path == root or path.startswith((f"{root}.", f"{root}[")) for root in roots)
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401  (any JSON values)
-    """The paths whose values differ, without the paths above them. Lists of another length differ as a whole."""
+    """Yield the paths whose values differ, without the paths above them. Lists of another length differ as a whole."""
     if old == new:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping):

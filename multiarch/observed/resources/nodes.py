@@ -1,0 +1,94 @@
+"""Node groups, Auto Scaling groups and NodePools as a program declares them: instance types, architectures, taints.
+
+These functions raise UndecidedError for a value that is known only after the update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.ami_families import ami_type
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import instance_type
+from multiarch.facts.taints import Effect, Taint
+from multiarch.manifests.selectors import Operator
+from multiarch.manifests.values import ManifestError
+from multiarch.observed.resources.properties import (
+    Properties,
+    mapping,
+    require_items,
+    require_text,
+    require_value,
+)
+from multiarch.scheduling.architectures import allowed_architectures
+
+MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"
+AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
+AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+INSTANCE = "aws:ec2/instance:Instance"
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+POOL_REQUIREMENTS = "spec.template.spec.requirements"
+POOL_TAINTS = "spec.template.spec.taints"
+_POOL_LABELS = "spec.template.metadata.labels"
+_CUSTOM_IMAGE = "CUSTOM"
+_EFFECTS = {each.name: each for each in Effect} | {str(each): each for each in Effect}
+
+
+def list_instance_types(kind: str, properties: Properties) -> tuple[str, ...]:
+    """Return the instance types that a node group (``MANAGED_GROUP``) or an Auto Scaling group itself names."""
+    if kind == MANAGED_GROUP:
+        return tuple(map(str, require_items(properties, "instanceTypes")))
+    overrides = require_items(properties, "mixedInstancesPolicy.launchTemplate.overrides")
+    return tuple(name for each in overrides if (name := require_text(each, "instanceType")))
+
+
+def find_architectures(instance_types: Iterable[str], image: str = "") -> frozenset[Architecture]:
+    """Return the architectures of the instance types that are known, or else that of the amiType ``image``."""
+    found = set()
+    for name in instance_types:
+        try:
+            found.add(instance_type(name).architecture)
+        except UnknownFactError:
+            continue
+    if found or image in {"", _CUSTOM_IMAGE}:
+        return frozenset(found)
+    try:
+        architecture = ami_type(image).architecture
+    except UnknownFactError:
+        return frozenset()
+    return frozenset({architecture}) if architecture else frozenset()
+
+
+def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
+    """Return the architectures that a NodePool's requirements and labels leave open.
+
+    They are rules on labels of nodes, as in a pod's node affinity: an instance type or a family decides too.
+    Source: https://karpenter.sh/docs/concepts/nodepools/
+    """
+    expressions = []
+    for each in require_items(properties, POOL_REQUIREMENTS):
+        values = [str(value) for value in require_items(each, "values")]
+        operator = require_text(each, "operator")
+        if operator in set(Operator):
+            expressions.append({"key": require_text(each, "key"), "operator": operator, "values": values})
+    labels = {str(key): str(value) for key, value in mapping(require_value(properties, _POOL_LABELS)).items()}
+    term = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
+    try:
+        return allowed_architectures({"nodeSelector": labels, **({"affinity": affinity} if expressions else {})})
+    except ManifestError:
+        return frozenset(Architecture)  # the API server rejects the NodePool
+
+
+def read_taints(rows: Iterable[object]) -> tuple[Taint, ...]:
+    """Return taints of the EKS API (``NO_SCHEDULE``) or of Kubernetes (``NoSchedule``), sorted."""
+    return tuple(
+        sorted(
+            Taint(str(each.get("key")), str(each.get("value") or ""), _EFFECTS[effect])
+            for each in rows
+            if isinstance(each, Mapping) and (effect := str(each.get("effect"))) in _EFFECTS
+        )
+    )

@@ -1,0 +1,120 @@
+"""Values of a resource's properties, of which some are secrets, or known only after the update.
+
+A reader that reports what it knows takes such a value as missing (:func:`at`); one that decides takes it as undecided
+(:func:`require_value`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from multiarch.facts.unknown_values import UNKNOWN_VALUES
+from multiarch.observed.resources.paths import MISSING, SECRET, value_at
+
+Properties = Mapping[str, Any]
+"""Property values as JSON. Secrets are ``SECRET``, values that the engine does not know yet are ``UNKNOWN``."""
+
+_Read = TypeVar("_Read")
+
+
+class UndecidedError(Exception):
+    """A value that decides is known only after the update; ``path`` names it."""
+
+    def __init__(self, path: str) -> None:
+        """Keep the property's path, such as ``vpcConfig.publicAccessCidrs``."""
+        super().__init__(path)
+        self.path = path
+
+
+def at(properties: Properties, path: str) -> object:
+    """Return the value at a path such as ``scalingConfig.maxSize``.
+
+    None if it is missing, unknown or a secret, or has a part that is.
+    """
+    value = value_at(properties, path)
+    return value if value is not MISSING and _is_known(value) else None
+
+
+def is_unknown(properties: Properties, path: str) -> bool:
+    """Return whether a value at a path is known only during the update, or a secret, in whole or in part."""
+    return not _is_known(value_at(properties, path))
+
+
+def _is_known(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_known, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_known, value))
+    return not isinstance(value, str) or (value != SECRET and value not in UNKNOWN_VALUES)
+
+
+def require_value(holder: Any, path: str) -> Any:  # noqa: ANN401  (any property)
+    """Return the value at a path, or None. Raises UndecidedError if it, or what holds it, is not known yet."""
+    value = value_at(holder, path) if isinstance(holder, Mapping) else MISSING
+    if isinstance(value, str) and value in UNKNOWN_VALUES:
+        raise UndecidedError(path)
+    return None if value is MISSING else value
+
+
+def read_known(read: Callable[[Properties], _Read], properties: Properties) -> _Read | None:
+    """Return what ``read`` finds; None if it is known only after the update."""
+    try:
+        return read(properties)
+    except UndecidedError:
+        return None
+
+
+def require_items(holder: Any, path: str) -> list[Any]:  # noqa: ANN401
+    """Return the list at a path; empty where there is none, and one item for a value that is not a list."""
+    found = require_value(holder, path)
+    listed = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+    if any(isinstance(item, str) and item in UNKNOWN_VALUES for item in listed):
+        raise UndecidedError(path)
+    return listed
+
+
+def require_text(holder: Any, path: str) -> str:  # noqa: ANN401
+    """Return the string at a path, empty where there is none; booleans and numbers as JSON writes them."""
+    found = require_value(holder, path)
+    if isinstance(found, bool):
+        return str(found).lower()
+    return "" if found is None else str(found)
+
+
+def is_on(holder: Any, path: str) -> bool:  # noqa: ANN401
+    """Return whether a switch is on: ``true``, or the string "true" of providers that write booleans as strings."""
+    return require_text(holder, path).lower() == "true"
+
+
+def mapping(value: object) -> Properties:
+    """Return a value as an object; empty for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def text_at(properties: Properties, path: str) -> str | None:
+    """Return a string at a path, or None."""
+    value = at(properties, path)
+    return value if isinstance(value, str) and value else None
+
+
+def whole_at(properties: Properties, path: str) -> int | None:
+    """Return a whole number at a path, or None."""
+    return whole(at(properties, path))
+
+
+def whole(value: object) -> int | None:
+    """Return a value as a whole number, or None. The engine writes some providers' numbers as strings or as ``3.0``."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
+def entries(properties: Properties, path: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a list at a path."""
+    found = at(properties, path)
+    yield from (each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()

@@ -1,0 +1,87 @@
+"""The taints that user data lets nodes register with, in the forms of the AMI families.
+
+Sources: EKS user guide, "Customize managed nodes with launch templates"; nodeadm, "NodeConfig"; Bottlerocket,
+``settings.kubernetes.node-taints``; Kubernetes, KubeletConfiguration, ``registerWithTaints``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import tomllib
+from collections.abc import Iterator
+from email import message_from_string
+from typing import Any
+
+import yaml
+
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.observed.resources.nodes import read_taints
+
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_FLAG = re.compile(r"--register-with-taints[=\s]+[\"']?([^\s\"'\\]*)")
+_SCRIPT_LIST = re.compile(r"registerWithTaints[^\[\n]*\[([^\]]*)\]")
+_SCRIPT_EFFECT = re.compile(r"\b(NoSchedule|NoExecute|PreferNoSchedule)\b")
+
+
+class UnreadableUserDataError(Exception):
+    """User data whose taints can't be read, such as a flag whose value is a variable of the script."""
+
+
+def read_user_data_taints(user_data: str) -> tuple[Taint, ...]:
+    """Return the taints that user data, base64 or plain, registers. Raises UnreadableUserDataError."""
+    try:
+        text = base64.b64decode(user_data, validate=True).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        text = user_data
+    try:
+        return tuple(sorted(_read_text(text)))
+    except (TaintSyntaxError, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadableUserDataError(str(error)) from error
+
+
+def _read_text(text: str) -> Iterator[Taint]:
+    start = text.lstrip()
+    if start.lower().startswith(("mime-version:", "content-type:")):
+        for part in message_from_string(start).walk():
+            if not part.is_multipart():
+                payload = part.get_payload(decode=True)
+                yield from _read_text(payload.decode("utf-8", "replace") if isinstance(payload, bytes) else "")
+    elif start.startswith("#!"):
+        yield from _read_script(text)
+    elif re.search(r"^\s*kind:\s*NodeConfig", text, re.MULTILINE):
+        for document in yaml.safe_load_all(text):
+            yield from _read_node_config(document)
+    elif re.search(r"^\s*\[?settings\.", text, re.MULTILINE):
+        taints = tomllib.loads(text).get("settings", {}).get("kubernetes", {}).get("node-taints", {})
+        for key, values in taints.items():
+            for each in values if isinstance(values, list) else [values]:
+                yield parse_taint(f"{key}{each}" if each.startswith(":") else f"{key}={each}")
+    else:
+        yield from _read_script(text)
+
+
+def _read_node_config(document: Any) -> Iterator[Taint]:  # noqa: ANN401  (YAML)
+    """Yield the taints of a NodeConfig: the last flag replaces the configuration's list."""
+    kubelet = ((document or {}).get("spec") or {}).get("kubelet") or {}
+    flags = [match[1] for each in kubelet.get("flags") or () if (match := _FLAG.search(str(each)))]
+    if flags:
+        yield from _parse_flag(flags[-1])
+    else:
+        rows = (kubelet.get("config") or {}).get("registerWithTaints") or ()
+        yield from read_taints(rows)
+
+
+def _read_script(text: str) -> Iterator[Taint]:
+    """Yield the taints of a kubelet flag in a script without its comments, or of a configuration that it writes."""
+    code = _COMMENT.sub("", text)
+    if flags := _FLAG.findall(code):
+        yield from _parse_flag(flags[-1])
+        return
+    for rows in _SCRIPT_LIST.findall(code):
+        yield from (parse_taint(f"registered:{effect}") for effect in _SCRIPT_EFFECT.findall(rows))
+
+
+def _parse_flag(value: str) -> Iterator[Taint]:
+    yield from (parse_taint(each) for each in value.split(",") if each)
