@@ -55,12 +55,13 @@ def install(lock: Path, folder: Path, architecture: str) -> None:
 
 
 def unused(folder: Path) -> Iterator[Path]:
-    """What is removed: scripts, tests, and the data of AWS services that are not asked."""
+    """Yield what is removed: scripts, tests, and the data of AWS services that are not queried."""
     yield folder / "bin"
     yield from (path for path in folder.rglob("*") if path.is_dir() and path.name in ("test", "tests"))
     for pattern in NOT_RUN:
         yield from (path for path in folder.rglob(pattern) if not {"test", "tests"} & set(path.parts))
-    yield from (folder / "boto3" / "data", folder / "boto3" / "examples")
+    # The Kubernetes client for event loops is a second copy of all its models.
+    yield from (folder / "boto3" / "data", folder / "boto3" / "examples", folder / "kubernetes" / "aio")
     kept = {*SERVICES, *BOTOCORE_FILES}
     yield from (path for path in (folder / "botocore" / "data").iterdir() if path.name not in kept)
 

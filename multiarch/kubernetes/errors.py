@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from multiarch.errors import MultiarchError, OutsideError
+
+_USER = re.compile(r'User "([^"]*)"')
 
 
 class KubeconfigError(MultiarchError):
-    """A kubeconfig that does not say how to reach a cluster. ``file`` is the file with the fault, if it is known."""
-
-    def __init__(self, message: str, *, hint: str = "", file: str | None = None) -> None:
-        """``message`` names the file already."""
-        super().__init__(message, hint=hint)
-        self.file = file
+    """A kubeconfig that does not say how to reach a cluster. The message names the file."""
 
 
 class ClusterError(OutsideError):
@@ -50,3 +49,9 @@ class ForbiddenError(ClusterError):
         self.namespace = namespace
         self.name = name
         self.user = user
+
+
+def find_user(message: str) -> str | None:
+    """Return the name that the API server knows the caller by, from its message about a missing right."""
+    found = _USER.search(message)
+    return found.group(1) if found else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -10,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 from multiarch.manifests.kinds import POD_SPECS
-from multiarch.manifests.values import ObjectReference, Value
 
 
 class Kind(StrEnum):
@@ -101,52 +99,11 @@ _NOT_OF_CONTAINERS = (
 )
 
 
-def check_types(value: object, resource: Resource) -> None:
-    """Raise ManifestError for an object whose fields do not have the types that an API server gives them.
-
-    It checks metadata, the way to the pod spec, and its containers and pull secrets. The other fields are checked where
-    they are read.
-    """
-    there = Value(value, ObjectReference(1, resource.kind))
-    metadata = there["metadata"]
-    name = metadata["name"].required_text()
-    namespace = metadata["namespace"].text()
-    there = Value(value, ObjectReference(1, resource.kind, f"{namespace}/{name}" if namespace else name))
-    metadata = there["metadata"]
-    metadata["uid"].required_text()
-    for key in ("labels", "annotations"):
-        written = metadata[key].raw
-        # One look at all is faster than one at each, which names the fault: thousands of pods have dozens.
-        if not isinstance(written, dict) or not all(isinstance(text, str) for text in (*written, *written.values())):
-            metadata[key].pairs()
-    for owner in metadata["ownerReferences"].items():
-        owner["kind"].required_text()
-        owner["name"].required_text()
-    for key in ("spec", "status"):
-        there[key].mapping()
-    pod = there.at(POD_SPECS.get(resource.kind, ("spec",)))
-    for secret in (*_mappings(pod["imagePullSecrets"]), *_mappings(there["imagePullSecrets"])):
-        secret["name"].text()
-    for key in _CONTAINERS:
-        for container in _mappings(pod[key]):
-            container["name"].text()
-            container["image"].text()
-
-
-def _mappings(there: Value) -> Iterator[Value]:
-    """The elements of a list. Raises ManifestError for one that is missing."""
-    for element in there.items():
-        if element.missing:
-            raise element.error("must be a mapping, not null.")
-        yield element
-
-
 def lean(value: dict[str, Any]) -> dict[str, Any]:
     """Take out, in place, fields that are not used and make thousands of pods large.
 
     Gone are managed fields, the applied configuration, a node's list of images; and of each container its
-    environment, commands, probes and mounts, which is also where secrets stand. ``value`` is as :func:`check_types`
-    requires it.
+    environment, commands, probes and mounts, which is also where secrets stand.
     """
     metadata = value.get("metadata") or {}
     metadata.pop("managedFields", None)

@@ -21,17 +21,15 @@ from typing import Any, Self
 
 import aiohttp
 
-from multiarch.files import read_text
-from multiarch.kubernetes.connections import tls_context
-from multiarch.kubernetes.kubeconfig import Connection
+from multiarch.errors import OutsideError
 from multiarch.webhook.model import Decision, Outcome, Request
+from multiarch.webhook.pod_api import PodApi
 
 REPEAT_SECONDS = 600.0
 _MOST_WAITING = 200
 """Events that wait to be written; others are dropped."""
 _PAUSE_SECONDS = 0.1
 """Between two Events: at most ten a second."""
-_TIMEOUT = aiohttp.ClientTimeout(total=5.0)
 _MOST_REMEMBERED = 4096
 _LONGEST_NOTE = 1024
 """Bytes, as the API server allows."""
@@ -46,17 +44,14 @@ _Key = tuple[str, str, tuple[str, ...]]
 
 
 class Events:
-    """Writes Events to the API server of a connection. Use it with ``async with``. An Observer.
+    """Writes Events to the API server of the pod's cluster. Use it with ``async with``. An Observer.
 
     ``report`` is told ``created``, ``failed`` or ``dropped`` of each.
     """
 
-    def __init__(
-        self, connection: Connection, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Send nothing yet. Raises KubeconfigError for a certificate authority that is not valid."""
-        self._connection = connection
-        self._trust = tls_context(connection)
+    def __init__(self, api: PodApi, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        """Send nothing yet."""
+        self._api = api
         self._report = report
         self._clock = clock
         self._seen: OrderedDict[_Key, float] = OrderedDict()
@@ -108,8 +103,7 @@ class Events:
         return False
 
     async def _write_all(self) -> None:
-        connector = aiohttp.TCPConnector(ssl=self._trust, limit=1)
-        async with aiohttp.ClientSession(connector=connector, timeout=_TIMEOUT) as session:
+        async with self._api.open_session() as session:
             while True:
                 found = await self._waiting.get()
                 fault = await self._fault(session, found)
@@ -120,15 +114,13 @@ class Events:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _fault(self, session: aiohttp.ClientSession, found: Mapping[str, Any]) -> str:
-        """Write an Event. Returns why that failed, without what may be secret, or an empty text."""
-        namespace = found["metadata"]["namespace"]
-        url = f"{self._connection.server}/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+        """Write an Event. Return why that failed, without what may be secret, or an empty string."""
+        path = f"/apis/events.k8s.io/v1/namespaces/{found['metadata']['namespace']}/events"
         try:
-            headers = await asyncio.to_thread(_authorization, self._connection)
-            async with session.post(url, json=found, headers=headers, allow_redirects=False) as response:
-                return "" if response.status == _CREATED else f"it answered {response.status}"
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return type(error).__name__
+            status, _ = await self._api.request(session, "POST", path, found)
+        except OutsideError as error:
+            return error.message
+        return "" if status == _CREATED else f"it answered {status}"
 
 
 def event(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:
@@ -151,10 +143,3 @@ def event(request: Request, owner: str, decision: Decision, now: datetime) -> di
         "regarding": regarding,
         "note": note.encode()[:_LONGEST_NOTE].decode(errors="ignore"),
     }
-
-
-def _authorization(connection: Connection) -> dict[str, str]:
-    """The header with the pod's token, which the kubelet renews in its file."""
-    user = connection.user
-    token = read_text(user.token_file).strip() if user.token_file is not None else user.token
-    return {"Authorization": f"Bearer {token}"} if token else {}

@@ -89,11 +89,11 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
 
 
 def _events(metrics: Metrics) -> Events:
-    """Events in the cluster that this runs in. Raises MultiarchError outside of one without a kubeconfig."""
-    from multiarch.kubernetes import kubeconfig  # noqa: PLC0415 (few webhooks write Events, and all start fast)
-    from multiarch.webhook.events import Events  # noqa: PLC0415 (likewise)
+    """Return what writes Events in the cluster that this runs in. Raises MultiarchError outside of a pod."""
+    from multiarch.webhook.events import Events  # noqa: PLC0415 (few webhooks write Events, and all start fast)
+    from multiarch.webhook.pod_api import PodApi  # noqa: PLC0415 (likewise)
 
-    return Events(kubeconfig.connection(), metrics.event)
+    return Events(PodApi(), metrics.event)
 
 
 def _why_not_ready(certificate: Certificate) -> str:

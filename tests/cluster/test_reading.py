@@ -211,7 +211,8 @@ def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, 
         tmp_path / "get-token",
         [
             f"with open({str(calls)!r}, 'a') as file: print('called', file=file)",
-            "print(json.dumps({'apiVersion': info['apiVersion'], 'status': {'token': 'stale-and-secret'}}))",
+            "status = {'token': 'stale-and-secret'}",
+            "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': status}))",
         ],
     )
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./get-token", "interactiveMode": "Never"}
@@ -228,7 +229,8 @@ def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path)
     with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert str(raised.value).endswith(
-        "of context here rejects the credentials of user me. The token has expired, or is of another cluster: renew it."
+        "of context here rejects the credentials of user me. "
+        "The credentials have expired, or are of another cluster: renew them."
     )
     assert (raised.value.status, raised.value.exit_code) == (401, 3)
 
@@ -239,7 +241,7 @@ def test_another_clusters_authority_is_not_trusted(plane: ControlPlane, tmp_path
     with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert "of context here is not trusted: " in str(raised.value)
-    assert "recreate the kubeconfig" in raised.value.hint
+    assert "Recreate the kubeconfig" in raised.value.hint
 
 
 def test_the_servers_name_is_checked_and_may_be_said(plane: ControlPlane, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from multiarch.registry.reference import parse_reference
 from multiarch.webhook.images.cluster_secrets import ClusterSecrets
 from multiarch.webhook.images.secrets import SecretSet
 from multiarch.webhook.model import PullSecretNames
+from multiarch.webhook.pod_api import PodApi
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
@@ -49,8 +50,8 @@ SECRETS = (
 
 
 @pytest.fixture(scope="module")
-def kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The access of the server's pod."""
+def api(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodApi]:
+    """The API as the server's pod has it."""
     kube = control_plane.kube
     rights = [
         each
@@ -59,9 +60,12 @@ def kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFac
     ]
     with applied(kube, [namespace(TEAM), *rights, *SECRETS]):
         token = token_of(kube, NAME, NAME)
-        file = write_kubeconfig(tmp_path_factory.mktemp("access") / "kubeconfig", control_plane, {"token": token})
+        folder = tmp_path_factory.mktemp("access")
+        file = write_kubeconfig(folder / "kubeconfig", control_plane, {"token": token})
+        (folder / "token").write_text(token)
+        (folder / "ca.crt").write_bytes(kube.access.certificate.read_bytes())
         wait_for(functools.partial(_allowed, file), "the rights to take effect", timeout=30)
-        yield file
+        yield PodApi(kube.access.url, folder)
 
 
 def _allowed(kubeconfig: Path) -> bool:
@@ -73,13 +77,12 @@ def _allowed(kubeconfig: Path) -> bool:
     return True
 
 
-def read(kubeconfig: Path, *names: str) -> SecretSet:
-    source = ClusterSecrets(lambda: open_cluster(ClusterAccess(kubeconfig)))
-    return asyncio.run(source.read(PullSecretNames(TEAM, names)))
+def read(api: PodApi, *names: str) -> SecretSet:
+    return asyncio.run(ClusterSecrets(lambda: api).read(PullSecretNames(TEAM, names)))
 
 
-def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
-    found = read(kubeconfig, "current", "broken", "legacy", "missing")
+def test_the_named_secrets_are_read_in_both_formats(api: PodApi) -> None:
+    found = read(api, "current", "broken", "legacy", "missing")
     for host in ("one.example.com", "two.example.com"):
         (credential,) = asyncio.run(found.credentials.for_repository(parse_reference(f"{host}/team/app")))
         assert (credential.username, credential.password) == ("puller", "pass:word")
@@ -90,8 +93,8 @@ def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
     assert found.complete
 
 
-def test_another_secret_is_refused_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
-    found = read(kubeconfig, "other", "current")
-    user = f"system:serviceaccount:{NAME}:{NAME}"
+def test_another_secret_is_refused_and_the_reason_says_by_whom(api: PodApi) -> None:
+    found = read(api, "other", "current")
+    user = f"system:serviceaccount:{INSTALLATION.namespace}:{INSTALLATION.name}"
     assert found.faults == (f"Secret {TEAM}/other can't be read: {user} may not get secrets other in namespace {TEAM}",)
     assert asyncio.run(found.credentials.for_repository(parse_reference("one.example.com/team/app")))

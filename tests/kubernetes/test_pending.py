@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL
-from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.kubernetes.pending import NodeCounts, count_nodes, read_pending
 from multiarch.kubernetes.resources import lean
 from multiarch.kubernetes.source import LoadedObject, Source
 from tests.kubernetes.api_server import Answer, Request, refused, serving
+from tests.kubernetes.kubeconfigs import opened
 from tests.stack.words import plan
 
 
@@ -39,7 +39,7 @@ def test_nodes_are_counted_by_the_group_or_pool_that_made_them() -> None:
     )
 
 
-def test_pods_that_wait_are_told_apart() -> None:
+def test_pods_that_wait_are_told_apart(tmp_path: Path) -> None:
     pods: list[dict[str, Any]] = [
         {"metadata": {"name": "waits", "uid": "1"}, "spec": {"containers": []}},
         {"metadata": {"name": "gated", "uid": "2"}, "spec": {"schedulingGates": [{"name": "quota"}]}},
@@ -52,7 +52,7 @@ def test_pods_that_wait_are_told_apart() -> None:
         items = pods if request.path.endswith("/pods") else []
         return 200, {"metadata": {}, "items": items}, {}
 
-    with serving(answer) as server, Cluster(Connection("here", server.url, User())) as cluster:
+    with serving(answer) as server, opened(tmp_path, server.url) as cluster:
         found = read_pending(cluster, namespaces=["shop"], selector="app=a")
         with pytest.raises(MultiarchError, match="There is no namespace gone in the cluster of context here"):
             read_pending(cluster, namespaces=["shop", "gone"])

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.kubeconfig import Connection, User
+from pathlib import Path
+
 from multiarch.kubernetes.running import read_running
 from tests.kubernetes.api_server import Answer, Request, serving
+from tests.kubernetes.kubeconfigs import opened
 
 
-def test_nodes_pods_and_budgets_are_listed_in_the_whole_cluster() -> None:
+def test_nodes_pods_and_budgets_are_listed_in_the_whole_cluster(tmp_path: Path) -> None:
     def answer(request: Request) -> Answer:
         name = request.path.rpartition("/")[2]
         return 200, {"metadata": {}, "items": [{"metadata": {"name": name, "uid": name}, "spec": {}}]}, {}
 
-    with serving(answer) as server, Cluster(Connection("here", server.url, User())) as cluster:
+    with serving(answer) as server, opened(tmp_path, server.url) as cluster:
         found = read_running(cluster, budgets=True)
         without = read_running(cluster)
     asked = [(request.path, request.query.get("fieldSelector")) for request in server.requests]

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from multiarch.errors import MultiarchError
 from multiarch.facts.admission import Mode
-from multiarch.kubernetes.errors import KubeconfigError
-from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import events as module
 from multiarch.webhook.events import REPEAT_SECONDS, Events, event
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.pod_api import PodApi
 from tests.webhook.issuing import Pair
 from tests.webhook.serving import pair, run
 from tests.webhook.stand_ins import AMD64_ONLY, UID, RecordingObserver, StandInImages, pod, review_of
@@ -60,10 +60,10 @@ async def writing(folder: Path, clock: list[float]) -> AsyncIterator[tuple[ApiSe
     handlers = web.Server(api.answer)
     server = await asyncio.get_running_loop().create_server(handlers, "127.0.0.1", 0, ssl=context)
     port = server.sockets[0].getsockname()[1]
-    user = User(token_file=folder / "token")
-    connection = Connection("test", f"https://localhost:{port}", user, authority=made.authority.decode())
+    (folder / "ca.crt").write_bytes(made.authority)
+    api_of_pod = PodApi(f"https://localhost:{port}", folder)
     results: Counter[str] = Counter()
-    async with Events(connection, lambda result: results.update([result]), lambda: clock[0]) as events:
+    async with Events(api_of_pod, lambda result: results.update([result]), lambda: clock[0]) as events:
         yield api, events, results
     server.close()
     await handlers.shutdown(0.1)
@@ -139,10 +139,14 @@ def test_repetitions_dry_runs_and_other_decisions_make_no_event(
     run(work)
 
 
-def test_an_authority_that_is_not_valid_is_an_error_at_the_start() -> None:
-    connection = Connection("test", "https://localhost:1", User(), authority="nonsense", file="config")
-    with pytest.raises(KubeconfigError, match="the certificate-authority of context test is not a PEM certificate"):
-        Events(connection, lambda _result: None)
+def test_outside_of_a_pod_is_an_error_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(MultiarchError, match="service account can't be used: KUBERNETES_SERVICE_HOST is not set"):
+        PodApi(account=tmp_path)
+    (tmp_path / "ca.crt").write_text("nonsense")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "::1")
+    with pytest.raises(MultiarchError, match="service account can't be used: "):
+        PodApi(account=tmp_path)
 
 
 def test_a_failing_api_server_is_counted_and_logged_once_and_a_flood_is_dropped(

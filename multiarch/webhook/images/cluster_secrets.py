@@ -6,62 +6,62 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import ClusterAccess
-from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.errors import MultiarchError, OutsideError
+from multiarch.kubernetes.errors import ForbiddenError, find_user
+from multiarch.kubernetes.resources import SECRETS
 from multiarch.registry.credentials.pull_secrets import PullSecrets
-from multiarch.threads import DaemonThreads
 from multiarch.webhook.images.secrets import SecretSet, clause, usable
 from multiarch.webhook.model import PullSecretNames
+from multiarch.webhook.pod_api import PodApi
 
 READ_SECONDS = 5.0
-"""The most seconds to wait for the API server, which is asked for all secrets of a pod one after the other."""
-
-
-def _own_cluster() -> Cluster:
-    """The cluster that the webhook runs in."""
-    return open_cluster(ClusterAccess())
+"""Maximum seconds to wait for the API server, which is queried for all secrets of a pod one after the other."""
+_OK, _FORBIDDEN, _NOT_FOUND = 200, 403, 404
 
 
 class ClusterSecrets:
-    """Reads secrets from the API server, in a thread."""
+    """Reads secrets from the API server."""
 
-    def __init__(self, opened: Callable[[], Cluster] = _own_cluster) -> None:
-        """``opened`` opens the cluster, for each reading: the API server's certificates and the token may change."""
+    def __init__(self, opened: Callable[[], PodApi] = PodApi) -> None:
+        """``opened`` makes the API, for each reading: its certificate authority may change."""
         self._opened = opened
 
     async def read(self, names: PullSecretNames) -> SecretSet:
-        """What the secrets hold now."""
-        loop = asyncio.get_running_loop()
-        reading = loop.run_in_executor(DaemonThreads(), _read, self._opened, names)
+        """Return what the secrets hold now."""
         try:
             async with asyncio.timeout(READ_SECONDS):
-                found, faults, complete = await reading
+                return await self._read(names)
         except TimeoutError:
             fault = f"the API server did not send the pull secrets within {READ_SECONDS:g} s"
-            return SecretSet(PullSecrets(()), (fault,), complete=False)
-        return usable(found, faults, complete=complete)
+        except MultiarchError as error:
+            fault = f"pull secrets can't be read: {clause(error)}"
+        return SecretSet(PullSecrets(()), (fault,), complete=False)
 
-
-def _read(opened: Callable[[], Cluster], names: PullSecretNames) -> tuple[list[dict[str, Any]], list[str], bool]:
-    """The secrets that exist, what is wrong with the others, and whether each was answered for. Runs in a thread."""
-    found: list[dict[str, Any]] = []
-    faults: list[str] = []
-    complete = True
-    try:
-        with opened() as cluster:
+    async def _read(self, names: PullSecretNames) -> SecretSet:
+        found: list[dict[str, Any]] = []
+        faults: list[str] = []
+        complete = True
+        api = self._opened()
+        async with api.open_session() as session:
             for name in names.names:
+                path = SECRETS.path(names.namespace, name)
                 try:
-                    secret = cluster.secret(names.namespace, name)
-                except MultiarchError as error:
+                    status, value = await api.request(session, "GET", path)
+                    if status not in (_OK, _NOT_FOUND):
+                        raise _refused(status, value, names.namespace, name)
+                except OutsideError as error:
                     faults.append(f"Secret {names.namespace}/{name} can't be read: {clause(error)}")
                     complete = False
                     continue
-                if secret is None:
-                    faults.append(f"Secret {names.namespace}/{name} does not exist")
+                if status == _OK:
+                    found.append(value)
                 else:
-                    found.append(secret)
-    except MultiarchError as error:
-        faults.append(f"pull secrets can't be read: {clause(error)}")
-        complete = False
-    return found, faults, complete
+                    faults.append(f"Secret {names.namespace}/{name} does not exist")
+        return usable(found, faults, complete=complete)
+
+
+def _refused(status: int, value: dict[str, Any], namespace: str, name: str) -> OutsideError:
+    if status != _FORBIDDEN:
+        return OutsideError(f"the API server answered with status {status}.")
+    user = find_user(str(value.get("message")))
+    return ForbiddenError(verb="get", resource="secrets", group="", namespace=namespace, name=name, user=user)
