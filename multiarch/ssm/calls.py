@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from threading import Event
 from typing import Any, Final
 
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError
 
 from multiarch.retries import RetryPolicy
 
-_THROTTLED: Final = frozenset(
+_PASSING: Final = frozenset(
     {
+        "InternalFailure",
+        "InternalServerError",
+        "InvocationDoesNotExist",
         "RateExceeded",
         "RequestLimitExceeded",
+        "ServiceUnavailable",
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
         "TooManyUpdates",
     }
 )
-_PASSING: Final = frozenset({"InternalServerError", "InternalFailure", "InvocationDoesNotExist", "ServiceUnavailable"})
 """Also InvocationDoesNotExist: Run Command is eventually consistent, and a command's invocations appear after it."""
-
-_THROTTLING: Final = RetryPolicy(retries=0, first_wait=0.25, longest_wait=8)
-_FAILING: Final = RetryPolicy(retries=4, first_wait=0.25)
+_POLICY: Final = RetryPolicy(retries=10, first_wait=0.25, longest_wait=8)
 
 
 class OutOfTimeError(Exception):
@@ -33,7 +33,7 @@ class OutOfTimeError(Exception):
 
 
 class Calls:
-    """Makes calls of the API: throttled ones are repeated until the deadline, failed ones up to four times.
+    """Makes calls of the API, and repeats those that are throttled or fail, up to ten times before the deadline.
 
     Threads may share it. ``seconds`` counts from now. After ``stop`` nothing is called or waited for.
     """
@@ -46,28 +46,19 @@ class Calls:
         self._stopped = Event()
 
     def __call__(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """One call, such as ``send_command``.
+        """Make one call, such as ``send_command``.
 
-        Raises OutOfTimeError, ClientError for what SSM refuses, BotoCoreError if it can't be reached.
+        Raises OutOfTimeError, ClientError for what SSM rejects, BotoCoreError if it can't be reached.
         """
-        call: Callable[..., dict[str, Any]] = getattr(self._client, operation)
-        throttled = failed = 0
-        while True:
+        for attempt in range(_POLICY.retries):
             self.wait(0)
             try:
-                return call(**parameters)
+                return self.now(operation, **parameters)
             except ClientError as error:
-                if code(error) in _THROTTLED:
-                    throttled += 1
-                    self.wait(_THROTTLING.wait(throttled - 1), f"SSM throttled {error.operation_name}")
-                    continue
-                if code(error) not in _PASSING or failed == _FAILING.retries:
+                if code(error) not in _PASSING:
                     raise
-            except HTTPClientError:
-                if failed == _FAILING.retries:
-                    raise
-            self.wait(_FAILING.wait(failed))
-            failed += 1
+                self.wait(_POLICY.wait(attempt), f"{error.operation_name} failed ({code(error)})")
+        return self.now(operation, **parameters)
 
     def wait(self, seconds: float, why: str = "") -> None:
         """Wait. Raises OutOfTimeError, with ``why``, if the deadline is reached or the run was stopped."""
@@ -81,11 +72,11 @@ class Calls:
         self._stopped.set()
 
     def now(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """One call that the deadline does not hold up. Raises ClientError and BotoCoreError."""
+        """Make one call that the deadline does not hold up. Raises ClientError and BotoCoreError."""
         called: dict[str, Any] = getattr(self._client, operation)(**parameters)
         return called
 
 
 def code(error: ClientError) -> str:
-    """The error's code: ``InvalidInstanceId``."""
+    """Return the error's code: ``InvalidInstanceId``."""
     return str(error.response.get("Error", {}).get("Code", ""))

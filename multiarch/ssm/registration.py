@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
-from multiarch.ssm.calls import Calls, code
+from multiarch.ssm.calls import Calls
 from multiarch.ssm.model import Answer, AnswerStatus
 
 PAGE: Final = 50
@@ -32,25 +30,24 @@ class Registration:
     """Linux, Windows or MacOS; empty if the agent has not said it."""
 
 
-def registrations(calls: Calls, instances: Sequence[str]) -> dict[str, Registration]:
-    """Ask for up to 50 instances; those that SSM does not know are missing from the result.
+def read_registrations(calls: Calls, instances: Sequence[str]) -> dict[str, Registration]:
+    """Return up to 50 instances as SSM knows them; those that it does not know are missing.
 
     Raises OutOfTimeError, ClientError and BotoCoreError.
     """
-    try:
-        return {row.instance: row for row in _pages(calls, instances)}
-    except ClientError as error:
-        # Documented for IDs that SSM does not know, although it usually leaves them out; the message names none.
-        if code(error) not in {"InvalidInstanceId", "InvalidInstanceInformationFilterValue"}:
-            raise
-    if len(instances) == 1:
-        return {}
-    middle = len(instances) // 2
-    return registrations(calls, instances[:middle]) | registrations(calls, instances[middle:])
+    found: dict[str, Registration] = {}
+    more: dict[str, str] = {}
+    while True:
+        wanted = [{"Key": "InstanceIds", "Values": list(instances)}]
+        page = calls("describe_instance_information", Filters=wanted, MaxResults=PAGE, **more)
+        found |= {row["InstanceId"]: _registration(row) for row in page.get("InstanceInformationList", ())}
+        if not page.get("NextToken"):
+            return found
+        more = {"NextToken": page["NextToken"]}
 
 
 def unreachable(instance: str, row: Registration | None) -> Answer | None:
-    """The answer of an instance that can't be asked; None if it can."""
+    """Return the answer of an instance that can't run a command; None if it can."""
     if row is None:
         return Answer(
             instance,
@@ -77,17 +74,6 @@ def unreachable(instance: str, row: Registration | None) -> Answer | None:
             agent_version=row.agent_version,
         )
     return None
-
-
-def _pages(calls: Calls, instances: Sequence[str]) -> Iterator[Registration]:
-    more: dict[str, str] = {}
-    while True:
-        wanted = [{"Key": "InstanceIds", "Values": list(instances)}]
-        page = calls("describe_instance_information", Filters=wanted, MaxResults=PAGE, **more)
-        yield from map(_registration, page.get("InstanceInformationList", ()))
-        if not page.get("NextToken"):
-            return
-        more = {"NextToken": page["NextToken"]}
 
 
 def _registration(row: dict[str, Any]) -> Registration:

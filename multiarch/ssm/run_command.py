@@ -21,7 +21,7 @@ from multiarch.slices import slices
 from multiarch.ssm import outcomes
 from multiarch.ssm.calls import Calls, OutOfTimeError, code
 from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.ssm.registration import PAGE, Registration, registrations, unreachable
+from multiarch.ssm.registration import PAGE, Registration, read_registrations, unreachable
 
 _TARGETS: Final = 50
 """SendCommand takes up to 50 instance IDs."""
@@ -92,7 +92,7 @@ def _describe(calls: Calls, threads: ThreadPoolExecutor, instances: Sequence[str
     known: dict[str, Registration] = {}
     valid = [each for each in instances if _INSTANCE.fullmatch(each)]
     try:
-        for found in threads.map(lambda batch: registrations(calls, batch), slices(valid, PAGE)):
+        for found in threads.map(lambda batch: read_registrations(calls, batch), slices(valid, PAGE)):
             known |= found
     except OutOfTimeError as error:
         hint = "Run the command again later, or give it more time."

@@ -180,10 +180,6 @@ def _report(architecture: str) -> NodeReport:
         package_architecture=Architecture(architecture),
         labels={},
         taints=(parse_taint("arch=arm64:NoSchedule"),) if architecture == "arm64" else (),
-        runtime_endpoint="",
-        boot_log=(),
-        containers=(),
-        faults=(),
     )
 
 

@@ -66,7 +66,6 @@ def test_a_node_of_each_architecture_says_what_it_is(
     assert found.package_architecture is architecture
     assert found.labels == {"team": "payments"}
     assert [str(taint) for taint in found.taints or ()] == ["arch=arm64:NoSchedule"]
-    assert found.runtime_endpoint == "unix:///node/containerd.sock"
     assert found.faults == ()
 
 

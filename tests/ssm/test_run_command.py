@@ -32,8 +32,7 @@ def wired() -> Wired:
 def aws(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> Wired:
     monkeypatch.setattr("multiarch.ssm.run_command._FIRST_LOOK", 0.01)
     monkeypatch.setattr("multiarch.ssm.run_command._LONGEST_LOOK", 0.1)
-    monkeypatch.setattr("multiarch.ssm.calls._FAILING", RetryPolicy(retries=4, first_wait=0.02))
-    monkeypatch.setattr("multiarch.ssm.calls._THROTTLING", RetryPolicy(retries=0, first_wait=0.02, longest_wait=0.2))
+    monkeypatch.setattr("multiarch.ssm.calls._POLICY", RetryPolicy(retries=10, first_wait=0.02, longest_wait=0.2))
     wired.empty()
     return wired
 
@@ -179,12 +178,12 @@ def test_bursts_of_throttling_are_waited_for(aws: Wired) -> None:
 def test_throttling_until_the_deadline_is_one_error_or_a_row(aws: Wired) -> None:
     (name,) = aws.register(1)
     aws.ssm.faults = Faults(throttle={"DescribeInstanceInformation": 999})
-    with pytest.raises(OutsideError, match=r"SSM throttled DescribeInstanceInformation until the deadline of 0\.5 s"):
+    with pytest.raises(OutsideError, match=r"Information failed \(Thr.*\) until the deadline of 0\.5 s"):
         ask(aws, name, deadline=0.5)
     aws.ssm.faults = Faults(throttle={"SendCommand": 999})
     answer = ask(aws, name, deadline=0.5)[name]
     assert answer.status is AnswerStatus.NOT_ASKED
-    assert answer.reason == "the command was not sent: SSM throttled SendCommand until the deadline of 0.5 s"
+    assert answer.reason.startswith("the command was not sent: SendCommand failed (")
 
 
 def test_passing_failures_of_the_service_are_repeated(aws: Wired) -> None:

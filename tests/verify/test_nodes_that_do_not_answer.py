@@ -72,4 +72,4 @@ def test_what_concerns_all_nodes_is_said_once(verify: tuple[Remote, Callable[[],
     remote.set_faults(Faults(throttle={"DescribeInstanceInformation": 9_999}))
     ran = run()
     assert ran.code == 3
-    assert ran.out.count("SSM throttled DescribeInstanceInformation until the deadline of 4 s") == 1
+    assert ran.out.count("DescribeInstanceInformation failed (ThrottlingException) until the deadline of 4 s") == 1

@@ -145,26 +145,12 @@ def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _numbers(ec2: Any, templates: Iterable[str]) -> dict[tuple[str, str], str]:  # noqa: ANN401  (as above)
-    """What ``$Latest`` and ``$Default`` of launch templates are."""
+    """Return what ``$Latest`` and ``$Default`` of launch templates are."""
     found: dict[tuple[str, str], str] = {}
     for batch in slices(sorted(set(templates) - {""}), _IDS):
-        for row in _templates(ec2, batch):
+        for row in ec2.describe_launch_templates(LaunchTemplateIds=batch)["LaunchTemplates"]:
             found[row["LaunchTemplateId"], "$Latest"] = str(row["LatestVersionNumber"])
             found[row["LaunchTemplateId"], "$Default"] = str(row["DefaultVersionNumber"])
-    return found
-
-
-def _templates(ec2: Any, identifiers: Sequence[str]) -> list[Mapping[str, Any]]:  # noqa: ANN401  (as above)
-    """Launch templates, without those that were deleted: each of them would refuse the whole request.
-
-    EC2 has no filter for the IDs of launch templates.
-    """
-    try:
-        found: list[Mapping[str, Any]] = ec2.describe_launch_templates(LaunchTemplateIds=identifiers)["LaunchTemplates"]
-    except ec2.exceptions.ClientError as error:
-        if not error.response["Error"]["Code"].startswith("InvalidLaunchTemplateId.NotFound"):
-            raise
-        return [row for each in identifiers if len(identifiers) > 1 for row in _templates(ec2, [each])]
     return found
 
 

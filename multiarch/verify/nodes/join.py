@@ -172,11 +172,7 @@ def _boot(instance: Instance, sources: Sources) -> Iterator[Finding]:
         yield Finding("never-joined", f"it has run for {_long(minutes)} and is not a Node.")
     else:
         said = f"it has run for {_long(minutes)} and is not a Node: {fault.cause}."
-        without = (
-            ()
-            if instance.profile
-            else ("It has no instance profile, and so no role: replace it with an instance that its group starts.",)
-        )
+        without = () if instance.profile else (_NO_PROFILE,)
         yield Finding("never-joined", said, fault.hint, (*fault.lines, *without))
 
 

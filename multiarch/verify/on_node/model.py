@@ -38,7 +38,6 @@ class RunningContainer:
     image: str
     config: str
     manifest: str
-    pid: int | None
     executable: str = ""
     elf: Elf | None = None
     emulator: str = ""
@@ -64,14 +63,13 @@ class NodeReport:
     kernel: str
     distribution: str
     programs: tuple[ProgramFile, ...]
-    package: str
-    package_architecture: Architecture | None
-    labels: Mapping[str, str] | None
-    taints: tuple[Taint, ...] | None
-    runtime_endpoint: str
-    boot_log: tuple[str, ...]
-    containers: tuple[RunningContainer, ...]
-    faults: tuple[str, ...]
+    package: str = ""
+    package_architecture: Architecture | None = None
+    labels: Mapping[str, str] | None = None
+    taints: tuple[Taint, ...] | None = None
+    boot_log: tuple[str, ...] = ()
+    containers: tuple[RunningContainer, ...] = ()
+    faults: tuple[str, ...] = ()
     agent_version: str = ""
     incomplete: bool = False
 

@@ -10,7 +10,6 @@ from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.yaml_text import reader
 from multiarch.yaml_text.events import YamlError
 
-DEFAULT_ENDPOINT = "unix:///run/containerd/containerd.sock"
 _SHOWN = 200
 
 
@@ -20,7 +19,6 @@ class Registration:
 
     labels: Mapping[str, str] | None
     taints: tuple[Taint, ...] | None
-    runtime_endpoint: str
     faults: tuple[str, ...] = ()
 
 
@@ -33,7 +31,6 @@ class ConfigFile:
 
     path: str
     taints: str = ""
-    endpoint: str = ""
     registers: str = ""
 
 
@@ -55,16 +52,10 @@ def of_kubelet(flags: Sequence[str], files: Sequence[ConfigFile], *, complete: b
             taints = _of_file(file, faults)
     if by_flag := given.get("--register-with-taints"):
         taints = _taints(filter(None, by_flag[-1].split(",")), faults)
-    endpoints = [file.endpoint for file in files] + given.get("--container-runtime-endpoint", [])
     registers = [file.registers for file in files] + given.get("--register-node", [])
     if next((each for each in reversed(registers) if each), "true").lower() in ("false", "f", "0"):
         faults.append("the kubelet is configured not to register its node (registerNode: false)")
-    return Registration(
-        labels=_labels(given.get("--node-labels", [])),
-        taints=taints,
-        runtime_endpoint=next((each for each in reversed(endpoints) if each), DEFAULT_ENDPOINT),
-        faults=tuple(faults),
-    )
+    return Registration(_labels(given.get("--node-labels", [])), taints, tuple(faults))
 
 
 def of_bottlerocket(text: str) -> tuple[Registration, str]:
@@ -84,11 +75,11 @@ def of_bottlerocket(text: str) -> tuple[Registration, str]:
         return _unknown(f"Bottlerocket's API answered in an unknown form: {text[:_SHOWN]}"), name
     faults: list[str] = []
     found = _taints((_joined(key, each) for key, values in taints.items() for each in _several(values)), faults)
-    return Registration({str(key): str(value) for key, value in labels.items()}, found, "", tuple(faults)), name
+    return Registration({str(key): str(value) for key, value in labels.items()}, found, tuple(faults)), name
 
 
 def _unknown(fault: str) -> Registration:
-    return Registration(None, None, "", (fault,))
+    return Registration(None, None, (fault,))
 
 
 def _joined(key: object, value_and_effect: str) -> str:

@@ -15,16 +15,14 @@ from multiarch.images.elf import Elf, Script, head_of
 from multiarch.verify.on_node.model import NodeReport, ProgramFile, RunningContainer
 from multiarch.verify.on_node.registration import ConfigFile, Registration, of_bottlerocket, of_kubelet
 
-MOST_TEXT = 1_000_000
-"""The most characters that are read: Run Command gives 24,000."""
 MOST_BYTES = 4_000_000
-"""The most bytes that a report may have when it is decompressed."""
+"""Maximum bytes of a report when it is decompressed: Run Command gives 24,000 characters."""
 _START = re.compile(r"^multiarch-node-report ([0-9]{1,9}) (gzip|plain)\r?\n", re.MULTILINE)
 _END = re.compile(r"\r?\nend ([0-9]{1,9})\s*\Z")
 _VERSION = re.compile(r"(?<!\S)v?[0-9]+\.[0-9]+\S*")
 _FORMAT = "1"
 _SHOWN = 80
-_UNKNOWN = Registration(None, None, "")
+_UNKNOWN = Registration(None, None)
 _BOTTLEROCKET = "Bottlerocket does not let SSM read its programs"
 
 
@@ -42,8 +40,6 @@ def parse_report(text: str) -> NodeReport:
 
 
 def _content(text: str) -> str:
-    if len(text) > MOST_TEXT:
-        raise NodeReportError(f"The output has {len(text):,} characters; a report has at most {MOST_TEXT:,}.")
     start = _START.search(text)
     if start is None:
         raise NodeReportError(_without_report(text), hint="Check what the node's shell prints before it runs a script.")
@@ -130,7 +126,6 @@ class _Records:
             package_architecture=_architecture(package.rpartition(" ")[2]),
             labels=registration.labels,
             taints=registration.taints,
-            runtime_endpoint=registration.runtime_endpoint,
             boot_log=tuple(": ".join(fields[:2]) for fields in self.rows.get("log", ())),
             containers=tuple(_container(fields) for fields in self.rows.get("container", ())),
             faults=(*faults, *registration.faults),
@@ -145,7 +140,9 @@ class _Records:
         if "kubelet" not in self.rows:
             return _UNKNOWN
         flags = [fields[0] for fields in self.rows.get("flag", ()) if fields]
-        files = [ConfigFile(*_padded(fields, 4)) for fields in self.rows.get("config", ())]
+        # The third field is for the script itself.
+        rows = (_padded(fields, 4) for fields in self.rows.get("config", ()))
+        files = [ConfigFile(path, taints, registers) for path, taints, _, registers in rows]
         return of_kubelet(flags, files, complete=not self._unread())
 
     def _inventory(self) -> tuple[tuple[ProgramFile, ...], str]:
@@ -177,7 +174,7 @@ def _program(fields: Sequence[str]) -> ProgramFile:
 
 
 def _container(fields: Sequence[str]) -> RunningContainer:
-    container_id, image, config, manifest, pid, executable, header, emulator, fault = _padded(fields, 9)
+    container_id, image, config, manifest, _pid, executable, header, emulator, fault = _padded(fields, 9)
     elf, why = _elf(header, executable)
     manifests = manifest.split(",") if manifest else []
     if not config:
@@ -191,7 +188,6 @@ def _container(fields: Sequence[str]) -> RunningContainer:
         image=image,
         config=config,
         manifest=manifests[0] if len(manifests) == 1 else "",
-        pid=int(pid) if re.fullmatch(r"[0-9]{1,9}", pid) else None,
         executable=executable,
         elf=elf,
         emulator=emulator,

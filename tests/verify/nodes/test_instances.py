@@ -135,15 +135,6 @@ def test_a_groups_version_may_be_an_alias(ec2: tuple[Any, Stubber], written: str
     assert (found.lifecycle, found.template) == ("InService", Template("lt-1", "3", current))
 
 
-def test_a_launch_template_that_was_deleted_leaves_the_others_known(ec2: tuple[Any, Stubber]) -> None:
-    client, stub = ec2
-    stub.add_client_error("describe_launch_templates", "InvalidLaunchTemplateId.NotFound")
-    template = {"LaunchTemplateId": "lt-1", "LatestVersionNumber": 7, "DefaultVersionNumber": 4}
-    stub.add_response("describe_launch_templates", {"LaunchTemplates": [template]}, {"LaunchTemplateIds": ["lt-1"]})
-    stub.add_client_error("describe_launch_templates", "InvalidLaunchTemplateId.NotFound")
-    assert reading._numbers(client, ["lt-1", "lt-2"]) == {("lt-1", "$Latest"): "7", ("lt-1", "$Default"): "4"}  # noqa: SLF001
-
-
 def test_console_output_of_older_types_is_read_without_the_latest(ec2: tuple[Any, Stubber]) -> None:
     client, stub = ec2
     stub.add_client_error("get_console_output", "UnsupportedOperation")

@@ -104,10 +104,6 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
         architecture,
         {"team": "checkout"},
         planned.taints,
-        "unix:///run/containerd/containerd.sock",
-        (),
-        (),
-        (),
     )
     return World(planned, instance, node, report)
 

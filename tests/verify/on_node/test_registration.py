@@ -44,14 +44,6 @@ def test_labels_of_several_flags_add_up() -> None:
     assert of_kubelet(flags, ()).labels == {"a": "1", "b": "3", "c": "4", "d": ""}
 
 
-def test_the_endpoint_of_the_flag_counts_then_that_of_the_last_file() -> None:
-    files = (ConfigFile("/a", "", "unix:///a.sock"), ConfigFile("/b", "", "unix:///b.sock"), ConfigFile("/c"))
-
-    assert of_kubelet((), ()).runtime_endpoint == "unix:///run/containerd/containerd.sock"
-    assert of_kubelet((), files).runtime_endpoint == "unix:///b.sock"
-    assert of_kubelet(("--container-runtime-endpoint=unix:///f.sock",), files).runtime_endpoint == "unix:///f.sock"
-
-
 def test_a_kubelet_that_does_not_register_is_a_fault() -> None:
     (fault,) = of_kubelet((), (ConfigFile("/a", registers="false"),)).faults
 

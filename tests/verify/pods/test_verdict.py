@@ -123,7 +123,6 @@ def held(**more: Any) -> RunningContainer:
         "image": "x",
         "config": "",
         "manifest": "",
-        "pid": 7,
         "executable": "/app",
     }
     return RunningContainer(**given | more)

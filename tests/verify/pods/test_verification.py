@@ -35,11 +35,11 @@ class Images(Held):
 
 def report(*containers: RunningContainer, machine: str = "aarch64") -> NodeReport:
     architecture = Architecture.ARM64 if machine == "aarch64" else Architecture.AMD64
-    return NodeReport(machine, architecture, "6.1", "Linux", (), "", None, None, None, "containerd", (), containers, ())
+    return NodeReport(machine, architecture, "6.1", "Linux", (), containers=containers)
 
 
 def process(number: int, elf: Elf | None, **more: Any) -> RunningContainer:
-    given: dict[str, Any] = {"image": IMAGE, "config": "", "manifest": "", "pid": 7, "executable": "/app"}
+    given: dict[str, Any] = {"image": IMAGE, "config": "", "manifest": "", "executable": "/app"}
     return RunningContainer(f"{number:064x}", elf=elf, **given | more)
 
 
