@@ -17,10 +17,9 @@ from multiarch.verify.on_node.registration import ConfigFile, Registration, of_b
 
 MOST_BYTES = 4_000_000
 """Maximum bytes of a report when it is decompressed: Run Command gives 24,000 characters."""
-_START = re.compile(r"^multiarch-node-report ([0-9]{1,9}) (gzip|plain)\r?\n", re.MULTILINE)
-_END = re.compile(r"\r?\nend ([0-9]{1,9})\s*\Z")
+_START = re.compile(r"^multiarch-node-report 1 (gzip|plain)\n", re.MULTILINE)
+_END = re.compile(r"\nend ([0-9]{1,9})\s*\Z")
 _VERSION = re.compile(r"(?<!\S)v?[0-9]+\.[0-9]+\S*")
-_FORMAT = "1"
 _SHOWN = 80
 _UNKNOWN = Registration(None, None)
 _BOTTLEROCKET = "Bottlerocket does not let SSM read its programs"
@@ -43,15 +42,13 @@ def _content(text: str) -> str:
     start = _START.search(text)
     if start is None:
         raise NodeReportError(_without_report(text), hint="Check what the node's shell prints before it runs a script.")
-    if start[1] != _FORMAT:
-        raise NodeReportError(f"The report has format {start[1]}; this version of multiarch reads format {_FORMAT}.")
     end = _END.search(text, start.end() - 1)
     if end is None:
         raise NodeReportError("The report is truncated: its last line is missing.")
-    body = text[start.end() : end.start()].replace("\r\n", "\n")
+    body = text[start.end() : end.start()]
     if len(body) != int(end[1]):
         raise NodeReportError(f"The report is damaged: it has {len(body):,} of {int(end[1]):,} characters.")
-    return _decompressed(body) if start[2] == "gzip" else body
+    return _decompressed(body) if start[1] == "gzip" else body
 
 
 def _without_report(text: str) -> str:

@@ -44,11 +44,8 @@ def by_registry(container: PodContainer, node: HostNode | None, digest: Digest) 
     return _failed(found, architecture) if container.failure is Failure.EXEC_FORMAT else found
 
 
-def on_node(judged: Judged, held: RunningContainer, digest: Digest | None) -> Judged:
-    """Add what the node says of the container's process and image.
-
-    ``digest`` is what a registry says of the image that the node holds, and is only used if the process is unknown.
-    """
+def on_node(judged: Judged, held: RunningContainer) -> Judged:
+    """Add what the node says of the container's process and image."""
     architecture = None if judged.node is None else judged.node.known
     found = replace(
         judged,
@@ -67,9 +64,6 @@ def on_node(judged: Judged, held: RunningContainer, digest: Digest | None) -> Ju
     if judged.proof is Proof.CONSISTENT and held.manifest and held.manifest == judged.manifest:
         reason = f"the node holds the index's {architecture} manifest; {why}"
         return replace(found, proof=Proof.PROVEN, reason=reason, settled_by="")
-    if judged.proof in (Proof.CONSISTENT, Proof.CANNOT_TELL) and digest is not None and digest.platform is not None:
-        settled = _of_platform(found, digest.platform, architecture)
-        return replace(settled, reason=f"{settled.reason}, which the node holds; {why}", settled_by="")
     return replace(found, reason=f"{found.reason}; {why}", settled_by="")
 
 

@@ -8,7 +8,6 @@ from multiarch.registry.model import Registry
 from multiarch.ssm.model import Answer
 from multiarch.verify.on_node.model import NodeReport, RunningContainer
 from multiarch.verify.pods.digests import Question, look_up
-from multiarch.verify.pods.image_id import parse_image_id
 from multiarch.verify.pods.model import Digest, DigestKind, HostNode, Judged, PodContainer, Pods, PodVerification
 from multiarch.verify.pods.verdict import by_registry, not_on_node, on_node
 
@@ -38,18 +37,15 @@ async def verify_pods(
     Nothing is raised for a container: what can't be told is a verdict. ``looked_up(done, all)`` counts digests.
     """
     held = _held(reports or {})
-    asked = [(each, _question(each), _held_question(each, held.get(each.container_id))) for each in pods.containers]
-    questions = [question for _, *two in asked for question in two if question is not None]
-    found = await look_up(registry, questions, looked_up=looked_up)
+    questions = {each: _question(each) for each in pods.containers}
+    found = await look_up(registry, filter(None, questions.values()), looked_up=looked_up)
     judged = []
-    for container, question, second in asked:
+    for container, question in questions.items():
         node = pods.nodes.get(container.node)
-        digest = _NOT_PULLED if question is None else found[question]
-        each = by_registry(container, node, digest)
+        each = by_registry(container, node, _NOT_PULLED if question is None else found[question])
         if reports is not None and container.running:
-            own = held.get(container.container_id)
-            held_digest = None if second is None else found[second]
-            each = _on_node(each, own, held_digest, None if node is None else reports.get(node.instance))
+            answer = None if node is None else reports.get(node.instance)
+            each = _on_node(each, held.get(container.container_id), answer)
         judged.append(each)
     used = {each.node.name: each.node for each in judged if each.node is not None}
     answered = None if reports is None else sum(isinstance(each, NodeReport) for each in reports.values())
@@ -66,31 +62,13 @@ def _held(reports: Reports) -> dict[str, RunningContainer]:
 
 
 def _question(container: PodContainer) -> Question | None:
-    return Question(container.image_id, _images(container)) if container.image_id else None
+    images = tuple(dict.fromkeys(each for each in (container.image, container.reported) if each))
+    return Question(container.image_id, images) if container.image_id else None
 
 
-def _held_question(container: PodContainer, held: RunningContainer | None) -> Question | None:
-    """What to ask about the image that the node holds; only needed where the process is unknown."""
-    digest = "" if held is None or held.elf is not None else held.manifest or held.config
-    if not digest:
-        return None
-    parsed = parse_image_id(container.image_id)
-    repository = None if isinstance(parsed, str) else parsed.repository
-    # A manifest is asked for by name: a digest alone counts as a config's.
-    if held is not None and held.manifest and repository is not None:
-        digest = str(repository.at(digest))
-    return Question(digest, _images(container))
-
-
-def _images(container: PodContainer) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each for each in (container.image, container.reported) if each))
-
-
-def _on_node(
-    judged: Judged, held: RunningContainer | None, digest: Digest | None, answer: NodeReport | Answer | None
-) -> Judged:
+def _on_node(judged: Judged, held: RunningContainer | None, answer: NodeReport | Answer | None) -> Judged:
     if held is not None:
-        return on_node(judged, held, digest)
+        return on_node(judged, held)
     if isinstance(answer, NodeReport) and answer.faults:
         return not_on_node(judged, f"its node does not report this container: {answer.faults[0]}")
     if isinstance(answer, NodeReport):

@@ -177,10 +177,6 @@ def test_bottlerocket_that_answers_otherwise_is_a_fault(answer: str) -> None:
         ("<!doctype html><title>502</title>", "The output is not a report: <!doctype html><title>502</title>"),
         ('{"error": "denied"}', 'The output is not a report: {"error": "denied"}'),
         ("x" * 100, f"The output is not a report: {'x' * 80}…"),
-        (
-            "multiarch-node-report 2 plain\nuname\tx\tx\nend 9",
-            "The report has format 2; this version of multiarch reads format 1.",
-        ),
         ("multiarch-node-report 1 plain\nuname\taarch64\t6.1\n", "The report is truncated: its last line is missing."),
         (reports.report()[:-30], "The report is truncated: its last line is missing."),
         ("multiarch-node-report 1 plain\nuname\nend 6", "The report is damaged: it has 5 of 6 characters."),
@@ -199,10 +195,6 @@ def test_what_is_not_a_whole_report_is_refused(text: str, message: str) -> None:
 
 def test_a_report_after_a_banner_is_read() -> None:
     assert parse_report("Welcome!\n\n" + reports.report()).machine == "aarch64"
-
-
-def test_a_report_with_windows_line_ends_is_read() -> None:
-    assert parse_report(reports.plain(reports.content([reports.UNAME])).replace("\n", "\r\n")).machine == "aarch64"
 
 
 def test_a_report_that_decompresses_to_too_much_is_refused() -> None:

@@ -199,17 +199,8 @@ def held(**more: Any) -> RunningContainer:
     ],
 )
 def test_the_process_settles_it(digest: Digest, process: RunningContainer, proof: Proof, reason: str) -> None:
-    found = on_node(by_registry(container(INDEX), host(), digest), process, None)
+    found = on_node(by_registry(container(INDEX), host(), digest), process)
     assert (found.proof, found.reason, found.settled_by) == (proof, reason, "")
-
-
-@pytest.mark.parametrize(("platform", "proof"), [("linux/arm64", Proof.PROVEN), ("linux/amd64", Proof.WRONG)])
-def test_without_the_process_the_manifest_that_the_node_holds_settles_it(platform: str, proof: Proof) -> None:
-    for before in (index("linux/arm64"), UNKNOWN):
-        judged = by_registry(container(INDEX), host(), before)
-        found = on_node(judged, held(manifest=MANIFEST), single(platform))
-        assert (found.proof, found.manifest) == (proof, MANIFEST)
-        assert f"its config is {platform}" in found.reason
 
 
 def test_a_node_that_did_not_answer_leaves_the_verdict_and_says_so() -> None:
@@ -248,21 +239,20 @@ processes = st.builds(
 )
 
 
-@given(containers, nodes, digests, st.none() | processes, st.none() | digests)
+@given(containers, nodes, digests, st.none() | processes)
 def test_no_verdict_is_without_its_reason_and_only_evidence_proves(
-    made: PodContainer, node: HostNode | None, digest: Digest, process: RunningContainer | None, second: Digest | None
+    made: PodContainer, node: HostNode | None, digest: Digest, process: RunningContainer | None
 ) -> None:
     judged: Judged = by_registry(made, node, digest)
-    found = judged if process is None else on_node(judged, process, second)
+    found = judged if process is None else on_node(judged, process)
     assert found.reason
     if found.proof in (Proof.PROVEN, Proof.WRONG):
         assert found.settled_by == ""
     if found.proof is Proof.PROVEN:
         assert node is not None
         native = process is not None and process.elf is not None and process.elf.architecture is node.known
-        platforms = [each.platform for each in (digest, second) if each is not None and each.platform is not None]
         holds = process is not None and bool(process.manifest) and digest.kind is DigestKind.INDEX
-        assert native or holds or any(_is(each, node.known) for each in platforms)
+        assert native or holds or (digest.platform is not None and _is(digest.platform, node.known))
     if process is not None and process.elf is not None and node is not None and node.known is not None:
         other = process.elf.architecture is not node.known
         # An arm64 node runs programs of the 32-bit architecture too, which an image for linux/arm64 may hold.

@@ -66,27 +66,6 @@ def test_the_same_index_is_consistent_everywhere_and_the_nodes_prove_or_refute_i
     assert (after.on_node, after.notes) == (2, ())
 
 
-def test_a_manifest_that_the_node_holds_is_looked_up_where_the_process_is_unknown() -> None:
-    images = Images()
-    held = process(1, None, manifest=images.children["amd64"], fault="it has ended")
-    found = verified(images, ARM, pod(status("app", IMAGE, images.image_id, 1)), reports={"i-0a": report(held)})
-    assert found.judged[0].proof is Proof.WRONG
-    assert found.judged[0].reason == (
-        "its config is linux/amd64, and the node is arm64, which the node holds; "
-        "the node could not read its process: it has ended"
-    )
-
-
-def test_a_config_that_the_node_holds_settles_an_image_that_no_registry_has() -> None:
-    images = Images()
-    config = images.image(platform("linux/arm64"))
-    digest = next(each for each, (kind, _) in images.contents.items() if kind.endswith("config.v1+json"))
-    held = process(1, None, config=digest)
-    gone = f"example.com/team/image@sha256:{'0' * 64}"
-    found = verified(images, AMD, pod(status("app", IMAGE, gone, 1), node="amd"), reports={"i-0b": report(held)})
-    assert (found.judged[0].proof, config["size"]) == (Proof.PROVEN, config["size"])
-
-
 def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_said() -> None:
     images = Images()
     silent = Answer("i-0b", AnswerStatus.OFFLINE, reason="last seen 3 hours ago", hint="Restart its SSM agent.")
