@@ -215,12 +215,12 @@ class Cluster:
     def _value(
         self, answer: Answer, verb: str, resource: Resource, namespace: str | None, name: str | None
     ) -> dict[str, Any]:
-        """Return what a request that succeeded returned. Raises for any other what :meth:`_refused` makes of it."""
+        """Return what a request that succeeded returned. Raises for any other what :meth:`_rejection` makes of it."""
         if answer.status < _REDIRECT:
             return answer.value
-        raise self._refused(answer, verb, resource, namespace, name)
+        raise self._rejection(answer, verb, resource, namespace, name)
 
-    def _refused(
+    def _rejection(
         self, answer: Answer, verb: str, resource: Resource, namespace: str | None, name: str | None
     ) -> MultiarchError:
         server, status = self._client.server, answer.status

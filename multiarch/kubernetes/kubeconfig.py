@@ -59,7 +59,8 @@ def read_connection(access: ClusterAccess) -> Connection:
         merger = KubeConfigMerger(files)
         if merger.config is not None:
             return _from_files(files, merger, access.context)
-        if access.context is None and access.kubeconfig is None and Path(SERVICE_TOKEN_FILENAME).is_file():
+        in_pod = "KUBERNETES_SERVICE_HOST" in os.environ and Path(SERVICE_TOKEN_FILENAME).is_file()
+        if in_pod and access.context is None and access.kubeconfig is None:
             return _from_service_account()
     raise KubeconfigError(f"No kubeconfig found: {files} does not exist.", hint=_HOW)
 
@@ -98,8 +99,7 @@ def _from_files(files: str, merger: KubeConfigMerger, chosen: str | None) -> Con
     renew = _run_plugin(user, ConfigNode("cluster", cluster)) if user else _MISSING
     configuration = Configuration()
     KubeConfigLoader(merger.config, active_context=name, config_base_path=None).load_and_set(configuration)
-    configuration.proxy = cluster.get("proxy-url") or getproxies().get(configuration.host.partition(":")[0])
-    configuration.no_proxy = "" if cluster.get("proxy-url") else getproxies().get("no", "")
+    _set_proxy(configuration, cluster.get("proxy-url") or "")
     return Connection(
         name,
         context.get("namespace") or "default",
@@ -114,10 +114,18 @@ def _from_service_account() -> Connection:
     """Return the connection of the pod that this runs in. The kubelet renews its token."""
     configuration = Configuration()
     load_incluster_config(configuration)
-    configuration.proxy = None
+    _set_proxy(configuration, "")
     namespace = Path(SERVICE_TOKEN_FILENAME).with_name("namespace").read_text(encoding="utf-8").strip()
     authorization = _authorization(configuration, f"The token in {SERVICE_TOKEN_FILENAME}")
     return Connection("in-cluster", namespace, "the pod's service account", _EXPIRED, configuration, authorization)
+
+
+def _set_proxy(configuration: Configuration, url: str) -> None:
+    """Use this proxy, or without one the environment's for the server's scheme: the client would use HTTP_PROXY."""
+    found = getproxies()
+    own = found.get(configuration.host.partition(":")[0], "")
+    configuration.proxy = url or (own if "://" in own or not own else f"http://{own}")
+    configuration.no_proxy = "" if url else found.get("no", "")
 
 
 def _named(nodes: _Nodes, name: str | None, said: str) -> ConfigNode:

@@ -185,7 +185,7 @@ def test_a_proxy_is_used_and_its_password_is_not_shown(tmp_path: Path, monkeypat
         monkeypatch.setenv("NO_PROXY", "api.invalid")
         assert names(opened(tmp_path, "http://api.invalid", None, **{"proxy-url": given})) == ["a"]
         assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6cEBzcw=="
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removeprefix("http://"))
         with pytest.raises(ClusterError, match="can't be reached: "):
             names(opened(tmp_path, "http://api.invalid"))
         monkeypatch.setenv("NO_PROXY", "10.0.0.0/8,.example.com")

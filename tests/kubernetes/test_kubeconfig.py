@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kubernetes.config import incluster_config
 
 from multiarch.errors import MultiarchError
+from multiarch.kubernetes import kubeconfig
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import Connection, read_connection
-from tests.kubernetes.kubeconfigs import write
+from multiarch.kubernetes.resources import Kind
+from tests.kubernetes.api_server import Answer, Request, listed, refused, serving
+from tests.kubernetes.certificates import authority
+from tests.kubernetes.kubeconfigs import opened, write
 
 HIDDEN = "made-up-and-never-shown"
 SERVER = "https://api.example.com:6443"
@@ -55,6 +60,42 @@ def test_without_kubeconfig_the_home_folders_counts(tmp_path: Path, monkeypatch:
     (tmp_path / ".kube").mkdir()
     write(tmp_path / ".kube" / "config", SERVER)
     assert read_connection(ClusterAccess()).name == "here"
+
+
+def test_in_a_pod_its_service_account_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = authority(tmp_path, "ca")
+    (tmp_path / "token").write_text(f"{HIDDEN}\n")
+    (tmp_path / "namespace").write_text("shop\n")
+    for module in (incluster_config, kubeconfig):
+        monkeypatch.setattr(module, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(ours.certificate))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    with serving(lambda _: listed(["a"]), pair=ours.issue("server", tmp_path)) as server:
+        host, _, port = server.url.removeprefix("https://").partition(":")
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+        with open_cluster(ClusterAccess()) as cluster:
+            assert (cluster.name, cluster.namespace) == ("in-cluster", "shop")
+            assert len(list(cluster.objects([Kind.POD]))) == 1
+            (tmp_path / "token").write_text("renewed")
+            assert len(list(cluster.objects([Kind.POD]))) == 1
+    assert {request.headers["authorization"].lower() for request in server.requests} == {f"bearer {HIDDEN}"}
+
+
+def test_a_rejected_token_is_read_once_more(tmp_path: Path) -> None:
+    ours = authority(tmp_path)
+    (tmp_path / "file").write_text("old")
+
+    def answer(request: Request) -> Answer:
+        (tmp_path / "file").write_text("new")
+        return listed(["a"]) if request.headers["authorization"] == "Bearer new" else refused(401)
+
+    with serving(answer, pair=ours.issue("server", tmp_path)) as server:
+        trusted: dict[str, Any] = {"certificate-authority": "authority.crt"}
+        with opened(tmp_path, server.url, {"tokenFile": "file"}, **trusted) as cluster:
+            assert len(list(cluster.objects([Kind.POD]))) == 1
+    assert [request.headers["authorization"] for request in server.requests] == ["Bearer old", "Bearer new"]
 
 
 CONTEXT = "contexts: [{name: a, context: {cluster: x}}]"
