@@ -95,6 +95,6 @@ def test_the_named_secrets_are_read_in_both_formats(api: PodApi) -> None:
 
 def test_another_secret_is_refused_and_the_reason_says_by_whom(api: PodApi) -> None:
     found = read(api, "other", "current")
-    user = f"system:serviceaccount:{INSTALLATION.namespace}:{INSTALLATION.name}"
+    user = f"system:serviceaccount:{NAME}:{NAME}"
     assert found.faults == (f"Secret {TEAM}/other can't be read: {user} may not get secrets other in namespace {TEAM}",)
     assert asyncio.run(found.credentials.for_repository(parse_reference("one.example.com/team/app")))
