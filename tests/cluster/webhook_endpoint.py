@@ -31,6 +31,7 @@ from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
+from tests.webhook.stand_ins import answer_at_once
 
 BOTH, AMD64_ONLY, UNREADABLE = "example.com/both:1", "example.com/amd64-only:1", "example.com/unreadable:1"
 SIDECAR = "/sidecar"
@@ -135,9 +136,7 @@ class Endpoint:
         if path == _INVALID_MODE:
             return self.handler.review_in_invalid_mode(body)
         mode = path.removeprefix("/mutate").removeprefix("/")
-        answer = self.handler.review_now(body, Mode(mode) if mode else None)
-        assert answer is not None
-        return answer
+        return answer_at_once(self.handler, body, Mode(mode) if mode else None)
 
 
 def _with_sidecar(request: Object) -> bytes:

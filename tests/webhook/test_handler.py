@@ -23,6 +23,7 @@ from tests.webhook.stand_ins import (
     UID,
     RecordingObserver,
     StandInImages,
+    answer_at_once,
     patch_in,
     pod,
     response_in,
@@ -41,9 +42,7 @@ class Rig:
         self.handler = Handler(WebhookConfiguration(**configuration), self.images, self.observer)
 
     def now(self, body: bytes, mode: Mode | None = None) -> bytes:
-        answered = self.handler.review_now(body, mode)
-        assert answered is not None
-        return answered
+        return answer_at_once(self.handler, body, mode)
 
     def wait(self, body: bytes, mode: Mode | None = None) -> bytes:
         return asyncio.run(self.handler.review(body, mode))
@@ -78,8 +77,10 @@ def test_waiting_and_not_waiting_answer_alike() -> None:
 def test_an_image_that_is_not_known_is_not_decided_without_waiting() -> None:
     rig = Rig(StandInImages(seconds=0))
     body = review_of(pod("a", "b", "a"))
-    assert rig.handler.review_now(body, None) is None
-    assert rig.observer.decisions == []
+    with pytest.raises(AssertionError, match="the review waits"):
+        rig.now(body)
+    rig.images.looked_up.clear()
+    rig.observer.decisions.clear()
     rig.wait(body)
     assert rig.images.looked_up == [(PodImage("a"), PodImage("b"))]
     assert patch_in(rig.now(body))
@@ -237,12 +238,12 @@ def test_a_body_over_the_limit_is_refused_and_counted() -> None:
 
 def test_remembered_pods_take_bounded_memory() -> None:
     rig = Rig()
-    handler = rig.handler
-    for number in range(300):
-        selector = {f"k{each}": f"{number}" * 8 for each in range(600)}
-        rig.now(review_of(pod("a", nodeSelector=selector)))
-    assert handler._remembered.currsize <= 16 * 1024 * 1024  # noqa: SLF001
-    assert 10 < len(handler._remembered) < 300  # noqa: SLF001
+    for number in range(3000):
+        rig.now(review_of(pod("a", nodeSelector={"k": f"{number}"})))
+    assert len(rig.handler._remembered) == 2048  # noqa: SLF001
+    rig = Rig()
+    rig.now(review_of(pod("a", nodeSelector={f"k{each}": "v" * 8 for each in range(60)})))
+    assert len(rig.handler._remembered) == 0  # noqa: SLF001
 
 
 def test_the_cache_is_asked_for_every_pod_so_that_it_knows_what_is_in_use() -> None:

@@ -27,9 +27,7 @@ class Webhook:
         self.handler = Handler(configuration(**sections), look_ups, self.observer)
 
     async def patch(self, whole: dict[str, Any]) -> list[dict[str, Any]]:
-        body = review_of(whole)
-        now = self.handler.review_now(body, None)
-        return patch_in(await self.handler.review(body, None) if now is None else now)
+        return patch_in(await self.handler.review(review_of(whole), None))
 
     @property
     def outcome(self) -> tuple[Outcome, Reason]:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from multiarch.webhook.images.cluster_secrets import ClusterSecrets
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.webhook.images import cluster_secrets
 from multiarch.webhook.images.clients import MOST_CLIENTS
-from multiarch.webhook.images.cluster_secrets import ClusterSecrets
 from multiarch.webhook.images.secrets import SecretSet, usable
 from multiarch.webhook.model import NO_SECRETS, Found, PodImage, PullSecretNames, Reason
 from tests.kubernetes import api_server
