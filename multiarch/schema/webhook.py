@@ -30,7 +30,7 @@ class CacheConfiguration(Section):
     """What the webhook remembers of images."""
 
     memory_mib: Annotated[int, Field(ge=1, le=65536)] = 64
-    """Maximum memory for remembered images, in MiB, at 640 bytes for each; the least recently used are dropped."""
+    """Maximum memory for remembered images, in MiB, at 512 bytes for each; the least recently used are dropped."""
     fresh_seconds: Annotated[int, Field(ge=1, le=86400)] = 300
     """How long a tag is believed to point at the same image; it is then looked up again in the background."""
     stale_seconds: Annotated[int, Field(ge=0, le=604800)] = 3600

@@ -55,7 +55,7 @@ class Log(QueueHandler):
         self._dropped = dropped
         self._second, self._room = 0, 0
         self._ended = False
-        self._listener = _Listener(self._waiting, _Writer(style, descriptor, dropped))
+        self._listener = QueueListener(self._waiting, _Writer(style, descriptor, dropped))
         self._listener.start()
 
     def shows(self, level: LogLevel) -> bool:
@@ -99,9 +99,13 @@ class Log(QueueHandler):
         if self._ended:
             return
         self._ended = True
-        stopping = threading.Thread(target=self._listener.stop, daemon=True)
+        stopping = threading.Thread(target=self._stop, daemon=True)
         stopping.start()
         stopping.join(_CLOSE_SECONDS)
+
+    def _stop(self) -> None:
+        self._waiting.join()
+        self._listener.stop()
 
     def _has_room(self, now: float) -> bool:
         if self.level <= logging.DEBUG:
@@ -112,13 +116,6 @@ class Log(QueueHandler):
         if self._room < 0:
             self._dropped("rate-limit", 1)
         return self._room >= 0
-
-
-class _Listener(QueueListener):
-    """Waits with its end until all lines are taken."""
-
-    def enqueue_sentinel(self) -> None:
-        self.queue.put(None)
 
 
 class _Writer(logging.Handler):

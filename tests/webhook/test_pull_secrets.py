@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from multiarch.webhook.images.cluster_secrets import ClusterSecrets
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.kubeconfig import Connection, User
-from multiarch.webhook.images import cluster_secrets
-from multiarch.webhook.images.clients import MOST_CLIENTS
-from multiarch.webhook.images.secrets import SecretSet, usable
+from multiarch.webhook.api_server import ApiServer
+from multiarch.webhook.images import secrets as module
+from multiarch.webhook.images.clients import MAXIMUM_CLIENTS
+from multiarch.webhook.images.secrets import ClusterSecrets, SecretSet, usable_secrets
 from multiarch.webhook.model import NO_SECRETS, Found, PodImage, PullSecretNames, Reason
 from tests.kubernetes import api_server
 from tests.webhook.look_ups import SUPPORTED, Clock, ask, configuration, looking_up, reason, verdicts
@@ -58,11 +58,11 @@ class SecretsStandIn:
     async def read(self, names: PullSecretNames) -> SecretSet:
         self.read_names.append(names)
         if not self.complete:
-            return usable([], ["the API server is away"], complete=False)
+            return usable_secrets([], ["the API server is away"], complete=False)
         held = self.secrets if names.namespace == "team-a" else {}
         found = [held[name] for name in names.names if name in held]
         faults = [f"Secret {names.namespace}/{name} does not exist" for name in names.names if name not in held]
-        return usable(found, faults, complete=True)
+        return usable_secrets(found, faults, complete=True)
 
 
 def guarded(registry: RegistryStandIn) -> None:
@@ -84,20 +84,6 @@ def test_a_pull_secret_of_either_format_opens_its_registry_for_pods_that_name_it
                     assert not isinstance(look_ups.known(PodImage(name), others), Found)
                     assert reason(await ask(look_ups, name, others))[1].startswith("denied: ")
                 assert source.read_names == [NAMES, PullSecretNames("team-b", ("registry",))]
-
-    asyncio.run(work())
-
-
-def test_a_secret_that_the_configuration_does_not_name_is_not_read() -> None:
-    async def work() -> None:
-        async with serving() as registry:
-            registry.index("public")
-            source = SecretsStandIn()
-            async with looking_up(secrets=source, found=CONFIGURED) as look_ups:
-                pod = PullSecretNames("team-a", ("other", "registry-2"))
-                assert verdicts(await ask(look_ups, registry.name("public"), pod)) == (SUPPORTED, SUPPORTED)
-                assert look_ups.known(PodImage(registry.name("public"))) is not None
-                assert source.read_names == []
 
     asyncio.run(work())
 
@@ -214,7 +200,7 @@ def test_secrets_are_not_read_again_within_seconds() -> None:
 
 def test_clients_of_many_sets_of_secrets_are_bounded_and_closed_after_their_last_use() -> None:
     async def work() -> None:
-        names = [f"secret-{number}" for number in range(2 * MOST_CLIENTS)]
+        names = [f"secret-{number}" for number in range(2 * MAXIMUM_CLIENTS)]
         found = configuration(registries={"pullSecrets": [f"team-a/{each}" for each in names]})
         async with serving(delay=0.05) as registry:
             guarded(registry)
@@ -223,7 +209,7 @@ def test_clients_of_many_sets_of_secrets_are_bounded_and_closed_after_their_last
                 pods = [PullSecretNames("team-a", (each,)) for each in names]
                 answers = await asyncio.gather(*(ask(look_ups, registry.name("private"), each) for each in pods))
                 assert {verdicts(each) for each in answers} == {(SUPPORTED, SUPPORTED)}
-                assert len(look_ups._clients._opened) == MOST_CLIENTS  # noqa: SLF001
+                assert len(look_ups._clients._opened) == MAXIMUM_CLIENTS  # noqa: SLF001
 
     asyncio.run(work())
 
@@ -231,8 +217,8 @@ def test_clients_of_many_sets_of_secrets_are_bounded_and_closed_after_their_last
 # The API server
 
 
-def connected(url: str) -> Cluster:
-    return Cluster(Connection(name="in-cluster", server=url, user=User()), first_wait=0.01)
+def connected(url: str) -> ApiServer:
+    return ApiServer(lambda: Cluster(Connection(name="in-cluster", server=url, user=User()), first_wait=0.01))
 
 
 def test_secrets_are_read_from_the_api_server_one_by_one() -> None:
@@ -265,7 +251,7 @@ def test_secrets_are_read_from_the_api_server_one_by_one() -> None:
 
 
 def test_an_api_server_that_does_not_answer_costs_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_secrets, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(module, "READ_SECONDS", 0.05)
 
     def answer(_: api_server.Request) -> api_server.Answer:
         time.sleep(0.5)
@@ -282,7 +268,7 @@ def test_an_api_server_that_does_not_answer_costs_a_bounded_time(monkeypatch: py
 
 
 def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_refuses(tmp_path: Path) -> None:
-    def opened() -> Cluster:
+    def opened() -> ApiServer:
         raise MultiarchError(f"No kubeconfig found: {tmp_path}/config does not exist.")
 
     async def work() -> None:

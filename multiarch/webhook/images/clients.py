@@ -5,6 +5,7 @@ A client is one identity: what a pod's secrets may read is not answered to pods 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
@@ -14,14 +15,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cachetools import LRUCache
+
 from multiarch.registry.bounds import ContentBounds
 from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
 from multiarch.registry.credentials.model import CredentialChain, Credentials
 from multiarch.registry.egress import EgressPolicy
-from multiarch.registry.settings import MIB, RegistrySettings
+from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.schema.webhook import RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.images.secrets import SecretSet, SecretSource
 from multiarch.webhook.model import PullSecretNames
@@ -103,7 +105,7 @@ class Clients:
         self._secrets = secrets
         self._plain = self._made(None)
         self._opened: OrderedDict[PullSecretNames, _Open] = OrderedDict()
-        self._opening: SingleFlight[_Open] = SingleFlight()
+        self._locks: LRUCache[PullSecretNames, asyncio.Lock] = LRUCache(REMEMBERED)
 
     async def __aenter__(self) -> Self:
         """Open the client of pods without pull secrets."""
@@ -139,30 +141,28 @@ class Clients:
         return await self._with_secrets(names) is not opened
 
     async def _with_secrets(self, names: PullSecretNames) -> _Open:
-        opened = self._opened.get(names)
-        if opened is not None and time.monotonic() - opened.read < _SECRET_SECONDS:
-            self._opened.move_to_end(names)
-            return opened
-        return await self._opening.run(names, lambda: self._open(names))
-
-    async def _open(self, names: PullSecretNames) -> _Open:
-        if self._secrets is None:
-            raise RuntimeError("there is no source of secrets")
-        found, opened = await self._secrets.read(names), self._opened.get(names)
-        # What can't be read now is read again soon; what was read before is used meanwhile.
-        read = time.monotonic() - (0.0 if found.complete else _SECRET_SECONDS - _SECRET_PAUSE)
-        if opened is not None and opened.secrets is not None:
-            if not found.complete or found.contents == opened.secrets.contents:
-                opened.read = read
+        async with self._locks.setdefault(names, asyncio.Lock()):
+            opened = self._opened.get(names)
+            if opened is not None and time.monotonic() - opened.read < _SECRET_SECONDS:
+                self._opened.move_to_end(names)
                 return opened
-            await opened.retire()
-        made = self._opened[names] = self._made(found)
-        made.read = read
-        await made.client.__aenter__()
-        self._opened.move_to_end(names)
-        while len(self._opened) > MAXIMUM_CLIENTS:
-            await self._opened.popitem(last=False)[1].retire()
-        return made
+            if self._secrets is None:
+                raise RuntimeError("there is no source of secrets")
+            found = await self._secrets.read(names)
+            # What can't be read now is read again soon; what was read before is used meanwhile.
+            read = time.monotonic() - (0.0 if found.complete else _SECRET_SECONDS - _SECRET_PAUSE)
+            if opened is not None and opened.secrets is not None:
+                if not found.complete or found.contents == opened.secrets.contents:
+                    opened.read = read
+                    return opened
+                await opened.retire()
+            made = self._opened[names] = self._made(found)
+            made.read = read
+            await made.client.__aenter__()
+            self._opened.move_to_end(names)
+            while len(self._opened) > MAXIMUM_CLIENTS:
+                await self._opened.popitem(last=False)[1].retire()
+            return made
 
     def _made(self, secrets: SecretSet | None) -> _Open:
         own = () if secrets is None else (secrets.credentials,)

@@ -32,7 +32,7 @@ REFRESHES = 16
 """Tags that are checked in the background at the same time. Others are checked when they are used again."""
 LONGEST_PAUSE = 3600.0
 """Maximum seconds that a registry may demand until it is queried again."""
-ENTRY_BYTES = 640
+ENTRY_BYTES = 512
 """Memory of a remembered image with a usual name: its entry, its place in the cache, and its digest."""
 _VERDICTS = 4096
 """Different verdicts that are shared by the images that have them: most images say the same."""
