@@ -165,7 +165,7 @@ def serve(folder: Path) -> None:
             for index in range(3):
                 remember(look_ups, _image(number, index), number * 3 + index, VERDICTS[0])
         handler = Handler(configuration, look_ups, Observers(metrics, DecisionLog(log)))
-        server = Server(Listening("127.0.0.1", 0, 0), handler, metrics, str)
+        server = Server(Listening("127.0.0.1", 0, 0), handler.review, metrics, str, metrics.failed)
         async with look_ups:
             await serve_until_signal(server, Certificate(folder, metrics, log), log, drain_seconds=0.0)
 

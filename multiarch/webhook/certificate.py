@@ -47,7 +47,7 @@ class Certificate:
         self._warned = float("-inf")
         self._content = _read_pair(folder)
         self.context, self._expires = _load(folder, clock())
-        metrics.certificate_in_use(self._expires)
+        metrics.expiry.set(self._expires)
         self._warn()
 
     @property
@@ -68,12 +68,12 @@ class Certificate:
             content = content or str(error)
             if content != self._refused:
                 self._refused = content
-                self._metrics.certificate_changed("failure")
+                self._metrics.reloads.labels("failure").inc()
                 self._log.write(LogLevel.ERROR, f"{error} The certificate in use stays.")
         else:
             self._content, self._refused, self._warned = content, None, float("-inf")
-            self._metrics.certificate_in_use(self._expires)
-            self._metrics.certificate_changed("success")
+            self._metrics.expiry.set(self._expires)
+            self._metrics.reloads.labels("success").inc()
             self._log.write(LogLevel.INFO, "the new certificate is in use", expires=round(self._expires))
         self._warn()
 
@@ -102,10 +102,10 @@ def _load(folder: Path, now: float) -> tuple[ssl.SSLContext, float]:
     context.set_alpn_protocols(["http/1.1"])
     try:
         context.load_cert_chain(folder / CERTIFICATE, folder / KEY, password=_no_password)
-    except ssl.SSLError as error:
-        raise _unusable(folder, error) from error
     except (OSError, ValueError) as error:
-        raise CertificateError(f"{folder}: the certificate can't be loaded: {error}.") from error
+        why = getattr(error, "reason", None) or error
+        message = f"{folder}: {CERTIFICATE} and {KEY} are not a certificate and its key in PEM ({why})."
+        raise CertificateError(message, hint="Issue both together, and wait until both files are written.") from error
     begins, expires = _times(folder / CERTIFICATE)
     if expires <= now:
         message = f"{folder / CERTIFICATE} expired on {_date(expires)}."
@@ -117,15 +117,12 @@ def _load(folder: Path, now: float) -> tuple[ssl.SSLContext, float]:
 
 
 def _read_pair(folder: Path) -> tuple[bytes, bytes]:
-    return _read(folder / CERTIFICATE), _read(folder / KEY)
-
-
-def _read(file: Path) -> bytes:
     try:
-        return read_bytes(file)
+        return read_bytes(folder / CERTIFICATE), read_bytes(folder / KEY)
     except OSError as error:
         hint = f"--certificate-dir needs the files {CERTIFICATE} and {KEY}, as in a Secret of type kubernetes.io/tls."
-        raise CertificateError(f"{file} can't be read: {error.strerror or error}.", hint=hint) from error
+        message = f"{error.filename or folder} can't be read: {error.strerror or error}."
+        raise CertificateError(message, hint=hint) from error
 
 
 def _times(file: Path) -> tuple[float, float]:
@@ -133,8 +130,8 @@ def _times(file: Path) -> tuple[float, float]:
     from cryptography import x509  # noqa: PLC0415  (takes 40 ms to load)
 
     try:
-        found = x509.load_pem_x509_certificate(_read(file))
-    except (ValueError, x509.InvalidVersion) as error:
+        found = x509.load_pem_x509_certificate(read_bytes(file))
+    except (OSError, ValueError, x509.InvalidVersion) as error:
         raise CertificateError(f"{file} does not have a valid certificate in PEM.") from error
     return found.not_valid_before_utc.timestamp(), found.not_valid_after_utc.timestamp()
 
@@ -146,10 +143,3 @@ def _date(when: float) -> str:
 def _no_password() -> str:
     # Otherwise OpenSSL asks for one on the terminal.
     raise ValueError("the key needs a password")
-
-
-def _unusable(folder: Path, error: ssl.SSLError) -> CertificateError:
-    if error.reason in {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"}:
-        hint = "Issue both together, and wait until both files are written."
-        return CertificateError(f"{folder / KEY} is not the key of {folder / CERTIFICATE}.", hint=hint)
-    return CertificateError(f"{folder}: {CERTIFICATE} or {KEY} is not valid PEM.")

@@ -29,6 +29,8 @@ _LONGEST_REMEMBERED = 1024
 _LONGEST_VALUE = 512
 _GRACE_SECONDS = 0.05
 """Behind the deadline, for a look-up that does not keep it."""
+INVALID = "invalid"
+"""In place of the mode of a namespace whose label is not a mode: nothing changes, and a warning says so."""
 _INVALID_MODE = f"label {MODE_LABEL} of the namespace must be {', '.join(Mode)} or {OFF}"
 
 
@@ -65,29 +67,23 @@ class Handler:
         self._observer = observer
         self._remembered: LRUCache[tuple[Mode, PodKey], _Decided | _Open] = LRUCache(_REMEMBERED)
 
-    async def review(self, body: bytes, mode: Mode | None) -> bytes:
+    async def review(self, body: bytes, mode: str = "") -> bytes:
         """Answer before the deadline, which begins with this call; without waiting if all images are known.
 
-        ``mode`` None is the configuration's. Raises ReviewError for what is not a review; the observer is told of it.
+        ``mode`` is that of the namespace: empty for the configuration's, or INVALID. Raises ReviewError for what is not
+        a review; the observer is told of it.
         """
         began = perf_counter()
         review = self._read(body)
-        mode = mode or self._mode
+        acting = self._mode if mode in ("", INVALID) else Mode(mode)
         try:
-            decided = await self._decide(review, mode, began)
-            return self._answer(review, mode, decided, began)
+            if mode == INVALID and not review.other:
+                decided = _written(skip(Reason.INVALID_MODE, _INVALID_MODE), (_INVALID_MODE,))
+            else:
+                decided = await self._decide(review, acting, began)
+            return self._answer(review, acting, decided, began)
         except Exception as error:  # noqa: BLE001 (a fault in here must not keep pods from being created)
             return self._allow(review, error)
-
-    def review_in_invalid_mode(self, body: bytes) -> bytes:
-        """Answer for a namespace whose label is not a mode: nothing changes, and a warning says so.
-
-        Raises ReviewError like :meth:`review`.
-        """
-        began = perf_counter()
-        review = self._read(body)
-        decision = skip(Reason.NOT_A_POD, review.other) if review.other else skip(Reason.INVALID_MODE, _INVALID_MODE)
-        return self._answer(review, self._mode, _written(decision, () if review.other else (_INVALID_MODE,)), began)
 
     def _read(self, body: bytes) -> Review:
         try:

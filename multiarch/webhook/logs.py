@@ -11,8 +11,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler, QueueListener
 
@@ -141,19 +140,6 @@ class _Writer(logging.Handler):
                 rest = rest[os.write(self._descriptor, rest) :]
         except OSError:
             self._dropped("write-error", 1)
-
-
-@contextmanager
-def library_logs(log: Log) -> Iterator[None]:
-    """Write what Python's ``logging`` gets, from aiohttp and asyncio, to this log."""
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    root.handlers = [log]
-    root.setLevel(logging.DEBUG if log.shows(LogLevel.DEBUG) else logging.WARNING)
-    try:
-        yield
-    finally:
-        root.handlers, root.level = before
 
 
 def _json(fields: Mapping[str, object]) -> str:

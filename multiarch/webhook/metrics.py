@@ -40,22 +40,22 @@ class Metrics:
         self._seconds = Histogram(name, text, ["outcome"], registry=self._registry, buckets=SECONDS)
         self._by_decision: dict[tuple[str, str, str], tuple[Callable[[], None], Callable[[float], None]]] = {}
         self._failures = self._counter("failures", "Requests that are not reviews, and reviews that failed.", "reason")
-        self._responses = self._counter("http_responses", "HTTP responses by status code.", "code")
+        self.responses = self._counter("http_responses", "HTTP responses by status code.", "code")
         self._requests = self._gauge("http_requests_in_progress", "HTTP requests that are being answered.")
         self._connections = self._gauge("connections", "Open connections.")
-        self._refused = self._counter("connections_refused", "Connections closed because too many were open.")
-        self._reloads = self._counter("certificate_reloads", "Changes of the certificate's files.", "result")
-        self._expiry = self._gauge(
+        self.refused = self._counter("connections_refused", "Connections closed because too many were open.")
+        self.reloads = self._counter("certificate_reloads", "Changes of the certificate's files.", "result")
+        self.expiry = self._gauge(
             "certificate_expiry_timestamp_seconds", "When the certificate in use expires, as Unix time."
         )
         self._lines = self._counter("log_lines_dropped", "Log lines that were not written, by reason.", "reason")
-        self._events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
+        self.events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
         self._gauge("build_info", "Versions, as labels.", "version", "python").labels(
             __version__, platform.python_version()
         ).set(1)
-        _begin(self._reloads, "success", "failure")
+        _begin(self.reloads, "success", "failure")
         _begin(self._lines, "rate-limit", "write-error")
-        _begin(self._events, "created", "failed", "dropped")
+        _begin(self.events, "created", "failed", "dropped")
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
         """Count a decision."""
@@ -73,14 +73,6 @@ class Metrics:
         del text
         self._failures.labels(reason).inc()
 
-    def responded(self, code: int) -> None:
-        """Count an HTTP response."""
-        self._responses.labels(str(code)).inc()
-
-    def refused(self) -> None:
-        """Count a connection that was closed at once."""
-        self._refused.inc()
-
     def watch_server(self, requests: Callable[[], float], connections: Callable[[], float]) -> None:
         """Read the numbers of requests and connections from these functions."""
         self._requests.set_function(requests)
@@ -90,21 +82,9 @@ class Metrics:
         """Show what look-ups count. ``most_bytes`` is the limit of the memory of images."""
         self._registry.register(_LookUps(statistics, most_bytes))
 
-    def certificate_in_use(self, expires: float) -> None:
-        """Set when the certificate expires, as Unix time."""
-        self._expiry.set(expires)
-
-    def certificate_changed(self, result: str) -> None:
-        """Count ``success`` or ``failure`` of taking a changed certificate into use."""
-        self._reloads.labels(result).inc()
-
     def lines_dropped(self, reason: str, lines: int) -> None:
         """Count log lines that were not written for ``rate-limit`` or ``write-error``."""
         self._lines.labels(reason).inc(lines)
-
-    def event(self, result: str) -> None:
-        """Count an Event that was ``created``, ``failed``, or ``dropped`` because too many were waiting."""
-        self._events.labels(result).inc()
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
         """All metrics in the format that the header Accept asks for, and its content type."""

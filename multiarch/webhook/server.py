@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from aiohttp import web
 
 from multiarch.errors import OutsideError
 from multiarch.facts.admission import Mode
 from multiarch.webhook.connections import Connections
+from multiarch.webhook.handler import INVALID
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
 
@@ -28,19 +27,10 @@ _JSON = "application/json"
 _KEEP_ALIVE = 120.0
 """Longer than an API server keeps an idle connection (90 s), so that it is the one to close it."""
 _BACKLOG = 1024
+_MODES = {MUTATE: "", INVALID_MODE: INVALID} | {f"{MUTATE}/{mode}": mode for mode in Mode}
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class Reviews(Protocol):
-    """Answers reviews."""
-
-    async def review(self, body: bytes, mode: Mode | None) -> bytes:
-        """Return the answer. Raises ReviewError."""
-        ...
-
-    def review_in_invalid_mode(self, body: bytes) -> bytes:
-        """Return the answer for a namespace whose label is not a mode. Raises ReviewError."""
-        ...
+Review = Callable[[bytes, str], Awaitable[bytes]]
+"""Answers a review in a mode, as ``Handler.review`` does. Raises ReviewError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +50,23 @@ class Listening:
 
 
 class Server:
-    """The endpoints. ``reviews`` decides; ``ready`` returns why the server should get no requests, or an empty text.
+    """The endpoints. ``review`` decides; ``ready`` returns why the server should get no requests, or an empty string.
 
-    ``failed`` is told, as an Observer is, of requests whose body can't be read. Default: only ``metrics``.
+    ``failed`` is told, as an Observer is, of requests whose body can't be read.
     """
 
     def __init__(
         self,
         listening: Listening,
-        reviews: Reviews,
+        review: Review,
         metrics: Metrics,
         ready: Callable[[], str],
-        failed: Callable[[str, str], None] | None = None,
+        failed: Callable[[str, str], None],
     ) -> None:
         """Listen nowhere yet."""
-        self._failed = metrics.failed if failed is None else failed
+        self._failed = failed
         self._listening = listening
-        self._reviews = reviews
+        self._answer = review
         self._metrics = metrics
         self._ready = ready
         self._runners: list[web.AppRunner] = []
@@ -98,7 +88,9 @@ class Server:
                 listening = _listen(found.address, port)
             except OSError as error:
                 await self.close(0.0)
-                raise OutsideError(_why_not(error, found.address, port), hint=_hint(error, option)) from error
+                where = f"Port {port}" if found.address is None else f"Port {port} of {found.address}"
+                hint = f"Stop the program that uses it, or give another {option} or --address."
+                raise OutsideError(f"{where} can't be used: {error.strerror or error}.", hint=hint) from error
             await self._serve(listening, tls)
 
     async def _serve(self, listening: socket.socket, tls: Callable[[], ssl.SSLContext] | None) -> None:
@@ -113,10 +105,8 @@ class Server:
         for path, page in pages.items():
             application.router.add_get(path, page)
         if tls is not None:
-            for name in (None, *Mode):
-                path = MUTATE if name is None else f"{MUTATE}/{name}"
-                application.router.add_post(path, partial(self._review, name))
-            application.router.add_post(INVALID_MODE, self._review_in_invalid_mode)
+            for path, mode in _MODES.items():
+                application.router.add_post(path, partial(self._review, mode))
         # Compressed bodies are not unpacked: they could be much larger than their limit.
         runner = web.AppRunner(
             application, access_log=None, keepalive_timeout=_KEEP_ALIVE, auto_decompress=False, lingering_time=1.0
@@ -125,7 +115,7 @@ class Server:
         self._runners.append(runner)
         if runner.server is None:
             raise RuntimeError("an application that is set up has a server")
-        connections = Connections(runner.server, tls, self._listening.connections, self._metrics.refused)
+        connections = Connections(runner.server, tls, self._listening.connections, self._metrics.refused.inc)
         self._connections.append(connections)
         self.ports += (listening.getsockname()[1],)
         connections.accept(listening)
@@ -164,29 +154,19 @@ class Server:
             connections.end(request.protocol)
         if self._draining:
             response.force_close()
-        self._metrics.responded(response.status)
+        self._metrics.responses.labels(str(response.status)).inc()
         return response
 
-    async def _review(self, mode: Mode | None, request: web.Request) -> web.Response:
+    async def _review(self, mode: str, request: web.Request) -> web.Response:
         try:
-            return web.Response(body=await self._reviews.review(await self._body(request), mode), content_type=_JSON)
-        except (ReviewError, _BodyError) as error:
-            return self._rejected(error)
-
-    async def _review_in_invalid_mode(self, request: web.Request) -> web.Response:
-        try:
-            body = self._reviews.review_in_invalid_mode(await self._body(request))
-        except (ReviewError, _BodyError) as error:
-            return self._rejected(error)
-        return web.Response(body=body, content_type=_JSON)
-
-    def _rejected(self, error: ReviewError | _BodyError) -> web.Response:
-        if isinstance(error, ReviewError):
+            return web.Response(body=await self._answer(await self._body(request), mode), content_type=_JSON)
+        except ReviewError as error:
             return _error(400, error.message)
-        self._failed(error.reason, str(error))
-        response = _error(error.status, str(error))
-        response.force_close()
-        return response
+        except _BodyError as error:
+            self._failed(error.reason, str(error))
+            response = _error(error.status, str(error))
+            response.force_close()
+            return response
 
     async def _body(self, request: web.Request) -> bytes:
         """Read the body. Raises _BodyError if it is too large or too slow, and if too many are arriving."""
@@ -244,26 +224,3 @@ def _listen(address: str | None, port: int) -> socket.socket:
         return socket.create_server(("", port), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
     family, *_, place = socket.getaddrinfo(address or "0.0.0.0", port, type=socket.SOCK_STREAM)[0]  # noqa: S104
     return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
-
-
-def _why_not(error: OSError, address: str | None, port: int) -> str:
-    where = f"Port {port}" if address is None else f"Port {port} of {address}"
-    match error.errno:
-        case errno.EADDRINUSE:
-            return f"{where} is already in use."
-        case errno.EACCES:
-            return f"{where} can't be used: this user may not listen on ports below 1024."
-        case errno.EADDRNOTAVAIL:
-            return f"{where} can't be used: this machine does not have the address."
-        case _:
-            return f"{where} can't be used: {error.strerror or error}."
-
-
-def _hint(error: OSError, option: str) -> str:
-    if error.errno == errno.EADDRNOTAVAIL:
-        return "Give another --address."
-    return (
-        f"Stop the program that uses it, or give another {option}."
-        if error.errno == errno.EADDRINUSE
-        else (f"Give another {option}.")
-    )

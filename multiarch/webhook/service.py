@@ -8,7 +8,6 @@ is under way. Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lif
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -27,7 +26,7 @@ from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log, library_logs
+from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
@@ -41,7 +40,6 @@ _CLOSE_SECONDS = 0.5
 """Maximum time for answers that are being sent."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _MIB = 1024 * 1024
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 _log = logging.getLogger(__name__)
 
@@ -66,8 +64,11 @@ def run(configuration: WebhookConfiguration, options: ServiceOptions) -> None:
     metrics = Metrics()
     log = Log(options.log_format, options.log_level, dropped=metrics.lines_dropped)
     try:
-        with library_logs(log):
-            uvloop.run(_run(configuration, options, metrics, log))
+        # What aiohttp and asyncio log.
+        logging.basicConfig(
+            handlers=[log], level=logging.DEBUG if log.shows(LogLevel.DEBUG) else logging.WARNING, force=True
+        )
+        uvloop.run(_run(configuration, options, metrics, log))
     finally:
         log.close()
 
@@ -80,7 +81,7 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     events = _events(metrics) if configuration.events else None
     observers = Observers(metrics, DecisionLog(log), *([events] if events else ()))
     handler = Handler(configuration, look_ups, observers)
-    server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate), observers.failed)
+    server = Server(options.listening, handler.review, metrics, lambda: _why_not_ready(certificate), observers.failed)
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
         checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))
@@ -100,7 +101,6 @@ async def serve(server: Server, certificate: Certificate, log: Log, *, drain_sec
     for each in _SIGNALS:
         loop.add_signal_handler(each, received.put_nowait, each)
     await server.start(lambda: certificate.context)
-    _forget_start()
     log.write(LogLevel.INFO, "ready", port=server.ports[0], metricsPort=server.ports[1])
     first = await received.get()
     for each in _SIGNALS:
@@ -124,21 +124,11 @@ def _events(metrics: Metrics) -> Events:
     from multiarch.webhook.api_server import ApiServer  # noqa: PLC0415 (few webhooks write Events, and all start fast)
     from multiarch.webhook.events import Events  # noqa: PLC0415 (likewise)
 
-    return Events(ApiServer, metrics.event)
+    return Events(ApiServer, lambda result: metrics.events.labels(result).inc())
 
 
 def _why_not_ready(certificate: Certificate) -> str:
     return "the certificate has expired" if certificate.expired else ""
-
-
-def _forget_start() -> None:
-    """Omit what the start made from all garbage collections to come, and let these be rare.
-
-    A request leaves nothing for them: it makes no circles of objects.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
 async def check_forever(seconds: float, check: Callable[[], None]) -> None:

@@ -19,13 +19,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from multiarch.facts.admission import INSTALLATION_NAME as NAME
-from multiarch.facts.admission import Mode
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.manifests import restricted
-from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.handler import Handler
+from multiarch.webhook.handler import INVALID, Handler
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.install.objects import objects
 from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observers, PodImage, PullSecretNames, Reason
 from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
@@ -134,9 +132,9 @@ class Endpoint:
         if path == SIDECAR:
             return _with_sidecar(json.loads(body)["request"])
         if path == _INVALID_MODE:
-            return self.handler.review_in_invalid_mode(body)
+            return answer_at_once(self.handler, body, INVALID)
         mode = path.removeprefix("/mutate").removeprefix("/")
-        return answer_at_once(self.handler, body, Mode(mode) if mode else None)
+        return answer_at_once(self.handler, body, mode)
 
 
 def _with_sidecar(request: Object) -> bytes:

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import aiohttp
 import uvloop
 
-from multiarch.facts.admission import Mode
 from multiarch.webhook.certificate import Certificate
 from tests.webhook.issuing import Pair, issue
 from multiarch.webhook.log_options import LogFormat, LogLevel
@@ -53,16 +52,13 @@ class Reviews:
     released: asyncio.Event = field(default_factory=asyncio.Event)
     began: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def review(self, body: bytes, mode: Mode | None) -> bytes:
+    async def review(self, body: bytes, mode: str) -> bytes:
         if body == b"wrong":
             raise ReviewError(FailureReason.NOT_JSON, "Not JSON.")
         if body == b"slow":
             self.began.set()
             await self.released.wait()
-        return b"%s, %d bytes" % (str(mode).encode(), len(body))
-
-    def review_in_invalid_mode(self, body: bytes) -> bytes:
-        return b"invalid mode, %d bytes" % len(body)
+        return b"%s, %d bytes" % (mode.encode(), len(body))
 
 
 @dataclass
@@ -106,7 +102,7 @@ async def serving(
     metrics, reviews = Metrics(), Reviews()
     silent = Log(LogFormat.JSON, LogLevel.ERROR, descriptor=os.open(os.devnull, os.O_WRONLY)) if log is None else log
     certificate = Certificate(folder, metrics, silent)
-    server = Server(Listening("127.0.0.1", 0, 0, **listening), reviews, metrics, ready)
+    server = Server(Listening("127.0.0.1", 0, 0, **listening), reviews.review, metrics, ready, metrics.failed)
     await server.start(lambda: certificate.context)
     connector = aiohttp.TCPConnector(ssl=trusting(*trusted), limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:

@@ -56,11 +56,11 @@ def encrypted_key() -> bytes:
     [
         ("tls.crt", None, "tls.crt can't be read: No such file"),
         ("tls.key", None, "tls.key can't be read: No such file"),
-        ("tls.crt", b"hello", "tls.crt or tls.key is not valid PEM"),
-        ("tls.key", b"", "tls.crt or tls.key is not valid PEM"),
-        ("tls.key", pair().key, "tls.key is not the key of .*tls.crt"),
+        ("tls.crt", b"hello", "not a certificate and its key in PEM"),
+        ("tls.key", b"", "not a certificate and its key in PEM"),
+        ("tls.key", pair().key, "KEY_VALUES_MISMATCH"),
         ("tls.key", encrypted_key(), "the key needs a password"),
-        ("tls.crt", pair(1.0, starting=-3.0).certificate, "not the key of"),
+        ("tls.crt", pair(1.0, starting=-3.0).certificate, "KEY_VALUES_MISMATCH"),
     ],
 )
 def test_an_unusable_pair_is_refused_at_the_start(
@@ -188,7 +188,7 @@ def test_a_new_certificate_is_in_use_without_a_dropped_request(tmp_path: Path) -
                 nonlocal answered
                 while not stop.is_set():
                     async with session.post(it.url("/mutate"), data=b"x" * 11_000) as response:
-                        assert await response.text() == "None, 11000 bytes"
+                        assert await response.text() == ", 11000 bytes"
                         answered += 1
                     await asyncio.sleep(0)
 

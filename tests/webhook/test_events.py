@@ -162,7 +162,7 @@ def test_the_handler_names_the_controllers_uid_where_events_are_on() -> None:
         for on, expected in ((True, ("apps/v1", UID)), (False, ("", ""))):
             observer = RecordingObserver()
             handler = Handler(WebhookConfiguration(events=on), StandInImages(default=AMD64_ONLY), observer)
-            await handler.review(review_of(pod("shop/api:1")), None)
+            await handler.review(review_of(pod("shop/api:1")))
             found = observer.decisions[0][0]
             assert (found.owner_api_version, found.owner_uid) == expected
 

@@ -12,7 +12,7 @@ import pytest
 from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import Limits, RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.decision import Decider
-from multiarch.webhook.handler import Handler
+from multiarch.webhook.handler import INVALID, Handler
 from multiarch.webhook.model import NO_SECRETS, Answer, Decision, Outcome, PodImage, PullSecretNames, Reason
 from multiarch.webhook.pod import Pod
 from multiarch.webhook.review import FailureReason, ReviewError
@@ -44,8 +44,8 @@ class Rig:
     def now(self, body: bytes, mode: Mode | None = None) -> bytes:
         return answer_at_once(self.handler, body, mode)
 
-    def wait(self, body: bytes, mode: Mode | None = None) -> bytes:
-        return asyncio.run(self.handler.review(body, mode))
+    def wait(self, body: bytes, mode: str | None = None) -> bytes:
+        return asyncio.run(self.handler.review(body, mode or ""))
 
 
 def test_a_pod_whose_images_support_both_architectures_gets_the_toleration() -> None:
@@ -206,13 +206,13 @@ def test_what_is_not_the_creation_of_a_pod_is_allowed(request_: dict[str, Any], 
 
 def test_an_invalid_mode_changes_nothing_and_is_said_to_the_user() -> None:
     rig = Rig()
-    response = response_in(rig.handler.review_in_invalid_mode(review_of(pod("a"))))
+    response = response_in(rig.wait(review_of(pod("a")), INVALID))
     assert response["allowed"] is True
     assert "patch" not in response
     (warning,) = response["warnings"]
     assert warning == ("label multiarch-eks/webhook of the namespace must be tolerate, prefer, pin, observe or off")
     assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.SKIP, Reason.INVALID_MODE)
-    assert "warnings" not in response_in(rig.handler.review_in_invalid_mode(review_of(pod("a"), operation="UPDATE")))
+    assert "warnings" not in response_in(rig.wait(review_of(pod("a"), operation="UPDATE"), INVALID))
 
 
 def test_pull_secrets_are_handed_over_where_they_may_be_read() -> None:

@@ -17,7 +17,7 @@ import pytest
 from multiarch.facts.admission import Mode
 from multiarch.webhook.decision_log import REPEAT_SECONDS, DecisionLog
 from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log, library_logs
+from multiarch.webhook.logs import Log
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 
 
@@ -126,11 +126,12 @@ def test_with_debug_each_repetition_is_a_line(tmp_path: Path) -> None:
 def test_a_flood_of_lines_is_bounded_and_counted(tmp_path: Path) -> None:
     written = Written(tmp_path)
     log = DecisionLog(written.log)
-    with library_logs(written.log):
-        for index in range(2000):
-            log.decided(request(owner=f"Job/{index}"), LEAVE, 0.001)
-            log.failed("not-json", "Not JSON.")
-            logging.getLogger("aiohttp.server").warning("what clients can cause")
+    library = logging.getLogger("test.webhook.flood")
+    library.addHandler(written.log)
+    for index in range(2000):
+        log.decided(request(owner=f"Job/{index}"), LEAVE, 0.001)
+        log.failed("not-json", "Not JSON.")
+        library.warning("what clients can cause")
     lines = len(written.lines())
     assert lines + written.dropped == 6000
     # In two seconds, if the test takes that long.
@@ -211,17 +212,18 @@ def test_closing_writes_what_was_queued_while_the_reader_was_slow() -> None:
 
 def test_what_libraries_log_has_the_errors_class_and_not_its_message(tmp_path: Path) -> None:
     written = Written(tmp_path)
-    with library_logs(written.log):
-        try:
-            int("password=hunter2")
-        except ValueError:
-            logging.getLogger("aiohttp.server").exception("Error handling request from %s", "10.0.0.1")
-        logging.getLogger("aiohttp.access").info("GET /")
+    library = logging.getLogger("test.webhook.errors")
+    library.addHandler(written.log)
+    try:
+        int("password=hunter2")
+    except ValueError:
+        library.exception("Error handling request from %s", "10.0.0.1")
+    library.debug("GET /")
     (entry,) = written.entries()
     del entry["time"]
     assert entry == {
         "level": "error",
         "message": "Error handling request from 10.0.0.1",
-        "logger": "aiohttp.server",
+        "logger": "test.webhook.errors",
         "error": "ValueError",
     }

@@ -30,10 +30,8 @@ from multiarch.webhook.model import PullSecretNames
 
 MAXIMUM_CLIENTS = 16
 """Sets of secrets with an open client; the least recently used is closed."""
-_SECRET_SECONDS = 300.0
-"""How long secrets are believed; a registry that rejects them has them read again before."""
-_SECRET_PAUSE = 5.0
-"""Minimum seconds between two readings of the same secrets."""
+SECRET_SECONDS = 60.0
+"""How long secrets are used before they are read again."""
 _CACHE_BYTES, _SECRET_CACHE_BYTES = 4 * MIB, MIB // 2
 """Manifests in memory, without and with pull secrets; verdicts are remembered apart."""
 
@@ -132,26 +130,18 @@ class Clients:
             if opened.retired:
                 await opened.retire()
 
-    async def renew(self, names: PullSecretNames) -> bool:
-        """Read an identity's secrets again, unless that just happened. Return whether they changed."""
-        opened = self._opened.get(names)
-        if opened is None or time.monotonic() - opened.read < _SECRET_PAUSE:
-            return False
-        opened.read = float("-inf")
-        return await self._with_secrets(names) is not opened
-
     async def _with_secrets(self, names: PullSecretNames) -> _Open:
         async with self._locks.setdefault(names, asyncio.Lock()):
             opened = self._opened.get(names)
-            if opened is not None and time.monotonic() - opened.read < _SECRET_SECONDS:
+            if opened is not None and time.monotonic() - opened.read < SECRET_SECONDS:
                 self._opened.move_to_end(names)
                 return opened
             if self._secrets is None:
                 raise RuntimeError("there is no source of secrets")
             found = await self._secrets.read(names)
-            # What can't be read now is read again soon; what was read before is used meanwhile.
-            read = time.monotonic() - (0.0 if found.complete else _SECRET_SECONDS - _SECRET_PAUSE)
+            read = time.monotonic()
             if opened is not None and opened.secrets is not None:
+                # What can't be read now is used as it was read before.
                 if not found.complete or found.contents == opened.secrets.contents:
                     opened.read = read
                     return opened

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -55,18 +54,10 @@ class Fetcher:
         """Read an image. ``known`` is what was read of its tag before: its digest may not have changed."""
         try:
             async with asyncio.timeout(LOOK_UP_SECONDS):
-                try:
-                    return await self._read(reference, secrets, known)
-                except RegistryError as error:
-                    denied = error.reason is RegistryReason.DENIED and secrets.names
-                    if not denied or not await self._clients.renew(secrets):
-                        return await self._failure(error, secrets)
-                try:
-                    return await self._read(reference, secrets, known)
-                except RegistryError as error:
-                    return await self._failure(error, secrets)
-        except TimeoutError as error:
-            _release(error)
+                return await self._read(reference, secrets, known)
+        except RegistryError as error:
+            return await self._failure(error, secrets)
+        except TimeoutError:
             self._statistics.failures[RegistryReason.TIMEOUT.value] += 1
             text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
             return Failure(NotFound(Reason.UNREADABLE_IMAGE, text))
@@ -84,11 +75,6 @@ class Fetcher:
                 return Fetched(manifest.digest, verdicts_of(inspected, self._architectures))
 
     async def _failure(self, error: RegistryError, secrets: PullSecretNames) -> Failure:
-        found = await self._described(error, secrets)
-        _release(error)
-        return found
-
-    async def _described(self, error: RegistryError, secrets: PullSecretNames) -> Failure:
         self._statistics.failures[error.reason.value] += 1
         if error.reason is RegistryReason.NOT_ALLOWED:
             # Both name the key to change.
@@ -102,13 +88,3 @@ class Fetcher:
         wanted = cause.retry_after if isinstance(cause, RefusalError) else None
         gone = error.reason is RegistryReason.NOT_FOUND
         return Failure(NotFound(Reason.UNREADABLE_IMAGE, text), gone, wanted or 0.0)
-
-
-def _release(error: BaseException) -> None:
-    """Free what the frames of an error hold: bodies of up to 1 MiB, in cycles that wait for the garbage collector."""
-    left: list[BaseException | None] = [error]
-    for each in left:
-        if each is not None and each.__traceback__ is not None:
-            traceback.clear_frames(each.__traceback__)
-            each.__traceback__ = None
-            left += (each.__cause__, each.__context__)
