@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -90,7 +91,7 @@ class Server:
                 await self.close(0.0)
                 where = f"Port {port}" if found.address is None else f"Port {port} of {found.address}"
                 hint = f"Stop the program that uses it, or give another {option} or --address."
-                raise OutsideError(f"{where} can't be used: {error.strerror or error}.", hint=hint) from error
+                raise OutsideError(f"{where} can't be used: {os.strerror(error.errno or 0)}.", hint=hint) from error
             await self._serve(listening, tls)
 
     async def _serve(self, listening: socket.socket, tls: Callable[[], ssl.SSLContext] | None) -> None:
