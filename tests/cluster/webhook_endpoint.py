@@ -19,11 +19,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.manifests import restricted
+from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import INVALID, Handler
-from multiarch.webhook.install.model import Installation
-from multiarch.webhook.install.objects import objects
 from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observers, PodImage, PullSecretNames, Reason
 from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
