@@ -50,10 +50,9 @@ class Certificate:
         metrics.expiry.set(self._expires)
         self._warn()
 
-    @property
-    def expired(self) -> bool:
-        """Whether clients reject the certificate in use."""
-        return self._expires <= self._clock()
+    def why_not_ready(self) -> str:
+        """Return why clients reject the certificate in use, or an empty string."""
+        return "the certificate has expired" if self._expires <= self._clock() else ""
 
     def check(self) -> None:
         """Use the files if they have changed. Logs what can't be used, once for each content."""

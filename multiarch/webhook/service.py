@@ -81,7 +81,7 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     events = _events(metrics) if configuration.events else None
     observers = Observers(metrics, DecisionLog(log), *([events] if events else ()))
     handler = Handler(configuration, look_ups, observers)
-    server = Server(options.listening, handler.review, metrics, lambda: _why_not_ready(certificate), observers.failed)
+    server = Server(options.listening, handler.review, metrics, certificate.why_not_ready, observers.failed)
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
         checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))
@@ -125,10 +125,6 @@ def _events(metrics: Metrics) -> Events:
     from multiarch.webhook.events import Events  # noqa: PLC0415 (likewise)
 
     return Events(ApiServer, lambda result: metrics.events.labels(result).inc())
-
-
-def _why_not_ready(certificate: Certificate) -> str:
-    return "the certificate has expired" if certificate.expired else ""
 
 
 async def check_forever(seconds: float, check: Callable[[], None]) -> None:

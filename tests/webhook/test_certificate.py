@@ -125,7 +125,7 @@ def test_expiry_is_warned_about_once_a_day_and_makes_it_unready(tmp_path: Path) 
     for hour in range(0, 31 * 24, 6):
         now[0] = hour * 3600.0
         certificate.check()
-        assert certificate.expired is (hour >= 30 * 24)
+        assert bool(certificate.why_not_ready()) is (hour >= 30 * 24)
     days_left = [round(float(each.split()[4])) for each in log.of(LogLevel.WARNING)]
     assert days_left == [7, 6, 5, 4, 3, 2, 1]
     assert log.of(LogLevel.ERROR) == ["the certificate has expired"]
