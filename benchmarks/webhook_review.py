@@ -1,6 +1,7 @@
 """The webhook's handler on a review of 11 kB whose images are known: bytes in, bytes out, without a server.
 
-Limits: 30 µs; and half of the time that ``json.loads`` takes for the same body. First reviews of a pod's kind, which read its rules: 500 µs.
+Limits: 30 µs; and half of the time that ``json.loads`` takes for the same body. First reviews of a pod's kind, which
+read its rules: 500 µs.
 """
 
 from __future__ import annotations
