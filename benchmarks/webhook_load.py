@@ -32,7 +32,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.measure import BIN, ROOT, show
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.certificate import Certificate
-from tests.webhook.issuing import issue
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
@@ -41,6 +40,7 @@ from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
 from multiarch.webhook.service import serve as serve_until_signal
+from tests.webhook.issuing import issue
 from tests.webhook.memories import VERDICTS, remember
 from tools import build
 

@@ -16,12 +16,12 @@ import aiohttp
 import uvloop
 
 from multiarch.webhook.certificate import Certificate
-from tests.webhook.issuing import Pair, issue
 from multiarch.webhook.log_options import LogFormat, LogLevel
 from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
 from multiarch.webhook.server import Listening, Server
+from tests.webhook.issuing import Pair, issue
 
 Result = TypeVar("Result")
 

@@ -17,10 +17,9 @@ from typing import Self
 
 from cachetools import LRUCache
 
-from multiarch.registry.bounds import ContentBounds
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
+from multiarch.registry.credentials.ecr import EcrCredentials
 from multiarch.registry.credentials.model import CredentialChain, Credentials
 from multiarch.registry.egress import EgressPolicy
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
@@ -56,7 +55,9 @@ def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
         ca_files=tuple(map(Path, registries.ca_files)),
         mirrors=Path(registries.hosts_dir) if registries.hosts_dir else None,
         egress=EgressPolicy.of(registries.allowed, registries.allowed_networks),
-        bounds=ContentBounds(),
+        blob_limit=MIB,
+        values_limit=25_000,
+        requests_limit=50,
         manifest_limit=MIB,
         user_agent="multiarch-eks-webhook",
     )
@@ -70,7 +71,7 @@ def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ..
 
         found.append(DockerConfigFile(Path(registries.docker_config)))
     if registries.ecr:
-        found.append(LazyEcrCredentials())
+        found.append(EcrCredentials())
     return tuple(found)
 
 
