@@ -25,7 +25,7 @@ TESTS: Final = Path(__file__).resolve().parent
 
 LANES: Final[Mapping[str, str]] = {
     "tools": "runs a tool that is built with Go (helm, kustomize, crane …), or all steps of a CI workflow",
-    "registry": "uses a real image registry, or a real Redis",
+    "registry": "uses a real image registry",
     "e2e": "uses the sandbox: the real Pulumi engine, or AWS in a process of its own",
     "cluster": "uses a real Kubernetes control plane",
     "browser": "uses a real browser, headless Chromium",
@@ -61,7 +61,6 @@ _BY_TOOL: Final = {
     "kubelet": "nodes",
     "kubelet-arm64": "nodes",
     "pulumi": "e2e",
-    "redis-server": "registry",
     "registry": "registry",
 }
 """The lane of each Go tool; tools without a row belong to the lane ``tools``."""

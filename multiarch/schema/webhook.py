@@ -30,19 +30,13 @@ class CacheConfiguration(Section):
     """What the webhook remembers of images."""
 
     memory_mib: Annotated[int, Field(ge=1, le=65536)] = 64
-    """The most memory for remembered images, in MiB; the least recently used are dropped."""
+    """Maximum memory for remembered images, in MiB, at 512 bytes for each; the least recently used are dropped."""
     fresh_seconds: Annotated[int, Field(ge=1, le=86400)] = 300
     """How long a tag is believed to point at the same image; it is then looked up again in the background."""
     stale_seconds: Annotated[int, Field(ge=0, le=604800)] = 3600
     """How long after that a tag is still believed while the registry does not answer."""
     failure_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
     """How long a failed look-up is remembered, so that not every pod waits for it."""
-    file: str | None = None
-    """A SQLite file that keeps manifests over restarts. Default: memory only."""
-    shared_url_file: str | None = None
-    """A file with the URL of a Redis or Valkey that several replicas share, such as ``rediss://:PASSWORD@HOST:6379/0``;
-    a file, because the URL may contain a password.
-    """
 
 
 class RegistriesConfiguration(Section):
@@ -86,8 +80,6 @@ class Limits(Section):
 
     body_kib: Annotated[int, Field(ge=16, le=16384)] = 3072
     """The largest request body in KiB."""
-    depth: Annotated[int, Field(ge=16, le=512)] = 128
-    """The deepest nesting of a pod's tolerations, node selector and affinity; a pod with more is left alone."""
     images: Annotated[int, Field(ge=1, le=1000)] = 100
     """The most different images of a pod; a pod with more is left alone."""
     look_ups: Annotated[int, Field(ge=1, le=10000)] = 256

@@ -67,9 +67,8 @@ def _refuse(found: Iterable[Fault], origin: Origin) -> None:
 
 
 def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
-    cache, registries = configuration.cache, configuration.registries
+    registries = configuration.registries
     files: list[tuple[KeyPath, str | None]] = [
-        (("cache", "sharedUrlFile"), cache.shared_url_file),
         (("registries", "dockerConfig"), registries.docker_config),
         *((("registries", "caFiles", index), file) for index, file in enumerate(registries.ca_files)),
     ]
@@ -84,9 +83,6 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
     if (folder := registries.hosts_dir) is not None and not Path(folder).is_dir():
         hint = "Name a folder like containerd's /etc/containerd/certs.d."
         yield Fault(("registries", "hostsDir"), "unreadable-file", f"{folder} is not a folder.", hint, folder)
-    if (file := cache.file) is not None and not Path(file).parent.is_dir():
-        message = f"{Path(file).parent} is not a folder."
-        yield Fault(("cache", "file"), "unreadable-file", message, "Mount a writable volume there.", file)
 
 
 def _why_unreadable(file: Path) -> str:

@@ -11,53 +11,52 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
-import aiohttp
+from cachetools import TTLCache
 
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError
+from multiarch.threads import DaemonThreads
+from multiarch.webhook.api_server import ApiServer
 from multiarch.webhook.model import Decision, Outcome, Request
-from multiarch.webhook.pod_api import PodApi
 
 REPEAT_SECONDS = 600.0
-_MOST_WAITING = 200
+_MAXIMUM_WAITING = 200
 """Events that wait to be written; others are dropped."""
 _PAUSE_SECONDS = 0.1
 """Between two Events: at most ten a second."""
-_MOST_REMEMBERED = 4096
-_LONGEST_NOTE = 1024
-"""Bytes, as the API server allows."""
-_CREATED = 201
+_TIMEOUT_SECONDS = 5.0
+_REMEMBERED = 4096
+_NOTE_BYTES = 1024
+"""Maximum, as the API server allows."""
 _CONTROLLER = "multiarch-eks/webhook"
-_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-"""What is not a namespace's name could lead to another path of the API server."""
 
 _log = logging.getLogger(__name__)
 
-_Key = tuple[str, str, tuple[str, ...]]
-
 
 class Events:
-    """Writes Events to the API server of the pod's cluster. Use it with ``async with``. An Observer.
+    """Writes Events to the API server. Use it with ``async with``. An Observer.
 
     ``report`` is told ``created``, ``failed`` or ``dropped`` of each.
     """
 
-    def __init__(self, api: PodApi, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
-        """Send nothing yet."""
-        self._api = api
+    def __init__(
+        self,
+        opened: Callable[[], ApiServer],
+        report: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Send nothing yet. ``opened`` opens the API server. Raises MultiarchError if there is none."""
+        with opened():
+            self._opened = opened
         self._report = report
-        self._clock = clock
-        self._seen: OrderedDict[_Key, float] = OrderedDict()
-        self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_MOST_WAITING)
+        self._seen: TTLCache[tuple[object, ...], bool] = TTLCache(_REMEMBERED, REPEAT_SECONDS, clock)
+        self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_MAXIMUM_WAITING)
         self._task: asyncio.Task[None] | None = None
-        self._failing = False
 
     async def __aenter__(self) -> Self:
         """Begin to write."""
@@ -75,56 +74,44 @@ class Events:
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
         """Queue an Event for a pod that is left alone because of its images; never for a dry run."""
         del seconds
-        if decision.outcome is not Outcome.LEAVE or request.dry_run:
-            return
         owner = request.owner or (f"Pod/{request.name}" if not request.name.endswith("*") else "")
-        if (
-            not owner
-            or not _NAMESPACE.fullmatch(request.namespace)
-            or self._repeats((request.namespace, owner, decision.images))
-        ):
+        key = request.namespace, owner, decision.images
+        if decision.outcome is not Outcome.LEAVE or request.dry_run or not owner or key in self._seen:
             return
+        self._seen[key] = True
         try:
-            self._waiting.put_nowait(event(request, owner, decision, datetime.now(UTC)))
+            self._waiting.put_nowait(event_of(request, owner, decision, datetime.now(UTC)))
         except asyncio.QueueFull:
             self._report("dropped")
 
     def failed(self, reason: str, text: str) -> None:
-        """Nothing: a request that is not a review has no owner."""
-
-    def _repeats(self, key: _Key) -> bool:
-        now = self._clock()
-        if now < self._seen.get(key, float("-inf")):
-            return True
-        self._seen[key] = now + REPEAT_SECONDS
-        self._seen.move_to_end(key)
-        if len(self._seen) > _MOST_REMEMBERED:
-            self._seen.popitem(last=False)
-        return False
+        """Do nothing: a request that is not a review has no owner."""
 
     async def _write_all(self) -> None:
-        async with self._api.open_session() as session:
-            while True:
-                found = await self._waiting.get()
-                fault = await self._fault(session, found)
-                if fault and not self._failing:
-                    _log.warning("Events can't be written until the API server takes them again (%s)", fault)
-                self._failing = bool(fault)
-                self._report("failed" if fault else "created")
-                await asyncio.sleep(_PAUSE_SECONDS)
-
-    async def _fault(self, session: aiohttp.ClientSession, found: Mapping[str, Any]) -> str:
-        """Write an Event. Return why that failed, without what may be secret, or an empty string."""
-        path = f"/apis/events.k8s.io/v1/namespaces/{found['metadata']['namespace']}/events"
-        try:
-            status, _ = await self._api.request(session, "POST", path, found)
-        except OutsideError as error:
-            return error.message
-        return "" if status == _CREATED else f"it answered {status}"
+        loop, failing = asyncio.get_running_loop(), False
+        while True:
+            found = await self._waiting.get()
+            try:
+                async with asyncio.timeout(_TIMEOUT_SECONDS):
+                    await loop.run_in_executor(DaemonThreads(), _create, self._opened, found)
+            except (MultiarchError, TimeoutError) as error:
+                if not failing:
+                    _log.warning("Events can't be written until the API server takes them again (%s)", error)
+                failing = True
+            else:
+                failing = False
+            self._report("failed" if failing else "created")
+            await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def event(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:
-    """The Event about a decision. ``owner`` is ``Kind/name``."""
+def _create(opened: Callable[[], ApiServer], found: Mapping[str, Any]) -> None:
+    # The API server's certificates and the token may change.
+    with opened() as server:
+        server.create_event(found)
+
+
+def event_of(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:
+    """Return the Event about a decision. ``owner`` is ``Kind/name``."""
     kind, _, name = owner.partition("/")
     regarding = {"kind": kind, "name": name, "namespace": request.namespace}
     if request.owner_uid:
@@ -141,5 +128,5 @@ def event(request: Request, owner: str, decision: Decision, now: datetime) -> di
         "reason": "".join(word.capitalize() for word in decision.reason.split("-")),
         "type": "Normal",
         "regarding": regarding,
-        "note": note.encode()[:_LONGEST_NOTE].decode(errors="ignore"),
+        "note": note.encode()[:_NOTE_BYTES].decode(errors="ignore"),
     }

@@ -10,7 +10,6 @@ import asyncio
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import PurePath
 from time import perf_counter
 
@@ -23,139 +22,111 @@ from multiarch.webhook.model import Answer, Decision, Images, NotFound, Observer
 from multiarch.webhook.pod import InvalidPodError, Pod, PodKey, WrittenPod, pod_key, read_pod
 from multiarch.webhook.review import FailureReason, Review, ReviewError, answer, read_review, response
 
-_MOST_REMEMBERED = 16 * 1024 * 1024
-_ENTRY = 2 * 1024
-"""Bytes of a usual pod's entry."""
-_GROWTH = 16
-"""Bytes that a byte of a pod's rules on nodes takes in memory once it is read."""
+_REMEMBERED = 2048
+"""Pods with different rules or images."""
+_LONGEST_REMEMBERED = 1024
+"""Bytes of a pod's rules on nodes and images; others are read again. In memory, they take 16 times as much."""
 _LONGEST_VALUE = 512
 _GRACE_SECONDS = 0.05
 """Behind the deadline, for a look-up that does not keep it."""
+INVALID = "invalid"
+"""In place of the mode of a namespace whose label is not a mode: nothing changes, and a warning says so."""
 _INVALID_MODE = f"label {MODE_LABEL} of the namespace must be {', '.join(Mode)} or {OFF}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
-    """A decision, and all of its answer but the uid. ``size`` is that of an entry without a pod."""
+class _Decided:
+    """A decision, and all of its answer but the uid."""
 
     decision: Decision
     written: bytes
-    size: int = _ENTRY
 
 
 @dataclass(slots=True)
 class _Open:
-    """A pod whose images decide; ``settled`` is the decision for ``answers``, the latest ones."""
+    """A pod whose images decide; ``decided`` holds for ``answers``, the latest ones."""
 
     pod: Pod
-    size: int
     answers: Sequence[Answer] | None = None
-    settled: _Settled | None = None
+    decided: _Decided | None = None
 
 
 class Handler:
     """Answers reviews, for one event loop. It closes neither ``images`` nor ``observer``."""
 
     def __init__(self, configuration: WebhookConfiguration, images: Images, observer: Observer) -> None:
-        """Read the configuration. Raises TaintSyntaxError for a taint that Kubernetes refuses."""
+        """Read the configuration. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
         self._mode = Mode(configuration.mode)
         self._deadline = configuration.deadline_seconds
-        self._most_bytes = configuration.limits.body_kib * 1024
-        self._depth = configuration.limits.depth
+        self._maximum_bytes = configuration.limits.body_kib * 1024
         self._warn = configuration.warnings
         self._events = configuration.events
         self._readable_secrets = frozenset(configuration.registries.pull_secrets)
         self._decider = Decider(configuration)
         self._images = images
         self._observer = observer
-        self._remembered: LRUCache[tuple[Mode, PodKey], _Settled | _Open]
-        self._remembered = LRUCache(_MOST_REMEMBERED, getsizeof=attrgetter("size"))
+        self._remembered: LRUCache[tuple[Mode, PodKey], _Decided | _Open] = LRUCache(_REMEMBERED)
 
-    def review_now(self, body: bytes, mode: Mode | None) -> bytes | None:
-        """Answer without waiting, or return None if an image has to be looked up: call :meth:`review` then.
+    async def review(self, body: bytes, mode: str = "") -> bytes:
+        """Answer before the deadline, which begins with this call; without waiting if all images are known.
 
-        ``mode`` None is the configuration's. Raises ReviewError for what is not a review; the observer is told of it.
+        ``mode`` is that of the namespace: empty for the configuration's, or INVALID. Raises ReviewError for what is not
+        a review; the observer is told of it.
         """
         began = perf_counter()
         review = self._read(body)
-        mode = mode or self._mode
+        acting = self._mode if mode in ("", INVALID) else Mode(mode)
         try:
-            settled = self._now(review, mode)
-            return self._answer(review, mode, settled, began) if isinstance(settled, _Settled) else None
+            if mode == INVALID and not review.other:
+                decided = _written(skip(Reason.INVALID_MODE, _INVALID_MODE), (_INVALID_MODE,))
+            else:
+                decided = await self._decide(review, acting, began)
+            return self._answer(review, acting, decided, began)
         except Exception as error:  # noqa: BLE001 (a fault in here must not keep pods from being created)
             return self._allow(review, error)
-
-    async def review(self, body: bytes, mode: Mode | None) -> bytes:
-        """Answer before the deadline, which begins with this call.
-
-        ``mode`` None is the configuration's. Raises ReviewError for what is not a review; the observer is told of it.
-        """
-        began = perf_counter()
-        review = self._read(body)
-        mode = mode or self._mode
-        try:
-            settled = self._now(review, mode)
-            if isinstance(settled, _Open):
-                settled = self._settle(settled, mode, await self._look_up(settled.pod, began))
-            return self._answer(review, mode, settled, began)
-        except Exception as error:  # noqa: BLE001 (a fault in here must not keep pods from being created)
-            return self._allow(review, error)
-
-    def review_in_invalid_mode(self, body: bytes) -> bytes:
-        """Answer for a namespace whose label is not a mode: nothing changes, and a warning says so.
-
-        Raises ReviewError like :meth:`review_now`.
-        """
-        began = perf_counter()
-        review = self._read(body)
-        decision = skip(Reason.NOT_A_POD, review.other) if review.other else skip(Reason.INVALID_MODE, _INVALID_MODE)
-        warnings = () if review.other else (_INVALID_MODE,)
-        return self._answer(review, self._mode, _written(decision, warnings), began)
 
     def _read(self, body: bytes) -> Review:
         try:
-            return read_review(body, self._most_bytes)
+            return read_review(body, self._maximum_bytes)
         except ReviewError as error:
             self._observer.failed(error.reason, error.message)
             raise
 
-    def _now(self, review: Review, mode: Mode) -> _Settled | _Open:
-        """Decide as far as that is possible without waiting."""
+    async def _decide(self, review: Review, mode: Mode, began: float) -> _Decided:
         if review.other:
             return _written(skip(Reason.NOT_A_POD, review.other))
         if review.pod is None:
             return _written(skip(Reason.INVALID_POD, review.fault))
         key = mode, pod_key(review.pod, review.namespace)
-        try:
-            found = self._remembered[key]
-        except KeyError:
-            found = self._prepare(review.pod, review.namespace, mode, _ENTRY + _GROWTH * _length(key[1]))
-            if found.size <= _MOST_REMEMBERED:
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._prepare(review.pod, review.namespace, mode)
+            if _length(key[1]) <= _LONGEST_REMEMBERED:
                 self._remembered[key] = found
-        if isinstance(found, _Settled):
+        if isinstance(found, _Decided):
             return found
-        known, secrets = self._images.known, found.pod.secrets
-        answers = [each for image in found.pod.images if (each := known(image, secrets)) is not None]
-        return self._settle(found, mode, answers) if len(answers) == len(found.pod.images) else found
+        pod, known = found.pod, self._images.known
+        answers = [each for image in pod.images if (each := known(image, pod.secrets)) is not None]
+        if len(answers) < len(pod.images):
+            answers = await self._look_up(pod, began)
+        # What is remembered is answered with the same objects, so that comparing them takes no time.
+        if found.decided is None or found.answers != answers:
+            decision = self._decider.with_images(pod, mode, answers)
+            warnings = self._decider.warnings(pod, decision, answers) if self._warn else ()
+            found.decided, found.answers = _written(decision, warnings), answers
+        return found.decided
 
-    def _prepare(self, written: WrittenPod, namespace: str, mode: Mode, size: int) -> _Settled | _Open:
+    def _prepare(self, written: WrittenPod, namespace: str, mode: Mode) -> _Decided | _Open:
+        """Decide by what a pod says itself, if that suffices."""
         try:
-            pod = read_pod(written, namespace, self._readable_secrets, self._depth)
+            pod = read_pod(written, namespace, self._readable_secrets)
         except InvalidPodError as error:
-            return _written(skip(Reason.INVALID_POD, error.message), size=size)
+            return _written(skip(Reason.INVALID_POD, error.message))
         decision = self._decider.without_images(pod, mode)
         if decision is None:
-            return _Open(pod, size)
+            return _Open(pod)
         warn = self._warn or decision.reason is Reason.INVALID_MODE
-        return _written(decision, self._decider.warnings(pod, decision, ()) if warn else (), size)
-
-    def _settle(self, found: _Open, mode: Mode, answers: Sequence[Answer]) -> _Settled:
-        # What is remembered is answered with the same objects, so that comparing them takes no time.
-        if found.settled is None or found.answers != answers:
-            decision = self._decider.with_images(found.pod, mode, answers)
-            warnings = self._decider.warnings(found.pod, decision, answers) if self._warn else ()
-            found.settled, found.answers = _written(decision, warnings), answers
-        return found.settled
+        return _written(decision, self._decider.warnings(pod, decision, ()) if warn else ())
 
     async def _look_up(self, pod: Pod, began: float) -> list[Answer]:
         known = {image: self._images.known(image, pod.secrets) for image in pod.images}
@@ -169,14 +140,14 @@ class Handler:
         late = NotFound(Reason.DEADLINE, f"not looked up within {self._deadline:g} s")
         return [known[image] or late for image in pod.images]
 
-    def _answer(self, review: Review, mode: Mode, settled: _Settled, began: float) -> bytes:
-        written = answer(review.uid, settled.written)
+    def _answer(self, review: Review, mode: Mode, decided: _Decided, began: float) -> bytes:
+        written = answer(review.uid, decided.written)
         pod = review.pod
         name, owner = ("", "") if pod is None else (pod.name, pod.owner)
         request = Request(review.uid, review.namespace, name, owner, mode, review.dry_run)
         if self._events and pod is not None and (controller := pod.controller) is not None:
             request = request._replace(owner_api_version=controller.api_version, owner_uid=controller.uid)
-        self._observer.decided(request, settled.decision, perf_counter() - began)
+        self._observer.decided(request, decided.decision, perf_counter() - began)
         return written
 
     def _allow(self, review: Review, error: Exception) -> bytes:
@@ -187,16 +158,12 @@ class Handler:
         return answer(review.uid, response())
 
 
-def _written(decision: Decision, warnings: Sequence[str] = (), size: int = _ENTRY) -> _Settled:
+def _written(decision: Decision, warnings: Sequence[str] = ()) -> _Decided:
     reason = cut(f"{decision.reason}: {decision.text}", _LONGEST_VALUE)
-    audit = {"decision": str(decision.outcome), "reason": reason}
-    return _Settled(decision, response(decision.patch, audit, warnings), size)
+    return _Decided(decision, response(decision.patch, {"decision": str(decision.outcome), "reason": reason}, warnings))
 
 
 def _length(key: PodKey) -> int:
-    """The bytes of a pod's rules and images."""
-    return sum(
-        len(each) if isinstance(each, str | bytes) else sum(len(name or "") for name in each)
-        for each in key
-        if isinstance(each, str | bytes | tuple)
-    )
+    """Return the bytes of a pod's rules and images."""
+    parts = [part for each in key for part in (each if isinstance(each, tuple) else (each,))]
+    return sum(len(part) for part in parts if isinstance(part, str | bytes))

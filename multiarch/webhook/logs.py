@@ -9,31 +9,35 @@ from __future__ import annotations
 import json
 import logging
 import os
+import queue
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-
-import msgspec
+from logging.handlers import QueueHandler, QueueListener
 
 from multiarch.escaping import escaped
 from multiarch.webhook.log_options import LogFormat, LogLevel
 
-_FLUSH_SECONDS = 0.1
-_MOST_WAITING = 10_000
+LINES_PER_SECOND = 500
+"""Maximum; more are dropped and counted, unless the level is ``debug``."""
+_MAXIMUM_WAITING = 10_000
 """Lines that wait to be written."""
 _CLOSE_SECONDS = 1.0
-_REPEAT_SECONDS = 1.0
-_MOST_MESSAGES = 1000
+_NUMBERS = {
+    LogLevel.DEBUG: logging.DEBUG,
+    LogLevel.INFO: logging.INFO,
+    LogLevel.WARNING: logging.WARNING,
+    LogLevel.ERROR: logging.ERROR,
+}
+_NAMES = {number: level for level, number in _NUMBERS.items()} | {logging.CRITICAL: LogLevel.ERROR}
 _DELETE = "\x7f"
 
 
-_NUMBERS = {level: number for number, level in enumerate(LogLevel)}
+class Log(QueueHandler):
+    """Writes lines to a file descriptor in the background.
 
-
-class Log:
-    """Writes lines to a file descriptor in the background. ``dropped`` is told of lines that are not written."""
+    ``dropped`` is told of lines that are not written: the reason ``rate-limit`` or ``write-error``, and how many.
+    """
 
     def __init__(
         self,
@@ -41,128 +45,115 @@ class Log:
         level: LogLevel = LogLevel.INFO,
         *,
         descriptor: int = 2,
-        dropped: Callable[[int], None] = lambda _lines: None,
+        dropped: Callable[[str, int], None] = lambda _reason, _lines: None,
     ) -> None:
         """Start the thread."""
-        self._least = _NUMBERS[level]
-        self._encode = _json if style is LogFormat.JSON else _text
-        self._descriptor = descriptor
+        self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(_MAXIMUM_WAITING)
+        super().__init__(self._waiting)
+        self.setLevel(_NUMBERS[level])
         self._dropped = dropped
-        self._waiting: deque[bytes] = deque()
-        self._wake = threading.Event()
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._write_all, name="log", daemon=True)
-        self._thread.start()
+        self._second, self._room = 0, 0
+        self._ended = False
+        self._listener = QueueListener(self._waiting, _Writer(style, descriptor, dropped))
+        self._listener.start()
 
     def shows(self, level: LogLevel) -> bool:
-        """Whether lines of this level are written."""
-        return _NUMBERS[level] >= self._least
+        """Return whether lines of this level are written."""
+        return _NUMBERS[level] >= self.level
 
-    def write(self, level: LogLevel, message: str, **fields: object) -> None:
-        """Queue a line. Values are strings, numbers, flags and sequences of strings."""
-        if not self.shows(level):
-            return
-        waiting = self._waiting
-        if len(waiting) >= _MOST_WAITING:
-            self._dropped(1)
-            return
-        waiting.append(self._encode({"time": _now(), "level": level, "message": message, **fields}))
-        if len(waiting) == 1:
-            self._wake.set()
+    def write(self, level: LogLevel, message: str, **fields: object) -> bool:
+        """Queue a line. Values are strings, numbers, flags and sequences of strings. Return whether it is written."""
+        record = logging.LogRecord("", _NUMBERS[level], "", 0, message, None, None)
+        record.fields = fields
+        if not self.shows(level) or not self._has_room(record.created):
+            return False
+        self.enqueue(record)
+        return True
 
-    def close(self) -> None:
-        """Write what waits, for at most a second. Later lines are lost."""
-        self._closing.set()
-        self._wake.set()
-        self._thread.join(_CLOSE_SECONDS)
-
-    def _write_all(self) -> None:
-        closing = False
-        while not closing:
-            self._wake.wait()
-            self._wake.clear()
-            # Many lines in one call.
-            closing = self._closing.wait(_FLUSH_SECONDS)
-            # A line that is queued behind others does not wake this thread: it ends with an empty queue.
-            while self._waiting:
-                lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                try:
-                    _write(self._descriptor, b"".join(lines))
-                except OSError:
-                    self._dropped(len(lines))
-
-
-@contextmanager
-def library_logs(log: Log) -> Iterator[None]:
-    """Write what Python's ``logging`` gets, from aiohttp and asyncio, to this log."""
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    root.handlers = [_Forward(log)]
-    root.setLevel(logging.DEBUG if log.shows(LogLevel.DEBUG) else logging.WARNING)
-    try:
-        yield
-    finally:
-        root.handlers, root.level = before
-
-
-class _Forward(logging.Handler):
-    """Writes each message once a second at most: clients can cause some of them as often as they like."""
-
-    def __init__(self, log: Log) -> None:
-        super().__init__()
-        self._log = log
-        self._written: dict[tuple[str, object], tuple[float, int]] = {}
-
-    def emit(self, record: logging.LogRecord) -> None:
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """Keep of a library's record what is shown: its message, and the class of its error."""
         fields: dict[str, object] = {"logger": record.name}
         if record.exc_info and (error := record.exc_info[1]) is not None:
             # Not its message: it may quote what a client sent.
             fields["error"] = type(error).__name__
-        key = str(record.msg), fields.get("error")
-        last, suppressed = self._written.get(key, (-_REPEAT_SECONDS, 0))
-        if record.created - last < _REPEAT_SECONDS:
-            self._written[key] = last, suppressed + 1
+        kept = logging.LogRecord("", record.levelno, "", 0, record.getMessage(), None, None)
+        kept.fields = fields
+        return kept
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue a library's record: clients can cause some of them as often as they like."""
+        if self._has_room(record.created):
+            super().emit(record)
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        """Queue a record, or count it as dropped."""
+        try:
+            self._waiting.put_nowait(record)
+        except queue.Full:
+            self._dropped("write-error", 1)
+
+    def close(self) -> None:
+        """Write what waits, for at most a second. Later lines are lost. The end of the process calls it again."""
+        super().close()
+        if self._ended:
             return
-        if len(self._written) >= _MOST_MESSAGES:
-            self._written.clear()
-        self._written[key] = record.created, 0
-        if suppressed:
-            fields["suppressed"] = suppressed
-        if record.levelno >= logging.ERROR:
-            level = LogLevel.ERROR
-        elif record.levelno >= logging.WARNING:
-            level = LogLevel.WARNING
-        else:
-            level = LogLevel.INFO if record.levelno >= logging.INFO else LogLevel.DEBUG
-        self._log.write(level, record.getMessage(), **fields)
+        self._ended = True
+        stopping = threading.Thread(target=self._stop, daemon=True)
+        stopping.start()
+        stopping.join(_CLOSE_SECONDS)
+
+    def _stop(self) -> None:
+        self._waiting.join()
+        self._listener.stop()
+
+    def _has_room(self, now: float) -> bool:
+        if self.level <= logging.DEBUG:
+            return True
+        if int(now) != self._second:
+            self._second, self._room = int(now), LINES_PER_SECOND
+        self._room -= 1
+        if self._room < 0:
+            self._dropped("rate-limit", 1)
+        return self._room >= 0
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+class _Writer(logging.Handler):
+    """Writes records to a file descriptor. Only the listener's thread uses it, so it needs no lock."""
+
+    def __init__(self, style: LogFormat, descriptor: int, dropped: Callable[[str, int], None]) -> None:
+        super().__init__()
+        self._line = _json if style is LogFormat.JSON else _text
+        self._descriptor = descriptor
+        self._dropped = dropped
+
+    def createLock(self) -> None:  # noqa: N802 (logging's name)
+        # The end of the process would wait for the lock while nobody reads the log.
+        self.lock = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        level = _NAMES.get(record.levelno, LogLevel.INFO)
+        line = self._line({"time": when, "level": level, "message": record.msg, **record.__dict__["fields"]})
+        rest = memoryview(f"{line}\n".encode(errors="replace"))
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            self._dropped("write-error", 1)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _json(fields: Mapping[str, object]) -> str:
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    if text.isprintable():
+        return text
+    # Other than ASCII is escaped then, and so is what steers a terminal or reorders text.
+    return json.dumps(fields, separators=(",", ":")).replace(_DELETE, "\\u007f")
 
 
-def _json(fields: Mapping[str, object]) -> bytes:
-    line = msgspec.json.encode(fields)
-    if line.isascii() and b"\x7f" not in line:
-        return line + b"\n"
-    text = line.decode()
-    if not text.isprintable():
-        # Other than ASCII is escaped then, and so is what steers a terminal or reorders text.
-        text = json.dumps(fields, separators=(",", ":")).replace(_DELETE, "\\u007f")
-    return f"{text}\n".encode()
-
-
-def _text(fields: Mapping[str, object]) -> bytes:
+def _text(fields: Mapping[str, object]) -> str:
     shown = dict(fields)
     head = f"{shown.pop('time')} {str(shown.pop('level')).upper()} {escaped(str(shown.pop('message')))}"
-    rest = " ".join(f"{name}={_shown(value)}" for name, value in shown.items() if value not in ("", (), None))
-    return f"{head} {rest}\n".encode() if rest else f"{head}\n".encode()
+    return " ".join((head, *(f"{key}={_shown(value)}" for key, value in shown.items() if value not in ("", (), None))))
 
 
 def _shown(value: object) -> str:

@@ -1,20 +1,17 @@
 """The webhook's metrics for Prometheus. Dashboards and alerts depend on their names and labels.
 
-What is counted for each review are plain numbers, which are read when Prometheus asks: a review takes about 50 µs in
-all. Names: https://prometheus.io/docs/practices/naming/
+Names: https://prometheus.io/docs/practices/naming/
 """
 
 from __future__ import annotations
 
 import platform
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.gc_collector import GCCollector
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
@@ -27,16 +24,6 @@ SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 """The buckets of durations: a warm review takes less than a millisecond, and the API server waits for 3 s."""
 
 
-class _Decided:
-    """Decisions with the same labels: how many took at most as long as each of :data:`SECONDS`, and their total."""
-
-    __slots__ = ("counts", "total")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(SECONDS) + 1)
-        self.total = 0.0
-
-
 class Metrics:
     """All metrics of a process, in a registry of their own. An Observer."""
 
@@ -47,51 +34,44 @@ class Metrics:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
-        self._by_decision: dict[tuple[str, str, str], _Decided] = {}
-        self._registry.register(_Decisions(self._by_decision))
+        self._decisions = self._counter("decisions", "Decisions about pods.", "outcome", "reason", "mode")
+        text = "Time from a whole review to its answer."
+        name = f"{PREFIX}_review_duration_seconds"
+        self._seconds = Histogram(name, text, ["outcome"], registry=self._registry, buckets=SECONDS)
+        self._by_decision: dict[tuple[str, str, str], tuple[Callable[[], None], Callable[[float], None]]] = {}
         self._failures = self._counter("failures", "Requests that are not reviews, and reviews that failed.", "reason")
-        self._responses = self._counter("http_responses", "HTTP responses by status code.", "code")
+        self.responses = self._counter("http_responses", "HTTP responses by status code.", "code")
         self._requests = self._gauge("http_requests_in_progress", "HTTP requests that are being answered.")
         self._connections = self._gauge("connections", "Open connections.")
-        self._refused = self._counter("connections_refused", "Connections closed because too many were open.")
-        self._reloads = self._counter("certificate_reloads", "Changes of the certificate's files.", "result")
-        self._expiry = self._gauge(
+        self.refused = self._counter("connections_refused", "Connections closed because too many were open.")
+        self.reloads = self._counter("certificate_reloads", "Changes of the certificate's files.", "result")
+        self.expiry = self._gauge(
             "certificate_expiry_timestamp_seconds", "When the certificate in use expires, as Unix time."
         )
         self._lines = self._counter("log_lines_dropped", "Log lines that were not written, by reason.", "reason")
-        self._events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
+        self.events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
         self._gauge("build_info", "Versions, as labels.", "version", "python").labels(
             __version__, platform.python_version()
         ).set(1)
-        _begin(self._reloads, "success", "failure")
+        _begin(self.reloads, "success", "failure")
         _begin(self._lines, "rate-limit", "write-error")
-        _begin(self._events, "created", "failed", "dropped")
-        self._by_code: dict[int, Callable[[], None]] = {}
+        _begin(self.events, "created", "failed", "dropped")
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
         """Count a decision."""
         key = decision.outcome, decision.reason, request.mode
         found = self._by_decision.get(key)
         if found is None:
-            found = self._by_decision[key] = _Decided()
-        found.counts[bisect_left(SECONDS, seconds)] += 1
-        found.total += seconds
+            # Looking the labels up takes as long as all else in here.
+            found = self._decisions.labels(*key).inc, self._seconds.labels(decision.outcome).observe
+            self._by_decision[key] = found
+        found[0]()
+        found[1](seconds)
 
     def failed(self, reason: str, text: str) -> None:
         """Count a request that is not a review, or a review that failed."""
         del text
         self._failures.labels(reason).inc()
-
-    def responded(self, code: int) -> None:
-        """Count an HTTP response."""
-        count = self._by_code.get(code)
-        if count is None:
-            count = self._by_code[code] = self._responses.labels(str(code)).inc
-        count()
-
-    def refused(self) -> None:
-        """Count a connection that was closed at once."""
-        self._refused.inc()
 
     def watch_server(self, requests: Callable[[], float], connections: Callable[[], float]) -> None:
         """Read the numbers of requests and connections from these functions."""
@@ -102,21 +82,9 @@ class Metrics:
         """Show what look-ups count. ``most_bytes`` is the limit of the memory of images."""
         self._registry.register(_LookUps(statistics, most_bytes))
 
-    def certificate_in_use(self, expires: float) -> None:
-        """Set when the certificate expires, as Unix time."""
-        self._expiry.set(expires)
-
-    def certificate_changed(self, result: str) -> None:
-        """Count ``success`` or ``failure`` of taking a changed certificate into use."""
-        self._reloads.labels(result).inc()
-
     def lines_dropped(self, reason: str, lines: int) -> None:
         """Count log lines that were not written for ``rate-limit`` or ``write-error``."""
         self._lines.labels(reason).inc(lines)
-
-    def event(self, result: str) -> None:
-        """Count an Event that was ``created``, ``failed``, or ``dropped`` because too many were waiting."""
-        self._events.labels(result).inc()
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
         """All metrics in the format that the header Accept asks for, and its content type."""
@@ -134,32 +102,6 @@ def _begin(counter: Counter, *values: str) -> None:
     """Show these values of the only label from the start: an alert on an increase misses a series' first sample."""
     for value in values:
         counter.labels(value)
-
-
-class _Decisions(Collector):
-    """The metrics of decisions. Prometheus' own classes take a lock for each number, and two microseconds."""
-
-    def __init__(self, decided: Mapping[tuple[str, str, str], _Decided]) -> None:
-        self._decided = decided
-
-    def collect(self) -> Iterator[Metric]:
-        """Read the counts."""
-        count = CounterMetricFamily(
-            f"{PREFIX}_decisions", "Decisions about pods.", labels=["outcome", "reason", "mode"]
-        )
-        by_outcome: dict[str, _Decided] = {}
-        for key, decided in self._decided.items():
-            count.add_metric(key, sum(decided.counts))
-            total = by_outcome.setdefault(key[0], _Decided())
-            total.counts = [one + other for one, other in zip(total.counts, decided.counts, strict=True)]
-            total.total += decided.total
-        yield count
-        text = "Time from a whole review to its answer."
-        seconds = HistogramMetricFamily(f"{PREFIX}_review_duration_seconds", text, labels=["outcome"])
-        bounds = (*map(str, SECONDS), "+Inf")
-        for outcome, total in by_outcome.items():
-            seconds.add_metric([outcome], list(zip(bounds, accumulate(total.counts), strict=True)), total.total)
-        yield seconds
 
 
 class _LookUps(Collector):
@@ -186,8 +128,6 @@ class _LookUps(Collector):
         yield _now("lookups_in_progress", "Look-ups under way.", found.under_way)
         reasons = {reason.replace(" ", "-"): count for reason, count in sorted(found.failures.items())}
         yield _counted("registry_errors", "Failed look-ups by reason.", "reason", reasons)
-        shared = {"hit": found.shared_hits, "error": found.shared_failures}
-        yield _counted("shared_cache_requests", "Uses of the shared cache.", "result", shared)
 
 
 def _counted(name: str, text: str, label: str, counts: Mapping[str, int]) -> Metric:

@@ -1,27 +1,32 @@
-"""The process of the webhook: everything that serves, put together."""
+"""The process of the webhook: everything that serves, from its start to its end.
+
+Kubernetes sends SIGTERM and removes the pod from its Service at the same time, and API servers learn of that later. So
+the server stops being ready, answers for some seconds more (each answer closes its connection), and then finishes what
+is under way. Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
+"""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
+import os
+import signal
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import uvloop
 
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.threads import DaemonThreads
-from multiarch.webhook import lifecycle
-from multiarch.webhook.certificate import CHECK_SECONDS, Certificate, CertificateError
+from multiarch.webhook.certificate import CHECK_SECONDS, Certificate
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log, library_logs
+from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
@@ -29,9 +34,12 @@ from multiarch.webhook.server import Listening, Server
 if TYPE_CHECKING:
     from multiarch.webhook.events import Events
 
-_DAY = 86400.0
+FINISH_SECONDS: Final = 5.0
+"""Maximum time for requests under way once no new connection is accepted."""
+_CLOSE_SECONDS = 0.5
+"""Maximum time for answers that are being sent."""
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _MIB = 1024 * 1024
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 _log = logging.getLogger(__name__)
 
@@ -47,124 +55,84 @@ class ServiceOptions:
     drain_seconds: float = 5.0
 
 
-def run(configuration: WebhookConfiguration, options: ServiceOptions) -> int:
-    """Serve until a signal. Returns the exit code.
+def run(configuration: WebhookConfiguration, options: ServiceOptions) -> None:
+    """Serve until a signal.
 
     Raises CertificateError, OutsideError for a port that can't be used, and MultiarchError for a configuration that
     can't be used.
     """
     metrics = Metrics()
-    log = Log(options.log_format, options.log_level, dropped=lambda lines: metrics.lines_dropped("write-error", lines))
+    log = Log(options.log_format, options.log_level, dropped=metrics.lines_dropped)
     try:
-        with library_logs(log):
-            return uvloop.run(_run(configuration, options, metrics, log))
+        # What aiohttp and asyncio log.
+        logging.basicConfig(
+            handlers=[log], level=logging.DEBUG if log.shows(LogLevel.DEBUG) else logging.WARNING, force=True
+        )
+        uvloop.run(_run(configuration, options, metrics, log))
     finally:
         log.close()
 
 
-async def _run(configuration: WebhookConfiguration, options: ServiceOptions, metrics: Metrics, log: Log) -> int:
-    loop = asyncio.get_running_loop()
+async def _run(configuration: WebhookConfiguration, options: ServiceOptions, metrics: Metrics, log: Log) -> None:
     # Looking up a name may outlast every time limit, and the end of the process.
-    loop.set_default_executor(DaemonThreads())
-    certificate = Certificate(options.certificate_dir, CertificateReport(metrics, log))
-    decisions = DecisionLog(log, lambda lines: metrics.lines_dropped("rate-limit", lines))
+    asyncio.get_running_loop().set_default_executor(DaemonThreads())
+    certificate = Certificate(options.certificate_dir, metrics, log)
     look_ups = LookUps.from_configuration(configuration)
     events = _events(metrics) if configuration.events else None
-    observers = Observers(metrics, decisions, *([events] if events else ()))
+    observers = Observers(metrics, DecisionLog(log), *([events] if events else ()))
     handler = Handler(configuration, look_ups, observers)
-    server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate), observers.failed)
+    server = Server(options.listening, handler.review, metrics, certificate.why_not_ready, observers.failed)
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
-        notes = Notes(lambda: look_ups.notes, log)
-        notes.check()
-        checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check, notes.check))
+        checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))
         try:
-            code = await lifecycle.serve(
-                server, certificate.context, log, drain_seconds=options.drain_seconds, started=forget_start
-            )
+            await serve(server, certificate, log, drain_seconds=options.drain_seconds)
         finally:
             checks.cancel()
-        log.write(LogLevel.INFO, "stopped", code=code)
-        return code
+        log.write(LogLevel.INFO, "stopped", code=0)
+
+
+async def serve(server: Server, certificate: Certificate, log: Log, *, drain_seconds: float) -> None:
+    """Listen until a signal, then drain: SIGINT without the wait for Kubernetes. A second signal ends the process.
+
+    Raises OutsideError if a port can't be used.
+    """
+    loop, received = asyncio.get_running_loop(), asyncio.Queue[signal.Signals]()
+    for each in _SIGNALS:
+        loop.add_signal_handler(each, received.put_nowait, each)
+    await server.start(lambda: certificate.context)
+    log.write(LogLevel.INFO, "ready", port=server.ports[0], metricsPort=server.ports[1])
+    first = await received.get()
+    for each in _SIGNALS:
+        loop.add_signal_handler(each, _end_at_once, each, server, log)
+    seconds = 0.0 if first is signal.SIGINT else drain_seconds
+    server.drain()
+    log.write(LogLevel.INFO, "shutting down: no longer ready", seconds=seconds)
+    await asyncio.sleep(seconds)
+    if not await server.finish(FINISH_SECONDS):
+        log.write(LogLevel.WARNING, "requests were not finished in time", requests=server.requests)
+    await server.close(_CLOSE_SECONDS)
+
+
+def _end_at_once(received: signal.Signals, server: Server, log: Log) -> None:
+    log.write(LogLevel.WARNING, "ended at once by a second signal", requests=server.requests)
+    log.close()
+    os._exit(128 + received)
 
 
 def _events(metrics: Metrics) -> Events:
-    """Return what writes Events in the cluster that this runs in. Raises MultiarchError outside of a pod."""
-    from multiarch.webhook.events import Events  # noqa: PLC0415 (few webhooks write Events, and all start fast)
-    from multiarch.webhook.pod_api import PodApi  # noqa: PLC0415 (likewise)
+    from multiarch.webhook.api_server import ApiServer  # noqa: PLC0415 (few webhooks write Events, and all start fast)
+    from multiarch.webhook.events import Events  # noqa: PLC0415 (likewise)
 
-    return Events(PodApi(), metrics.event)
-
-
-def _why_not_ready(certificate: Certificate) -> str:
-    return "the certificate has expired" if certificate.expired else ""
+    return Events(ApiServer, lambda result: metrics.events.labels(result).inc())
 
 
-def forget_start() -> None:
-    """Leave what the start made out of all garbage collections to come, and let these be rare.
-
-    A request leaves nothing for them: it makes no circles of objects.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-
-
-async def check_forever(seconds: float, *checks: Callable[[], None]) -> None:
-    """Do all checks every so many seconds. One that fails is done again the next time."""
+async def check_forever(seconds: float, check: Callable[[], None]) -> None:
+    """Run the check every ``seconds``; retry a failed one on the next run."""
     while True:
         await asyncio.sleep(seconds)
-        for check in checks:
-            try:
-                # In a thread: a folder in a network may hang.
-                await asyncio.to_thread(check)
-            except Exception as error:  # noqa: BLE001 (without checks, the certificate in use would expire)
-                _log.error("a check failed inside of the webhook", exc_info=error)
-
-
-class Notes:
-    """Logs problems with the cache on disk, each once."""
-
-    def __init__(self, notes: Callable[[], list[str]], log: Log) -> None:
-        """``notes`` returns those so far."""
-        self._notes = notes
-        self._log = log
-        self._told: set[str] = set()
-
-    def check(self) -> None:
-        """Log those that are new."""
-        for note in self._notes():
-            if note not in self._told:
-                self._told.add(note)
-                self._log.write(LogLevel.WARNING, note)
-
-
-class CertificateReport:
-    """Puts what becomes of the certificate into metrics and log."""
-
-    def __init__(self, metrics: Metrics, log: Log) -> None:
-        """Nothing is reported yet."""
-        self._metrics = metrics
-        self._log = log
-        self._reloads = False
-
-    def certificate_in_use(self, expires: float) -> None:
-        """See ``certificate.Report``."""
-        self._metrics.certificate_in_use(expires)
-        if self._reloads:
-            self._metrics.certificate_changed("success")
-            self._log.write(LogLevel.INFO, "the new certificate is in use", expires=round(expires))
-        self._reloads = True
-
-    def certificate_refused(self, error: CertificateError) -> None:
-        """See ``certificate.Report``."""
-        self._metrics.certificate_changed("failure")
-        self._log.write(LogLevel.ERROR, f"{error} The certificate in use stays.")
-
-    def certificate_expires(self, seconds: float) -> None:
-        """See ``certificate.Report``."""
-        if seconds > 0:
-            message, level = f"the certificate expires in {seconds / _DAY:.1f} days", LogLevel.WARNING
-        else:
-            message, level = "the certificate has expired", LogLevel.ERROR
-        self._log.write(level, message)
+        try:
+            # In a thread: a folder in a network may hang.
+            await asyncio.to_thread(check)
+        except Exception as error:  # noqa: BLE001 (without checks, the certificate in use would expire)
+            _log.error("a check failed inside of the webhook", exc_info=error)

@@ -166,7 +166,7 @@ def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: End
         )
         pod = endpoint.calls[0][1] if endpoint.calls else sent
         written = msgspec.json.decode(json.dumps(pod), type=WrittenPod)
-        decision = decider.without_images(read_pod(written, SPACES[label], frozenset(), 128), Mode(label or "tolerate"))
+        decision = decider.without_images(read_pod(written, SPACES[label], frozenset()), Mode(label or "tolerate"))
         skipped = decision is not None and decision.outcome is Outcome.SKIP
         case = (label, rules, tolerated, marks, decision)
         if not endpoint.calls:

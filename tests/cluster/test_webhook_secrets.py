@@ -15,10 +15,9 @@ from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.registry.reference import parse_reference
-from multiarch.webhook.images.cluster_secrets import ClusterSecrets
-from multiarch.webhook.images.secrets import SecretSet
+from multiarch.webhook.api_server import ApiServer
+from multiarch.webhook.images.secrets import ClusterSecrets, SecretSet
 from multiarch.webhook.model import PullSecretNames
-from multiarch.webhook.pod_api import PodApi
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
@@ -50,8 +49,8 @@ SECRETS = (
 
 
 @pytest.fixture(scope="module")
-def api(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodApi]:
-    """The API as the server's pod has it."""
+def kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The access of the server's pod."""
     kube = control_plane.kube
     rights = [
         each
@@ -60,12 +59,9 @@ def api(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -
     ]
     with applied(kube, [namespace(TEAM), *rights, *SECRETS]):
         token = token_of(kube, NAME, NAME)
-        folder = tmp_path_factory.mktemp("access")
-        file = write_kubeconfig(folder / "kubeconfig", control_plane, {"token": token})
-        (folder / "token").write_text(token)
-        (folder / "ca.crt").write_bytes(kube.access.certificate.read_bytes())
+        file = write_kubeconfig(tmp_path_factory.mktemp("access") / "kubeconfig", control_plane, {"token": token})
         wait_for(functools.partial(_allowed, file), "the rights to take effect", timeout=30)
-        yield PodApi(kube.access.url, folder)
+        yield file
 
 
 def _allowed(kubeconfig: Path) -> bool:
@@ -77,12 +73,13 @@ def _allowed(kubeconfig: Path) -> bool:
     return True
 
 
-def read(api: PodApi, *names: str) -> SecretSet:
-    return asyncio.run(ClusterSecrets(lambda: api).read(PullSecretNames(TEAM, names)))
+def read(kubeconfig: Path, *names: str) -> SecretSet:
+    source = ClusterSecrets(lambda: ApiServer(lambda: open_cluster(ClusterAccess(kubeconfig))))
+    return asyncio.run(source.read(PullSecretNames(TEAM, names)))
 
 
-def test_the_named_secrets_are_read_in_both_formats(api: PodApi) -> None:
-    found = read(api, "current", "broken", "legacy", "missing")
+def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
+    found = read(kubeconfig, "current", "broken", "legacy", "missing")
     for host in ("one.example.com", "two.example.com"):
         (credential,) = asyncio.run(found.credentials.for_repository(parse_reference(f"{host}/team/app")))
         assert (credential.username, credential.password) == ("puller", "pass:word")
@@ -93,8 +90,8 @@ def test_the_named_secrets_are_read_in_both_formats(api: PodApi) -> None:
     assert found.complete
 
 
-def test_another_secret_is_refused_and_the_reason_says_by_whom(api: PodApi) -> None:
-    found = read(api, "other", "current")
+def test_another_secret_is_refused_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
+    found = read(kubeconfig, "other", "current")
     user = f"system:serviceaccount:{NAME}:{NAME}"
     assert found.faults == (f"Secret {TEAM}/other can't be read: {user} may not get secrets other in namespace {TEAM}",)
     assert asyncio.run(found.credentials.for_repository(parse_reference("one.example.com/team/app")))

@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.facts.admission import INSTALLATION_NAME as NAME
-from multiarch.facts.admission import Mode
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.manifests import restricted
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.handler import Handler
+from multiarch.webhook.handler import INVALID, Handler
 from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observers, PodImage, PullSecretNames, Reason
 from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
+from tests.webhook.stand_ins import answer_at_once
 
 BOTH, AMD64_ONLY, UNREADABLE = "example.com/both:1", "example.com/amd64-only:1", "example.com/unreadable:1"
 SIDECAR = "/sidecar"
@@ -133,11 +133,9 @@ class Endpoint:
         if path == SIDECAR:
             return _with_sidecar(json.loads(body)["request"])
         if path == _INVALID_MODE:
-            return self.handler.review_in_invalid_mode(body)
+            return answer_at_once(self.handler, body, INVALID)
         mode = path.removeprefix("/mutate").removeprefix("/")
-        answer = self.handler.review_now(body, Mode(mode) if mode else None)
-        assert answer is not None
-        return answer
+        return answer_at_once(self.handler, body, mode)
 
 
 def _with_sidecar(request: Object) -> bytes:

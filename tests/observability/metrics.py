@@ -80,8 +80,8 @@ def _families() -> Iterable[Metric]:
             metrics.decided(request, Decision(outcome, reason, "text"), 0.001)
     for failure in FailureReason:
         metrics.failed(failure, "text")
-    metrics.responded(200)
-    metrics.certificate_in_use(1_800_000_000.0)
+    metrics.responses.labels("200").inc()
+    metrics.expiry.set(1_800_000_000.0)
     metrics.watch_server(lambda: 1.0, lambda: 2.0)
     found = Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason}))
     metrics.watch_look_ups(lambda: found, 64 * 2**20)

@@ -190,14 +190,6 @@ CASES: Mapping[str, Case] = {
         },
         "It is full, and more than a fifth of the images that pods ask for are not in it.",
     ),
-    "MultiarchWebhookSharedCacheFails": Case(
-        {webhook("shared_cache_requests_total", result="error"): "0+1x90"},
-        {
-            webhook("shared_cache_requests_total", result="error"): "3x90",
-            webhook("shared_cache_requests_total", result="hit"): "0+1x90",
-        },
-        "Each replica asks the registries itself until it does.",
-    ),
     "MultiarchWebhookInvalidMode": Case(
         {decisions("skip", "invalid-mode"): "_x80 1x10"},
         {decisions("skip", "invalid-mode"): "1x90", decisions("skip", "opted-out"): "0+1x90"},

@@ -86,7 +86,7 @@ def test_it_has_what_the_webhook_needs_and_is_small(layout: Path, architecture: 
     assert sum(layer["size"] for layer in own) < 35_000_000
     files = {name for layer in own for name in names(layout, layer)}
     packages = {found[1] for name in files if (found := re.match(r"opt/multiarch/packages/([^/]+)", name))}
-    assert {"aiohttp", "boto3", "cryptography", "msgspec", "pydantic", "redis", "uvloop"} <= packages
+    assert {"aiohttp", "boto3", "cryptography", "msgspec", "pydantic", "uvloop"} <= packages
     assert not [name for name in packages if name.startswith("pulumi")]
     assert "opt/multiarch/program/multiarch/webhook/__pycache__/model.cpython-311.pyc" in files
     assert not [name for name in files if re.search(r"/tests?/|/botocore/data/ec2/", name)]

@@ -9,7 +9,16 @@ from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Decision, Outcome, Reason
-from tests.webhook.stand_ins import IMAGES, RecordingObserver, StandInImages, patch_in, patched, response_in, review_of
+from tests.webhook.stand_ins import (
+    IMAGES,
+    RecordingObserver,
+    StandInImages,
+    answer_at_once,
+    patch_in,
+    patched,
+    response_in,
+    review_of,
+)
 
 ARM = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
 """The toleration of the taint that is the default."""
@@ -22,8 +31,7 @@ class Decided:
     def __init__(self, whole: dict[str, Any], mode: Mode | None = None, /, **configuration: Any) -> None:
         observer, self.images = RecordingObserver(), StandInImages(IMAGES)
         handler = Handler(WebhookConfiguration(**configuration), self.images, observer)
-        answered = handler.review_now(review_of(whole), mode)
-        assert answered is not None
+        answered = answer_at_once(handler, review_of(whole), mode)
         assert observer.failures == []
         self.decision: Decision = observer.last
         self.response = response_in(answered)

@@ -13,7 +13,6 @@ from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.clients import Clients, settings_of
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.images.secrets import SecretSource
-from multiarch.webhook.images.shared import Shared
 from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, PodImage, PullSecretNames, Reason
 
 SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
@@ -44,7 +43,6 @@ def configuration(**sections: Mapping[str, object]) -> WebhookConfiguration:
 async def looking_up(
     clock: Clock | None = None,
     *,
-    shared: Shared | None = None,
     secrets: SecretSource | None = None,
     found: WebhookConfiguration | None = None,
     **settings: Any,
@@ -52,8 +50,8 @@ async def looking_up(
     """Look-ups that know nothing yet."""
     found = found or configuration()
     quick = dataclasses.replace(settings_of(found), **{"backoff_seconds": 0.001, "down_seconds": 0.001, **settings})
-    clients = Clients(quick, secrets=secrets, allowed=found.registries.pull_secrets)
-    async with LookUps(clients, found, shared=shared, **({} if clock is None else {"clock": clock})) as look_ups:
+    clients = Clients(quick, secrets=secrets)
+    async with LookUps(clients, found, **({} if clock is None else {"clock": clock})) as look_ups:
         yield look_ups
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
+import time
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.images.memory import Memory
+from multiarch.webhook.images.look_ups import LookUps, _Entry
 from multiarch.webhook.images.verdicts import Verdicts
 from multiarch.webhook.model import Found
 
@@ -31,6 +30,7 @@ def digest(number: int) -> str:
 
 
 def remember(look_ups: LookUps, name: str, number: int, found: Verdicts) -> None:
-    """As after a look-up."""
-    memory: Memory = look_ups._memory  # noqa: SLF001 (a registry with so many images takes too long)
-    memory.keep(name, digest(number), found, math.inf)
+    """As after a look-up: of a tag that is fresh for a day."""
+    now = time.monotonic()
+    entry = _Entry(found, now + 2e5 + number, now + 1e5 + number, digest(number))
+    look_ups._entries[name] = entry  # noqa: SLF001 (a registry with so many images takes too long)

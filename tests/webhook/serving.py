@@ -15,14 +15,12 @@ from typing import Any, TypeVar
 import aiohttp
 import uvloop
 
-from multiarch.facts.admission import Mode
 from multiarch.webhook.certificate import Certificate
 from multiarch.webhook.log_options import LogFormat, LogLevel
 from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
 from multiarch.webhook.server import Listening, Server
-from multiarch.webhook.service import CertificateReport
 from tests.webhook.issuing import Pair, issue
 
 Result = TypeVar("Result")
@@ -54,18 +52,13 @@ class Reviews:
     released: asyncio.Event = field(default_factory=asyncio.Event)
     began: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def review_now(self, body: bytes, mode: Mode | None) -> bytes | None:
+    async def review(self, body: bytes, mode: str) -> bytes:
         if body == b"wrong":
             raise ReviewError(FailureReason.NOT_JSON, "Not JSON.")
-        return None if body == b"slow" else b"%s now, %d bytes" % (str(mode).encode(), len(body))
-
-    async def review(self, body: bytes, mode: Mode | None) -> bytes:
-        self.began.set()
-        await self.released.wait()
-        return b"%s later, %d bytes" % (str(mode).encode(), len(body))
-
-    def review_in_invalid_mode(self, body: bytes) -> bytes:
-        return b"invalid mode, %d bytes" % len(body)
+        if body == b"slow":
+            self.began.set()
+            await self.released.wait()
+        return b"%s, %d bytes" % (mode.encode(), len(body))
 
 
 @dataclass
@@ -108,9 +101,9 @@ async def serving(
         write(folder, trusted[0])
     metrics, reviews = Metrics(), Reviews()
     silent = Log(LogFormat.JSON, LogLevel.ERROR, descriptor=os.open(os.devnull, os.O_WRONLY)) if log is None else log
-    certificate = Certificate(folder, CertificateReport(metrics, silent))
-    server = Server(Listening("127.0.0.1", 0, 0, **listening), reviews, metrics, ready)
-    await server.start(certificate.context)
+    certificate = Certificate(folder, metrics, silent)
+    server = Server(Listening("127.0.0.1", 0, 0, **listening), reviews.review, metrics, ready, metrics.failed)
+    await server.start(lambda: certificate.context)
     connector = aiohttp.TCPConnector(ssl=trusting(*trusted), limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
         try:

@@ -7,10 +7,11 @@ import base64
 import copy
 import json
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import NO_SECRETS, Answer, Decision, Found, NotFound, PodImage, PullSecretNames, Reason
 from multiarch.webhook.model import Request as DecidedRequest
 
@@ -111,6 +112,18 @@ class RecordingObserver:
     @property
     def last(self) -> Decision:
         return self.decisions[-1][1]
+
+
+def answer_at_once(handler: Handler, body: bytes, mode: str | None = None) -> bytes:
+    """The answer of a review that waits for nothing."""
+    reviewing = handler.review(body, mode or "")
+    try:
+        reviewing.send(None)
+    except StopIteration as ended:
+        return cast("bytes", ended.value)
+    finally:
+        reviewing.close()
+    raise AssertionError("the review waits for its images")
 
 
 def pod(*images: str, **spec: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,29 +17,30 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from multiarch.webhook import certificate as module
 from multiarch.webhook.certificate import Certificate, CertificateError
+from multiarch.webhook.log_options import LogLevel
+from multiarch.webhook.logs import Log
+from multiarch.webhook.metrics import Metrics
 from tests.webhook.serving import pair, run, serving, trusting, write
 
-DAY = 86400.0
 
-
-class Report:
-    """Keeps what it is told."""
+class LogStandIn(Log):
+    """Keeps what it is told, in place of writing it."""
 
     def __init__(self) -> None:
-        self.used: list[float] = []
-        self.refused: list[str] = []
-        self.warned: list[float] = []
+        self.lines: list[tuple[LogLevel, str]] = []
 
-    def certificate_in_use(self, expires: float) -> None:
-        self.used.append(expires)
+    def write(self, level: LogLevel, message: str, **_fields: object) -> bool:
+        self.lines.append((level, message))
+        return True
 
-    def certificate_refused(self, error: CertificateError) -> None:
-        self.refused.append(str(error))
+    def of(self, level: LogLevel) -> list[str]:
+        return [message for each, message in self.lines if each is level]
 
-    def certificate_expires(self, seconds: float) -> None:
-        self.warned.append(seconds)
+
+def certificate_of(folder: Path, clock: Callable[[], float] = time.time) -> tuple[Certificate, LogStandIn]:
+    log = LogStandIn()
+    return Certificate(folder, Metrics(), log, clock), log
 
 
 def encrypted_key() -> bytes:
@@ -54,11 +56,11 @@ def encrypted_key() -> bytes:
     [
         ("tls.crt", None, "tls.crt can't be read: No such file"),
         ("tls.key", None, "tls.key can't be read: No such file"),
-        ("tls.crt", b"hello", "tls.crt or tls.key is not valid PEM"),
-        ("tls.key", b"", "tls.crt or tls.key is not valid PEM"),
-        ("tls.key", pair().key, "tls.key is not the key of .*tls.crt"),
+        ("tls.crt", b"hello", "not a certificate and its key in PEM"),
+        ("tls.key", b"", "not a certificate and its key in PEM"),
+        ("tls.key", pair().key, "KEY_VALUES_MISMATCH"),
         ("tls.key", encrypted_key(), "the key needs a password"),
-        ("tls.crt", pair(1.0, starting=-3.0).certificate, "not the key of"),
+        ("tls.crt", pair(1.0, starting=-3.0).certificate, "KEY_VALUES_MISMATCH"),
     ],
 )
 def test_an_unusable_pair_is_refused_at_the_start(
@@ -72,7 +74,7 @@ def test_an_unusable_pair_is_refused_at_the_start(
     else:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(CertificateError, match=message):
-        Certificate(tmp_path, Report())
+        certificate_of(tmp_path)
 
 
 def test_a_certificate_of_an_invalid_version_is_refused(tmp_path: Path) -> None:
@@ -84,51 +86,49 @@ def test_a_certificate_of_an_invalid_version_is_refused(tmp_path: Path) -> None:
     changed = f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n".encode()
     write(tmp_path, replace(made, certificate=changed))
     with pytest.raises(CertificateError, match=r"tls\.crt does not have a valid certificate in PEM"):
-        Certificate(tmp_path, Report())
+        certificate_of(tmp_path)
 
 
 def test_a_certificate_of_another_time_is_refused_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, pair(1.0, starting=-3.0))
     with pytest.raises(CertificateError, match=r"expired on 20..-..-.. ..:.. UTC\. Issue a new certificate"):
-        Certificate(tmp_path, Report())
+        certificate_of(tmp_path)
     write(tmp_path, pair(starting=3.0))
     with pytest.raises(CertificateError, match="is not valid before"):
-        Certificate(tmp_path, Report())
+        certificate_of(tmp_path)
 
 
 def test_a_broken_pair_is_reported_once_and_the_old_one_stays(tmp_path: Path) -> None:
     first, second = pair(), pair()
     write(tmp_path, first)
-    report = Report()
-    certificate = Certificate(tmp_path, report)
+    certificate, log = certificate_of(tmp_path)
     write(tmp_path, replace(first, key=second.key))
     for _ in range(3):
         certificate.check()
-    assert (len(report.used), len(report.refused)) == (1, 1)
+    assert (len(log.of(LogLevel.INFO)), len(log.of(LogLevel.ERROR))) == (0, 1)
     (tmp_path / "tls.key").unlink()
     for _ in range(3):
         certificate.check()
-    assert (len(report.used), len(report.refused)) == (1, 2)
+    assert (len(log.of(LogLevel.INFO)), len(log.of(LogLevel.ERROR))) == (0, 2)
     (tmp_path / "tls.key").symlink_to("..data/tls.key")
     write(tmp_path, second)
     for _ in range(3):
         certificate.check()
-    assert (len(report.used), len(report.refused)) == (2, 2)
+    assert (len(log.of(LogLevel.INFO)), len(log.of(LogLevel.ERROR))) == (1, 2)
 
 
 def test_expiry_is_warned_about_once_a_day_and_makes_it_unready(tmp_path: Path) -> None:
     write(tmp_path, pair(30.0))
     now = [0.0]
-    report = Report()
-
     begin = time.time()
-    certificate = Certificate(tmp_path, report, lambda: begin + now[0])
+    certificate, log = certificate_of(tmp_path, lambda: begin + now[0])
     for hour in range(0, 31 * 24, 6):
         now[0] = hour * 3600.0
         certificate.check()
-        assert certificate.expired is (hour >= 30 * 24)
-    days_left = [round(each / DAY) for each in report.warned]
-    assert days_left == [7, 6, 5, 4, 3, 2, 1, 0]
+        assert bool(certificate.why_not_ready()) is (hour >= 30 * 24)
+    days_left = [round(float(each.split()[4])) for each in log.of(LogLevel.WARNING)]
+    assert days_left == [7, 6, 5, 4, 3, 2, 1]
+    assert log.of(LogLevel.ERROR) == ["the certificate has expired"]
 
 
 def test_an_old_version_of_tls_is_refused_and_http_1_1_is_agreed_on(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_new_certificate_is_in_use_without_a_dropped_request(tmp_path: Path) -
                 nonlocal answered
                 while not stop.is_set():
                     async with session.post(it.url("/mutate"), data=b"x" * 11_000) as response:
-                        assert await response.text() == "None now, 11000 bytes"
+                        assert await response.text() == ", 11000 bytes"
                         answered += 1
                     await asyncio.sleep(0)
 
@@ -256,12 +256,3 @@ def self_signed_rsa() -> tuple[bytes, bytes]:
     return made.public_bytes(serialization.Encoding.PEM), key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-
-
-def test_files_that_change_one_after_the_other_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = pair(), pair()
-    write(tmp_path, first)
-    contents = iter([(first.certificate, first.key), (second.certificate, second.key)])
-    monkeypatch.setattr(module, "_content", lambda _folder: next(contents))
-    with pytest.raises(CertificateError, match="was changed while it was read"):
-        Certificate(tmp_path, Report())

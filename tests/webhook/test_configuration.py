@@ -29,13 +29,12 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
 
 def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
     file = tmp_path / "webhook.yaml"
-    for name in ("config.json", "url"):
-        (tmp_path / name).touch()
+    (tmp_path / "config.json").touch()
     (tmp_path / "ca.pem").write_bytes(pair().authority)
     file.write_text(
         "mode: prefer\narchitectures: [amd64, arm64]\ntaints: [arch=arm64:NoSchedule, spot:NoSchedule]\n"
         "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\nevents: true\n"
-        f"cache: {{memoryMib: 8, file: {tmp_path}/cache.db, sharedUrlFile: {tmp_path}/url}}\n"
+        "cache: {memoryMib: 8, freshSeconds: 60, staleSeconds: 60, failureSeconds: 5}\n"
         f"registries: {{allowed: ['*.dkr.ecr.*.amazonaws.com', '[fd00::1]:5000'],"
         f" allowedNetworks: [10.1.2.0/24, 'fd00::/8'], plainHttp: ['registry:5000'],"
         f" caFiles: [{tmp_path}/ca.pem],"
@@ -82,9 +81,6 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
     text = (
         "taints: [arch=arm64:NoSchedul]\n"
         "architectures: [arm64, amd64, arm64]\n"
-        "cache:\n"
-        "  sharedUrlFile: /nope\n"
-        "  file: /nope/x\n"
         "registries:\n"
         "  allowed: ['https://foo', '*']\n"
         "  allowedNetworks: [10.1.2.3/24]\n"
@@ -100,24 +96,19 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
         ),
         "2 architectures[2]: arm64 is named twice. Remove one.",
         (
-            "4 cache.sharedUrlFile: /nope can't be read: No such file or directory. Check the path, and that it is "
-            "mounted in the pod."
-        ),
-        "5 cache.file: /nope is not a folder. Mount a writable volume there.",
-        (
-            "7 registries.allowed[0]: 'https://foo' is not HOST or HOST:PORT. Write it with * for any characters, as "
+            "4 registries.allowed[0]: 'https://foo' is not HOST or HOST:PORT. Write it with * for any characters, as "
             "in *.dkr.ecr.*.amazonaws.com."
         ),
-        "8 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
+        "5 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
         (
-            "9 registries.plainHttp[0]: 'http://x' is not HOST or HOST:PORT. Write it without http:// or a path, as "
+            "6 registries.plainHttp[0]: 'http://x' is not HOST or HOST:PORT. Write it without http:// or a path, as "
             "in registry.example.com:5000."
         ),
-        "10 registries.pullSecrets[0]: 'foo' is not NAMESPACE/NAME. Write it as in team-a/registry.",
-        "10 registries.pullSecrets[1]: 'team/UPPER' is not NAMESPACE/NAME. Write it as in team-a/registry.",
-        "11 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
+        "7 registries.pullSecrets[0]: 'foo' is not NAMESPACE/NAME. Write it as in team-a/registry.",
+        "7 registries.pullSecrets[1]: 'team/UPPER' is not NAMESPACE/NAME. Write it as in team-a/registry.",
+        "8 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
         *(
-            f"12 registries.caFiles[{index}]: {file} has no valid certificate in PEM. "
+            f"9 registries.caFiles[{index}]: {file} has no valid certificate in PEM. "
             "Write certificates to trust into it."
             for index, file in ((0, "/dev/null"), (1, "/dev/zero"), (3, f"{tmp_path}/empty.pem"))
         ),

@@ -16,6 +16,7 @@ from tests.webhook.stand_ins import (
     IMAGES,
     RecordingObserver,
     StandInImages,
+    answer_at_once,
     found,
     pod,
     review_of,
@@ -224,10 +225,10 @@ def test_what_an_architecture_lacks_that_the_pod_excludes_is_not_said() -> None:
     answers = {"x": found(amd64="unsupported", arm64="unsupported"), "y": found(amd64="unknown", arm64="supported")}
     observer = RecordingObserver()
     handler = Handler(WebhookConfiguration(), StandInImages(answers), observer)
-    handler.review_now(review_of(pod("x", "y", **FOR_ARM64[0])), None)
+    answer_at_once(handler, review_of(pod("x", "y", **FOR_ARM64[0])))
     assert observer.last.text.endswith(" images: x does not support arm64: index lacks linux/arm64")
     assert observer.last.images == ("x",)
-    handler.review_now(review_of(pod("y", **FOR_ARM64[0])), None)
+    answer_at_once(handler, review_of(pod("y", **FOR_ARM64[0])))
     assert observer.last.outcome is Outcome.TOLERATE
 
 
@@ -242,9 +243,9 @@ def test_only_required_architectures_count() -> None:
         WebhookConfiguration(architectures=["arm64"]), StandInImages(default=found(arm64="supported")), observer
     )
     for rules in ({}, FOR_ARM64[0]):
-        handler.review_now(review_of(pod("a", **rules)), None)
+        answer_at_once(handler, review_of(pod("a", **rules)))
         assert (observer.last.outcome, observer.last.text) == (Outcome.TOLERATE, "its image supports arm64")
-    handler.review_now(review_of(pod("a", nodeSelector={"kubernetes.io/arch": "amd64"})), None)
+    answer_at_once(handler, review_of(pod("a", nodeSelector={"kubernetes.io/arch": "amd64"})))
     assert (observer.last.outcome, observer.last.reason) == (Outcome.SKIP, Reason.EXCLUDED)
 
 
@@ -344,7 +345,7 @@ def test_why_an_image_could_not_be_read_is_the_reason(reason: Reason) -> None:
     configuration = WebhookConfiguration()
     observer = RecordingObserver()
     images = StandInImages({"x": NotFound(reason, "why")})
-    Handler(configuration, images, observer).review_now(review_of(pod("both", "x")), None)
+    answer_at_once(Handler(configuration, images, observer), review_of(pod("both", "x")))
     assert (observer.last.reason, observer.last.text, observer.last.images) == (
         reason,
         "x could not be read: why",
@@ -355,7 +356,7 @@ def test_why_an_image_could_not_be_read_is_the_reason(reason: Reason) -> None:
 def test_many_images_are_named_by_the_first_three() -> None:
     answers = {f"i{number}": AMD64_ONLY for number in range(6)}
     observer = RecordingObserver()
-    Handler(WebhookConfiguration(), StandInImages(answers), observer).review_now(review_of(pod(*answers)), None)
+    answer_at_once(Handler(WebhookConfiguration(), StandInImages(answers), observer), review_of(pod(*answers)))
     assert observer.last.text.endswith("i2 does not support arm64: index lacks linux/arm64; and 3 more images")
     assert observer.last.images == tuple(answers)
 
@@ -371,7 +372,7 @@ def test_a_pod_with_too_many_images_is_left_alone() -> None:
 def test_names_of_images_are_shown_without_what_steers_a_terminal() -> None:
     observer = RecordingObserver()
     images = StandInImages(default=AMD64_ONLY)
-    Handler(WebhookConfiguration(), images, observer).review_now(review_of(pod("a\x1b[2J\n", "b" * 400)), None)
+    answer_at_once(Handler(WebhookConfiguration(), images, observer), review_of(pod("a\x1b[2J\n", "b" * 400)))
     first, second = observer.last.images
     assert first == r"a\x1b[2J\n"
     assert second == f"{'b' * 197}..."

@@ -12,7 +12,7 @@ import pytest
 from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import Limits, RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.decision import Decider
-from multiarch.webhook.handler import Handler
+from multiarch.webhook.handler import INVALID, Handler
 from multiarch.webhook.model import NO_SECRETS, Answer, Decision, Outcome, PodImage, PullSecretNames, Reason
 from multiarch.webhook.pod import Pod
 from multiarch.webhook.review import FailureReason, ReviewError
@@ -23,6 +23,7 @@ from tests.webhook.stand_ins import (
     UID,
     RecordingObserver,
     StandInImages,
+    answer_at_once,
     patch_in,
     pod,
     response_in,
@@ -41,12 +42,10 @@ class Rig:
         self.handler = Handler(WebhookConfiguration(**configuration), self.images, self.observer)
 
     def now(self, body: bytes, mode: Mode | None = None) -> bytes:
-        answered = self.handler.review_now(body, mode)
-        assert answered is not None
-        return answered
+        return answer_at_once(self.handler, body, mode)
 
-    def wait(self, body: bytes, mode: Mode | None = None) -> bytes:
-        return asyncio.run(self.handler.review(body, mode))
+    def wait(self, body: bytes, mode: str | None = None) -> bytes:
+        return asyncio.run(self.handler.review(body, mode or ""))
 
 
 def test_a_pod_whose_images_support_both_architectures_gets_the_toleration() -> None:
@@ -75,11 +74,9 @@ def test_waiting_and_not_waiting_answer_alike() -> None:
     assert Rig().now(body) == Rig().wait(body) == Rig(StandInImages(seconds=0)).wait(body)
 
 
-def test_an_image_that_is_not_known_is_not_decided_without_waiting() -> None:
+def test_images_that_are_not_known_are_looked_up_once_each() -> None:
     rig = Rig(StandInImages(seconds=0))
     body = review_of(pod("a", "b", "a"))
-    assert rig.handler.review_now(body, None) is None
-    assert rig.observer.decisions == []
     rig.wait(body)
     assert rig.images.looked_up == [(PodImage("a"), PodImage("b"))]
     assert patch_in(rig.now(body))
@@ -209,13 +206,13 @@ def test_what_is_not_the_creation_of_a_pod_is_allowed(request_: dict[str, Any], 
 
 def test_an_invalid_mode_changes_nothing_and_is_said_to_the_user() -> None:
     rig = Rig()
-    response = response_in(rig.handler.review_in_invalid_mode(review_of(pod("a"))))
+    response = response_in(rig.wait(review_of(pod("a")), INVALID))
     assert response["allowed"] is True
     assert "patch" not in response
     (warning,) = response["warnings"]
     assert warning == ("label multiarch-eks/webhook of the namespace must be tolerate, prefer, pin, observe or off")
     assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.SKIP, Reason.INVALID_MODE)
-    assert "warnings" not in response_in(rig.handler.review_in_invalid_mode(review_of(pod("a"), operation="UPDATE")))
+    assert "warnings" not in response_in(rig.wait(review_of(pod("a"), operation="UPDATE"), INVALID))
 
 
 def test_pull_secrets_are_handed_over_where_they_may_be_read() -> None:
@@ -237,12 +234,12 @@ def test_a_body_over_the_limit_is_refused_and_counted() -> None:
 
 def test_remembered_pods_take_bounded_memory() -> None:
     rig = Rig()
-    handler = rig.handler
-    for number in range(300):
-        selector = {f"k{each}": f"{number}" * 8 for each in range(600)}
-        rig.now(review_of(pod("a", nodeSelector=selector)))
-    assert handler._remembered.currsize <= 16 * 1024 * 1024  # noqa: SLF001
-    assert 10 < len(handler._remembered) < 300  # noqa: SLF001
+    for number in range(3000):
+        rig.now(review_of(pod("a", nodeSelector={"k": f"{number}"})))
+    assert len(rig.handler._remembered) == 2048  # noqa: SLF001
+    rig = Rig()
+    rig.now(review_of(pod("a", nodeSelector={f"k{each}": "v" * 8 for each in range(100)})))
+    assert len(rig.handler._remembered) == 0  # noqa: SLF001
 
 
 def test_the_cache_is_asked_for_every_pod_so_that_it_knows_what_is_in_use() -> None:

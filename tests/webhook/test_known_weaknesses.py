@@ -27,9 +27,7 @@ class Webhook:
         self.handler = Handler(configuration(**sections), look_ups, self.observer)
 
     async def patch(self, whole: dict[str, Any]) -> list[dict[str, Any]]:
-        body = review_of(whole)
-        now = self.handler.review_now(body, None)
-        return patch_in(await self.handler.review(body, None) if now is None else now)
+        return patch_in(await self.handler.review(review_of(whole)))
 
     @property
     def outcome(self) -> tuple[Outcome, Reason]:
@@ -117,7 +115,7 @@ def test_fields_that_are_not_known_survive_and_nothing_of_them_is_recorded() -> 
             )
             whole["spec"]["containers"][0]["env"] = [{"name": "PASSWORD", "value": "secret", "future": {}}]
             body = review_of(whole)
-            after = patched(whole, await webhook.handler.review(body, None))
+            after = patched(whole, await webhook.handler.review(body))
             added = after["spec"]["tolerations"].pop()
             assert added["value"] == "arm64"
             assert json.dumps(after) == json.dumps(whole)

@@ -47,8 +47,6 @@ def test_series_for_alerts_are_there_from_the_start() -> None:
         'multiarch_webhook_log_lines_dropped_total{reason="write-error"}',
         'multiarch_webhook_lookups_total{purpose="refresh"}',
         'multiarch_webhook_lookups_total{purpose="review"}',
-        'multiarch_webhook_shared_cache_requests_total{result="error"}',
-        'multiarch_webhook_shared_cache_requests_total{result="hit"}',
         "multiarch_webhook_connections_refused_total",
         "multiarch_webhook_lookups_in_progress",
     ):
@@ -57,7 +55,7 @@ def test_series_for_alerts_are_there_from_the_start() -> None:
 
 def test_look_ups_are_shown_as_they_are_counted() -> None:
     metrics = Metrics()
-    statistics = Statistics(hits=10, stale=3, misses=4, fetches=6, refreshes=2, shared_hits=1, entries=7, bytes=512)
+    statistics = Statistics(hits=10, stale=3, misses=4, fetches=6, refreshes=2, entries=7, bytes=512)
     statistics.failures["rate limited"] = 2
     metrics.watch_look_ups(lambda: statistics, 1024)
     found = samples(metrics)

@@ -18,6 +18,7 @@ from tests.webhook.stand_ins import (
     IMAGES,
     RecordingObserver,
     StandInImages,
+    answer_at_once,
     found,
     patch_in,
     pod,
@@ -106,8 +107,8 @@ def test_pin_leaves_pods_of_both_architectures_as_tolerate_does() -> None:
 def test_pin_requires_nothing_that_is_not_known(images: list[str]) -> None:
     observer = RecordingObserver()
     answers = {**IMAGES, "neither": found(amd64="unsupported", arm64="unsupported")}
-    answered = Handler(WebhookConfiguration(), StandInImages(answers), observer).review_now(
-        review_of(pod(*images)), PIN
+    answered = answer_at_once(
+        Handler(WebhookConfiguration(), StandInImages(answers), observer), review_of(pod(*images)), PIN
     )
     assert observer.last.pinned == ""
     assert answered is not None
@@ -122,7 +123,7 @@ def test_pin_does_not_wait_for_an_image_that_changes_nothing() -> None:
 def test_pin_does_not_require_what_may_not_be_supported() -> None:
     answers = {"x": found(amd64="unsupported", arm64="unknown")}
     observer = RecordingObserver()
-    Handler(WebhookConfiguration(), StandInImages(answers), observer).review_now(review_of(pod("x")), PIN)
+    answer_at_once(Handler(WebhookConfiguration(), StandInImages(answers), observer), review_of(pod("x")), PIN)
     assert (observer.last.outcome, observer.last.pinned) == (Outcome.LEAVE, "")
 
 
@@ -130,7 +131,7 @@ def test_pin_of_one_required_architecture_knows_nothing_of_others() -> None:
     answers = {"x": found(arm64="unsupported")}
     observer = RecordingObserver()
     configuration = WebhookConfiguration(architectures=["arm64"])
-    Handler(configuration, StandInImages(answers), observer).review_now(review_of(pod("x")), PIN)
+    answer_at_once(Handler(configuration, StandInImages(answers), observer), review_of(pod("x")), PIN)
     assert (observer.last.outcome, observer.last.pinned, observer.last.patch) == (Outcome.LEAVE, "", b"")
     assert observer.last.text == "x does not support arm64: index lacks linux/arm64"
 
@@ -265,7 +266,7 @@ def test_a_pod_with_too_many_images_is_warned_about() -> None:
 def test_warnings_have_the_length_that_kubernetes_recommends() -> None:
     names = [f"registry.example/{'very-' * 40}long/{number}:v1" for number in range(90)]
     handler = Handler(WebhookConfiguration(warnings=True), StandInImages(default=AMD64_ONLY), RecordingObserver())
-    answered = handler.review_now(review_of(pod(*names)), None)
+    answered = answer_at_once(handler, review_of(pod(*names)))
     assert answered is not None
     warnings = response_in(answered)["warnings"]
     assert all(len(each) <= 120 for each in warnings)

@@ -32,6 +32,7 @@ from tests.webhook.stand_ins import (
     UNCLEAR,
     RecordingObserver,
     StandInImages,
+    answer_at_once,
     patch_in,
     patched,
     response_in,
@@ -114,7 +115,7 @@ def decided(pod: dict[str, Any], mode: Mode, *, annotate: bool) -> tuple[dict[st
     observer = RecordingObserver()
     configuration = WebhookConfiguration(taints=TAINTS, annotate=annotate, mode="prefer", preferredWeight=9)
     handler = Handler(configuration, StandInImages(IMAGES), observer)
-    answered = handler.review_now(review_of(pod), mode)
+    answered = answer_at_once(handler, review_of(pod), mode)
     assert answered is not None
     assert observer.failures == []
     assert response_in(answered)["allowed"] is True
@@ -172,7 +173,7 @@ def test_a_patched_pod_goes_where_was_decided_and_not_elsewhere(pod: dict[str, A
 def test_what_is_remembered_is_decided_like_what_is_new(pod: dict[str, Any], mode: Mode) -> None:
     handler = Handler(WebhookConfiguration(annotate=True), StandInImages(IMAGES), RecordingObserver())
     body = review_of(pod)
-    assert handler.review_now(body, mode) == handler.review_now(body, mode)
+    assert answer_at_once(handler, body, mode) == answer_at_once(handler, body, mode)
 
 
 @given(
@@ -180,7 +181,7 @@ def test_what_is_remembered_is_decided_like_what_is_new(pod: dict[str, Any], mod
 )
 def test_the_same_images_are_read_as_in_audits(spec: dict[str, Any]) -> None:
     written = msgspec.json.decode(json.dumps({"spec": spec}), type=WrittenPod)
-    pod = read_pod(written, "shop", frozenset(), 128)
+    pod = read_pod(written, "shop", frozenset())
     uses = list(uses_of_pod_spec(spec, KEY))
     expected = [PodImage(each.image, each.role is ContainerRole.VOLUME) for each in uses if each.image]
     assert list(pod.images) == list(dict.fromkeys(expected))

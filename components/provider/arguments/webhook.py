@@ -7,7 +7,9 @@ class CacheConfigurationSettings(TypedDict):
     """What the webhook remembers of images."""
 
     memoryMib: NotRequired[int]
-    """The most memory for remembered images, in MiB; the least recently used are dropped. Default: 64."""
+    """Maximum memory for remembered images, in MiB, at 512 bytes for each; the least recently used are dropped.
+    Default: 64.
+    """
 
     freshSeconds: NotRequired[int]
     """How long a tag is believed to point at the same image; it is then looked up again in the background. Default:
@@ -20,25 +22,12 @@ class CacheConfigurationSettings(TypedDict):
     failureSeconds: NotRequired[int]
     """How long a failed look-up is remembered, so that not every pod waits for it. Default: 30."""
 
-    file: NotRequired[str]
-    """A SQLite file that keeps manifests over restarts. Default: memory only."""
-
-    sharedUrlFile: NotRequired[str]
-    """A file with the URL of a Redis or Valkey that several replicas share, such as `rediss://:PASSWORD@HOST:6379/0`;
-    a file, because the URL may contain a password.
-    """
-
 
 class LimitsSettings(TypedDict):
     """Bounds of one review."""
 
     bodyKib: NotRequired[int]
     """The largest request body in KiB. Default: 3072."""
-
-    depth: NotRequired[int]
-    """The deepest nesting of a pod's tolerations, node selector and affinity; a pod with more is left alone. Default:
-    128.
-    """
 
     images: NotRequired[int]
     """The most different images of a pod; a pod with more is left alone. Default: 100."""

@@ -100,9 +100,7 @@ def serve(
         log_level,
         drain_seconds,
     )
-    code = service.run(configuration, options)
-    if code:
-        raise typer.Exit(code)
+    service.run(configuration, options)
 
 
 def _configuration(file: Path | None, stack: str | None) -> WebhookConfiguration:

@@ -1,1 +1,1 @@
-"""What is known about images, and finding it out: memory, look-ups, pull secrets, a cache that replicas share."""
+"""What is known about images, and finding it out: one cache, look-ups, registry clients, pull secrets."""

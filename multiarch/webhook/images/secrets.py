@@ -1,19 +1,27 @@
-"""What pull secrets hold, and what is wrong with those that can't be used."""
+"""Pull secrets: read from the cluster that the webhook runs in, and what is wrong with those that can't be used."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from multiarch.errors import MultiarchError
 from multiarch.registry.credentials.pull_secrets import PullSecretError, PullSecrets, from_secret
+from multiarch.threads import DaemonThreads
 from multiarch.webhook.model import PullSecretNames
+
+if TYPE_CHECKING:  # most webhooks read no secret, and start without a client of Kubernetes
+    from multiarch.webhook.api_server import ApiServer
+
+READ_SECONDS = 5.0
+"""Maximum seconds to wait for the API server, which is queried for all secrets of a pod one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretSet:
-    """What several secrets hold. ``faults`` are clauses about those that can't be used, which are left out.
+    """What several secrets hold. ``faults`` are clauses about those that can't be used, which are omitted.
 
     ``complete``: the API server answered for each of them.
     """
@@ -25,7 +33,7 @@ class SecretSet:
     """To compare with another reading; not shown."""
 
     def __repr__(self) -> str:
-        """Without what is secret."""
+        """Return a text without what is secret."""
         return f"SecretSet(faults={self.faults!r})"
 
 
@@ -33,25 +41,66 @@ class SecretSource(Protocol):
     """Reads pull secrets."""
 
     async def read(self, names: PullSecretNames) -> SecretSet:
-        """What the secrets hold now. Never raises for what is wrong with one."""
+        """Return what the secrets hold now. Never raises for what is wrong with one."""
         ...
 
 
-def usable(secrets: Sequence[dict[str, Any]], faults: Sequence[str], *, complete: bool) -> SecretSet:
-    """The credentials of those Secret objects that are valid; ``faults`` are about others."""
+class ClusterSecrets:
+    """Reads secrets from the API server, in a thread."""
+
+    def __init__(self, opened: Callable[[], ApiServer]) -> None:
+        """``opened`` opens the API server, for each reading: its certificates and the token may change."""
+        self._opened = opened
+
+    async def read(self, names: PullSecretNames) -> SecretSet:
+        """Return what the secrets hold now."""
+        reading = asyncio.get_running_loop().run_in_executor(DaemonThreads(), _read, self._opened, names)
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await reading
+        except TimeoutError:
+            fault = f"the API server did not send the pull secrets within {READ_SECONDS:g} s"
+            return SecretSet(PullSecrets(()), (fault,), complete=False)
+
+
+def usable_secrets(secrets: Sequence[dict[str, Any]], faults: Sequence[str], *, complete: bool) -> SecretSet:
+    """Return the credentials of those Secret objects that are valid; ``faults`` are about others."""
     valid, wrong = [], list(faults)
     for secret in secrets:
         try:
             pair = from_secret(secret)
             PullSecrets((pair,))
         except PullSecretError as error:
-            wrong.append(clause(error))
+            wrong.append(_clause(error))
         else:
             valid.append(pair)
     contents = tuple((name, repr(configuration)) for name, configuration in valid)
     return SecretSet(PullSecrets(valid), tuple(wrong), complete, contents)
 
 
-def clause(error: MultiarchError) -> str:
-    """What is wrong, without the full stop."""
+def _read(opened: Callable[[], ApiServer], names: PullSecretNames) -> SecretSet:
+    """Read the secrets that exist, and note what is wrong with the others. Runs in a thread."""
+    found: list[dict[str, Any]] = []
+    faults: list[str] = []
+    complete = True
+    try:
+        with opened() as server:
+            for name in names.names:
+                try:
+                    secret = server.secret(names.namespace, name)
+                except MultiarchError as error:
+                    faults.append(f"Secret {names.namespace}/{name} can't be read: {_clause(error)}")
+                    complete = False
+                    continue
+                if secret is None:
+                    faults.append(f"Secret {names.namespace}/{name} does not exist")
+                else:
+                    found.append(secret)
+    except MultiarchError as error:
+        faults.append(f"pull secrets can't be read: {_clause(error)}")
+        complete = False
+    return usable_secrets(found, faults, complete=complete)
+
+
+def _clause(error: MultiarchError) -> str:
     return error.message.rstrip(".")

@@ -17,13 +17,9 @@ class Statistics:
     misses: int = 0
     """Images that had to be looked up, and were not remembered as failed."""
     fetches: int = 0
-    """Look-ups that asked a registry."""
+    """Look-ups that queried a registry."""
     refreshes: int = 0
     """Those of them that checked a tag in the background."""
-    shared_hits: int = 0
-    """Look-ups that the shared cache answered."""
-    shared_failures: int = 0
-    """Times that the shared cache did not answer in time, or not properly."""
     failures: Counter[str] = field(default_factory=Counter)
     """Failed look-ups, by the value of :class:`multiarch.registry.errors.RegistryReason`."""
     under_way: int = 0
