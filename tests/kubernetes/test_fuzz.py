@@ -21,14 +21,11 @@ from multiarch.kubernetes import transport as transport_module
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.exec_plugin import ExecPlugin, _credential, plugin_from
 from multiarch.kubernetes.kubeconfig import Connection, User, connection
-from multiarch.kubernetes.pending import count_nodes, read_pending
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.running import read_running
 from multiarch.kubernetes.transport import StatusError, Transport
+from multiarch.observed.cluster import read_cluster_state, read_running
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.workloads import uses_in
-from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.running import cluster_state
 from multiarch.verify.pods.containers import PodReader
 
 HIDDEN = "never-shown-7d1f"
@@ -260,11 +257,6 @@ def cluster_of(page: object, patch: pytest.MonkeyPatch) -> Cluster:
     return Cluster(Connection("here", "http://127.0.0.1:1", User()))
 
 
-def _pending(cluster: Cluster) -> object:
-    found = read_pending(cluster)
-    return list(pods_from([each.value for each in (*found.pods, *found.daemon_sets)]))
-
-
 def _pods_and_nodes(cluster: Cluster) -> object:
     reader = PodReader()
     reader.read(cluster.objects([Kind.POD, Kind.NODE, Kind.REPLICA_SET]))
@@ -274,13 +266,11 @@ def _pods_and_nodes(cluster: Cluster) -> object:
 READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: uses_in(cluster.objects((Kind.DEPLOYMENT, Kind.POD))),
     lambda cluster: gather(cluster.objects((Kind.CRON_JOB, Kind.POD)), None),
-    _pending,
-    lambda cluster: count_nodes(cluster.objects([Kind.NODE]), (), ()),
     lambda cluster: live_groups(cluster.objects([Kind.NODE]), {"a"}),
     lambda cluster: image_uses(cluster.objects([Kind.DAEMON_SET])),
     lambda cluster: read_pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
     _pods_and_nodes,
-    lambda cluster: cluster_state(read_running(cluster, budgets=True), (), ()),
+    lambda cluster: read_cluster_state(read_running(cluster, budgets=True), (), ()),
     lambda cluster: list(cluster.objects([Kind.SERVICE_ACCOUNT, Kind.NAMESPACE])),
 )
 

@@ -56,21 +56,21 @@ def test_the_same_index_is_consistent_everywhere_and_the_nodes_prove_or_refute_i
         pod(status("app", IMAGE, images.image_id, 2), name="b", node="amd"),
     )
     before = verified(images, *objects)
-    assert [each.proof for each in before.judged] == [Proof.CONSISTENT, Proof.CONSISTENT]
+    assert [each.verdict for each in before.judged] == [Proof.CONSISTENT, Proof.CONSISTENT]
     assert [each.manifest for each in before.judged] == [images.children["arm64"], images.children["amd64"]]
-    assert before.on_node is None
+    assert before.nodes_answered is None
     reports = {"i-0a": report(process(1, AMD_ELF)), "i-0b": report(process(2, AMD_ELF), machine="x86_64")}
     after = verified(images, *objects, reports=reports)
-    assert [each.proof for each in after.judged] == [Proof.WRONG, Proof.PROVEN]
+    assert [each.verdict for each in after.judged] == [Proof.WRONG, Proof.PROVEN]
     assert after.judged[0].reason == "its process /app is amd64, though the image declares linux/arm64"
-    assert (after.on_node, after.notes) == (2, ())
+    assert (after.nodes_answered, after.notes) == (2, ())
 
 
 def test_a_manifest_that_the_node_holds_is_looked_up_where_the_process_is_unknown() -> None:
     images = Images()
     held = process(1, None, manifest=images.children["amd64"], fault="it has ended")
     found = verified(images, ARM, pod(status("app", IMAGE, images.image_id, 1)), reports={"i-0a": report(held)})
-    assert found.judged[0].proof is Proof.WRONG
+    assert found.judged[0].verdict is Proof.WRONG
     assert found.judged[0].reason == (
         "its config is linux/amd64, and the node is arm64, which the node holds; "
         "the node could not read its process: it has ended"
@@ -84,7 +84,7 @@ def test_a_config_that_the_node_holds_settles_an_image_that_no_registry_has() ->
     held = process(1, None, config=digest)
     gone = f"example.com/team/image@sha256:{'0' * 64}"
     found = verified(images, AMD, pod(status("app", IMAGE, gone, 1), node="amd"), reports={"i-0b": report(held)})
-    assert (found.judged[0].proof, config["size"]) == (Proof.PROVEN, config["size"])
+    assert (found.judged[0].verdict, config["size"]) == (Proof.PROVEN, config["size"])
 
 
 def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_said() -> None:
@@ -100,14 +100,14 @@ def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_s
         pod(status("app", IMAGE, images.image_id, 3), name="c", node="far"),
         reports={"i-0a": report(), "i-0b": silent},
     )
-    assert {each.proof for each in found.judged} == {Proof.CONSISTENT}
+    assert {each.verdict for each in found.judged} == {Proof.CONSISTENT}
     assert [each.reason.partition("; ")[2] for each in found.judged] == [
         "its node no longer has this container, which restarted meanwhile",
         "its node did not answer (offline)",
         "its node is not an EC2 instance that SSM can ask",
     ]
     assert [each.settled_by for each in found.judged] == ["verify again", "Restart its SSM agent", ""]
-    assert found.on_node == 1
+    assert found.nodes_answered == 1
     assert found.notes == ("Not asked through SSM: amd (offline: last seen 3 hours ago). Restart its SSM agent.",)
 
 
