@@ -8,9 +8,9 @@ from itertools import groupby
 
 from multiarch.review.digest import Entry, StackReview
 from multiarch.review.model import Operation, Step
-from multiarch.rules import Finding, Risk, Rule
 from multiarch.review.noise import OF_WARNINGS
 from multiarch.review.values import difference, resource_name
+from multiarch.rules import Finding, Risk, Rule
 
 _PAST = {
     Operation.CREATE: "created",
