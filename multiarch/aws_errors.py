@@ -1,4 +1,4 @@
-"""boto3's exceptions as errors of multiarch."""
+"""boto3's clients, and its exceptions as errors of multiarch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,40 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError, OutsideError
 
 _ACTION = re.compile(r"not authorized to perform: (?P<action>[a-z0-9-]+:\w+)")
+
+
+def open_client(
+    service: str,
+    region: str | None,
+    *,
+    region_key: str = "AWS_REGION",
+    profile: str | None = None,
+) -> Any:  # noqa: ANN401  (boto3 is untyped)
+    """Return a boto3 client. Without ``region``, the environment's or the profile's is used.
+
+    It repeats failed and throttled requests twice (botocore's standard mode), and gives up an endpoint that does not
+    answer after 10 s per attempt. Raises MultiarchError if no region is configured; its hint names ``region_key`` and
+    --region.
+    """
+    import boto3  # noqa: PLC0415 (as below)
+    from botocore.config import Config  # noqa: PLC0415
+    from botocore.exceptions import NoRegionError  # noqa: PLC0415
+
+    settings = Config(retries={"mode": "standard"}, connect_timeout=10, read_timeout=30)
+    with failures_as_errors():
+        try:
+            # boto3's default session would keep credentials for the life of the process.
+            # Of the environment it reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
+            region = region or os.environ.get("AWS_REGION") or None
+            return boto3.session.Session(profile_name=profile).client(service, region_name=region, config=settings)
+        except NoRegionError as error:
+            hint = f"Set {region_key}, or give --region."
+            raise MultiarchError("No AWS region is configured.", hint=hint) from error
 
 
 @contextmanager

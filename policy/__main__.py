@@ -21,10 +21,10 @@ from pulumi_policy import (
 )
 from pulumi_policy.deserialize import serialize_properties
 
-from multiarch.cli.stack.policy import judgements
 from multiarch.policies import policies
 from multiarch.policies.model import Policy, Resource, check
 from multiarch.rules import Finding, Severity
+from multiarch.runs.policies import judge_image
 
 _LEVELS = {Severity.ERROR: EnforcementLevel.MANDATORY, Severity.WARNING: EnforcementLevel.ADVISORY}
 
@@ -73,4 +73,4 @@ def _for_engine(policy: Policy) -> ResourceValidationPolicy | StackValidationPol
     return ResourceValidationPolicy(policy.rule, description, of_resource, level)
 
 
-PolicyPack("multiarch-eks", [_for_engine(policy) for policy in policies(judgements)])
+PolicyPack("multiarch-eks", [_for_engine(policy) for policy in policies(judge_image)])

@@ -25,7 +25,7 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> Path:
     layout.require_stack(stack)
     say(f"a registry with images of {_WORKLOADS} listens on {sandbox.registry()}; `make down` stops it")
     page = layout.folder / f"report-{stack}.html"
-    arguments = ["report", stack, "--html", str(page.relative_to(layout.root)), "--workloads", str(_WORKLOADS)]
+    arguments = ["report", stack, "--html", str(page.relative_to(layout.root)), "--manifests", str(_WORKLOADS)]
     arguments += ["--prices", str(_PRICES), "--hosts-dir", str(layout.registry.relative_to(layout.root))]
     show(f"$ multiarch {' '.join(arguments)}")
     command = [sys.executable, "-m", "multiarch.cli", *arguments]

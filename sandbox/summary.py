@@ -138,7 +138,7 @@ def print_registry(layout: Layout, runnable: Callable[[str], str]) -> None:
 multiarch audit images --manifests examples/pods.yaml --hosts-dir {hosts}
 multiarch image inspect registry.example.com/payments/api:2.4.0 --hosts-dir {hosts}
 multiarch image verify registry.example.com/payments/gateway:1.8.0 --platform linux/arm64 --hosts-dir {hosts}
-multiarch cost payments-prod --prices examples/prices.json --workloads examples/pods.yaml --hosts-dir {hosts}"""
+multiarch cost payments-prod --prices examples/prices.json --manifests examples/pods.yaml --hosts-dir {hosts}"""
     print(runnable(commands))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import starmap
 
 from multiarch.capacity.architectures import AllowedArchitectures
 from multiarch.capacity.failing import After, Before, fail, settled_before
 from multiarch.capacity.limits import Explainer
 from multiarch.capacity.minimums import Minimums
-from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
+from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, WorkloadResult
 from multiarch.capacity.notes import assumptions_on, limits_of, warnings_on
 from multiarch.capacity.waiting import USUAL_WAITS, Waits
 from multiarch.capacity.workloads import (
@@ -162,5 +163,5 @@ def _by_workload(node: NodeState) -> Counter[Hashable]:
     return Counter(alike(pod) for pod in node.pods if can_move(pod))
 
 
-def _by_group(nodes: Iterable[NodeState]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(Counter(node.group for node in nodes).items()))
+def _by_group(nodes: Iterable[NodeState]) -> tuple[GroupCount, ...]:
+    return tuple(starmap(GroupCount, sorted(Counter(node.group for node in nodes).items())))

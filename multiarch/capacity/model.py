@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.facts.architectures import Architecture
+from multiarch.serialization import INLINED, OMITTED, JsonProperty
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class Failure:
     spot: tuple[Architecture, ...] = ()
     architectures: tuple[Architecture, ...] = ()
     largest_nodes: int = 0
+
+    @JsonProperty
+    def name(self) -> str:
+        """What fails, in words."""
+        return str(self)
 
     def __str__(self) -> str:
         """``zone eu-west-1b``, ``group general-arm64``, ``arm64 spot``, ``all arm64``, ``2 largest nodes``; with +."""
@@ -63,7 +70,7 @@ class Minimum:
 
     pods: int
     source: str
-    others: OtherWorkloads = NO_OTHERS
+    others: OtherWorkloads = field(default=NO_OTHERS, metadata=OMITTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +95,12 @@ class WorkloadResult:
     limit: str = ""
     change: str = ""
 
-    @property
+    @JsonProperty
     def keeps_minimum_throughout(self) -> bool:
         """Whether the pods on nodes that stay are enough."""
         return self.surviving + self.minimum.others.surviving >= self.minimum.pods
 
-    @property
+    @JsonProperty
     def keeps_minimum(self) -> bool:
         """Whether there are enough pods once all that can get another node have got one."""
         return not self.lacking
@@ -115,25 +122,37 @@ class WorkloadResult:
         scope = f" of the {self.minimum_of} pods of {others.workloads + 1} workloads" if others.workloads else ""
         return f"minimum {self.minimum.pods}{scope} ({self.minimum.source})"
 
-    @property
+    @JsonProperty
     def minimum_of(self) -> int:
         """The number of pods that count for the minimum."""
         return self.replicas + self.minimum.others.pods
+
+
+class GroupCount(NamedTuple):
+    """A number of nodes of one node group or NodePool."""
+
+    group: str
+    nodes: int
 
 
 @dataclass(frozen=True, slots=True)
 class FailureResult:
     """What one failure does. ``lost`` and ``added`` are nodes by group, sorted by name."""
 
-    failure: Failure
+    failure: Failure = field(metadata=INLINED)
     workloads: tuple[WorkloadResult, ...]
-    lost: tuple[tuple[str, int], ...] = ()
-    added: tuple[tuple[str, int], ...] = ()
+    lost: tuple[GroupCount, ...] = ()
+    added: tuple[GroupCount, ...] = ()
 
     @property
     def short(self) -> tuple[WorkloadResult, ...]:
         """The workloads that do not keep their minimum."""
         return tuple(each for each in self.workloads if not each.keeps_minimum)
+
+    @JsonProperty
+    def short_workloads(self) -> int:
+        """The number of workloads that do not keep their minimum."""
+        return len(self.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +171,13 @@ class CapacityReport:
     assumptions: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @JsonProperty
+    def workloads(self) -> int:
+        """The number of workloads."""
+        return len(self.without_failure.workloads)
+
+    @JsonProperty
+    def pods(self) -> int:
+        """The number of pods."""
+        return sum(each.replicas for each in self.without_failure.workloads)

@@ -16,7 +16,8 @@ from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.values import ManifestError
-from multiarch.scheduling.pods import Pod, kinds_without_pods
+from multiarch.plurals import counted, describe_without_pods
+from multiarch.scheduling.pods import ObjectCount, Pod, kinds_without_pods
 from multiarch.scheduling.priorities import PRIORITY_CLASS
 
 _READ = (DISRUPTION_BUDGET, PRIORITY_CLASS)
@@ -33,7 +34,7 @@ class Workloads:
 
     pods: tuple[Pod, ...]
     budgets: tuple[DisruptionBudget, ...]
-    without_pods: tuple[tuple[str, int], ...] = ()
+    without_pods: tuple[ObjectCount, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -45,12 +46,18 @@ def workloads_in(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workl
     pods, budgets = pods_in(objects), budgets_in(objects)
     without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] not in _READ)
     if all(pod.per_node for pod in pods):
-        there = ", ".join(f"{kind} {count}" for kind, count in without)
-        raise MultiarchError(
-            f"{names_of(files)}: no workloads found{f'; objects without pods: {there}' if there else ''}.",
-            hint="Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods.",
-        )
+        raise _no_workloads(names_of(files), without, len(pods), piped="-" in files)
     return Workloads(pods, budgets, without, tuple(_scaled(objects, pods)))
+
+
+def _no_workloads(names: str, without: Sequence[ObjectCount], daemon_sets: int, *, piped: bool) -> MultiarchError:
+    there = [describe_without_pods(without)] if without else []
+    if daemon_sets:
+        there.append(f"{counted(daemon_sets, 'DaemonSet')}, and no node is created for a DaemonSet")
+    hint = "Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods."
+    if not there and piped:
+        hint = f"Did the command before the pipe fail? {hint}"
+    return MultiarchError(f"{names}: no workloads found{': ' if there else ''}{'; '.join(there)}.", hint=hint)
 
 
 def _scaled(objects: Iterable[LoadedObject], pods: Iterable[Pod]) -> Iterator[str]:

@@ -37,32 +37,29 @@ def _words(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
-def _noun(words: Sequence[str]) -> str | None:
-    """The first word that is neither an option nor the value of one."""
-    rest = iter(words)
-    for word in rest:
-        if word == "--project":
-            next(rest, None)
-        elif not word.startswith("-"):
-            return word
-    return None
+def _names(words: Sequence[str]) -> list[str]:
+    """Return the noun and the verb: the first two words that are neither options nor the value of --project."""
+    found = [
+        word for at, word in enumerate(words) if not word.startswith("-") and "--project" not in words[at - 1 : at]
+    ]
+    return found[:2]
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     # Imports allocate much and free little: collecting garbage meanwhile takes a tenth of the time of `stack check`.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    from multiarch.cli import streams
+    from multiarch.cli import streams  # noqa: PLC0415
 
     if arguments is None:
         streams.prepare()
-    from multiarch.cli.application import application
-    from multiarch.cli.options.completion import completed_words
-    from multiarch.cli.terminal import say, show_error
+    from multiarch.cli.application import application  # noqa: PLC0415
+    from multiarch.cli.options.stacks import completed_words  # noqa: PLC0415
+    from multiarch.cli.terminal import say, show_error  # noqa: PLC0415
 
     streams.escape_unknown_characters()
     try:
         given = _words(sys.argv[1:] if arguments is None else arguments)
-        application(_noun(given or completed_words(os.environ)))(given, prog_name="multiarch")
+        application(*_names(given or completed_words(os.environ)))(given, prog_name="multiarch")
     except SystemExit as done:
         # Typer exits with 1 on a closed pipe, which would mean findings.
         if isinstance(done.__context__, BrokenPipeError):

@@ -10,10 +10,11 @@ import typer
 
 from multiarch import __version__
 from multiarch.cli.options.project import ProjectOption
+from multiarch.cli.stack import STACK_COMMANDS, load_stack_commands
 from multiarch.cli.usage import Application
 
 _NOUNS = {
-    "stack": "multiarch.cli.stack.commands",
+    "stack": "multiarch.cli.stack",
     "facts": "multiarch.cli.facts",
     "prices": "multiarch.cli.prices",
     "post": "multiarch.cli.post",
@@ -32,13 +33,13 @@ _NOUNS = {
 """The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
 
 
-def application(noun: str | None = None) -> Any:  # noqa: ANN401  (typer's own click, which is private)
-    """The application with the commands of ``noun``, or with all if there is no such noun: a command to call."""
-    return _application(noun if noun in _NOUNS else None)
+def application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
+    """Return the application, a command to call: with ``noun`` and ``verb`` alone, or with all if they are unknown."""
+    return _application(noun if noun in _NOUNS else None, verb if noun == "stack" and verb in STACK_COMMANDS else None)
 
 
 @cache
-def _application(noun: str | None) -> Any:  # noqa: ANN401  (as above)
+def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (as above)
     app = typer.Typer(
         name="multiarch",
         cls=Application,
@@ -51,7 +52,7 @@ def _application(noun: str | None) -> Any:  # noqa: ANN401  (as above)
     )
     app.callback()(_options)
     for name in [noun] if noun else _NOUNS:
-        app.add_typer(import_module(_NOUNS[name]).commands)
+        app.add_typer(load_stack_commands(verb) if name == "stack" else import_module(_NOUNS[name]).commands)
     return typer.main.get_command(app)
 
 

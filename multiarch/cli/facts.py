@@ -7,9 +7,13 @@ from typing import Annotated
 
 import typer
 
+from multiarch.aws_errors import failures_as_errors, open_client
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import say
+from multiarch.errors import MultiarchError
+from multiarch.facts.instance_types import DATA_FILE
+from multiarch.facts.refresh import refresh_file
 
 HELP = """Refresh the tables of instance types and regions from EC2.
 
@@ -28,7 +32,7 @@ commands = typer.Typer(name="facts", help="Refresh the tables of facts.", no_arg
 def refresh(
     *,
     region: Annotated[
-        str | None, typer.Option(metavar="REGION", help="The AWS region to ask. Default: the environment's.")
+        str | None, typer.Option(metavar="REGION", help="The AWS region to query. Default: the environment's.")
     ] = None,
     merge: Annotated[
         bool, typer.Option("--merge/--replace", help="Keep or drop types that the region does not offer.")
@@ -43,16 +47,10 @@ def refresh(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Refresh the table of instance types."""
-    from multiarch.aws_errors import failures_as_errors
-    from multiarch.cli.aws import client
-    from multiarch.errors import MultiarchError
-    from multiarch.facts.instance_types import DATA_FILE
-    from multiarch.facts.refresh import refresh_file
-
     table = file or DATA_FILE
     if not table.parent.is_dir():
         raise MultiarchError(f"{table} can't be written: there is no folder {table.parent}.")
-    ec2 = client("ec2", region)
+    ec2 = open_client("ec2", region)
     with failures_as_errors():
         report = refresh_file(ec2, table, merge=merge)
     changes = {"added": report.added, "changed": report.changed, "removed": report.removed}
@@ -61,7 +59,7 @@ def refresh(
     show(
         Report(
             "facts-refresh",
-            data=lambda: {"file": str(table), **changes, "kept": report.kept, "regions": report.regions},
+            data={"file": table, **changes, "kept": report.kept, "regions": report.regions},
             blocks=lambda: [Table(("change", "name"), rows)] if rows else [],
         ),
         output,

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from multiarch.prices.model import Amount, UnknownPrice
+
 _NAME = "multiarch"
 _NOUNS = "audit|capacity|cost|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
 _COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:{_NOUNS})\b)")
@@ -39,7 +41,7 @@ def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Itera
     Commands in backticks are not broken, so that they can be copied, unless they are longer than a line. A word that is
     longer than a line is not broken either: the terminal breaks its line.
     """
-    from rich.cells import cell_len
+    from rich.cells import cell_len  # noqa: PLC0415 (most commands break no line)
 
     line, used = first, False
     for word in _words(text, room - len(others)):
@@ -54,3 +56,8 @@ def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Itera
 def _words(text: str, longest: int) -> Iterator[str]:
     for word in _WORD.findall(text):
         yield from [word] if len(word) <= longest else word.split()
+
+
+def format_amount(amount: Amount) -> str:
+    """Return ``1,234.50`` or ``unknown``."""
+    return "unknown" if isinstance(amount, UnknownPrice) else f"{amount:,.2f}"

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from multiarch.aws_errors import failures_as_errors, open_client
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.options.prices import PricesFile
 from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from multiarch.prices.model import Amount, PriceList, RegionPrices
+from multiarch.errors import MultiarchError, UnknownFactError
+from multiarch.facts.instance_types import instance_type
+from multiarch.facts.partitions import partition_of
+from multiarch.prices import fetch as fetching
+from multiarch.prices import file as files
+from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 
 FETCH = """Fetch AWS's prices of regions into a file.
 
@@ -71,11 +76,6 @@ def fetch(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Fetch prices, as :data:`FETCH` says."""
-    from datetime import UTC, datetime
-
-    from multiarch.prices import file as files
-    from multiarch.prices.model import PriceList
-
     now = datetime.now(UTC)
     prices = files.read(file) if file.exists() else PriceList(str(file), {})
     regions = list(dict.fromkeys(region or [_default_region(profile)]))
@@ -115,10 +115,6 @@ def show_prices(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Show prices, as :data:`SHOW` says."""
-    from multiarch.errors import MultiarchError
-    from multiarch.prices import file as files
-    from multiarch.prices.model import UnknownPrice
-
     prices = files.read(file)
     wanted = region or sorted(prices.regions)
     chosen = []
@@ -138,26 +134,19 @@ def show_prices(
 
 
 def _default_region(profile: str | None) -> str:
-    from multiarch.cli.aws import client
-
-    return str(client("pricing", None, profile=profile).meta.region_name)
+    return str(open_client("pricing", None, profile=profile).meta.region_name)
 
 
 def _fetched(region: str, profile: str | None, now: datetime, *, spot: bool) -> RegionPrices:
-    import boto3
-
-    from multiarch.aws_errors import failures_as_errors
-    from multiarch.cli.aws import client
-    from multiarch.facts.partitions import partition_of
-    from multiarch.prices import fetch as fetching
+    import boto3  # noqa: PLC0415
 
     partition = partition_of(region)
     available = boto3.session.Session(region_name=region).get_available_regions(
         "pricing", partition_name=partition.name if partition else "aws"
     )
-    pricing = client("pricing", fetching.pricing_region(region, available), profile=profile)
+    pricing = open_client("pricing", fetching.pricing_region(region, available), profile=profile)
     with failures_as_errors():
-        return fetching.fetch(pricing, client("ec2", region, profile=profile) if spot else None, region, now)
+        return fetching.fetch(pricing, open_client("ec2", region, profile=profile) if spot else None, region, now)
 
 
 def _summary(prices: PriceList) -> Iterator[Sequence[str]]:
@@ -187,8 +176,6 @@ def _names(prices: RegionPrices, types: Sequence[str] | None) -> Sequence[str]:
 
 def _reasons(prices: RegionPrices, types: Sequence[str] | None) -> Iterator[Block]:
     """Why types that were asked for have no price."""
-    from multiarch.prices.model import UnknownPrice
-
     amounts = [amount for name in types or () for amount in (prices.on_demand_hour(name), prices.spot_hour(name))]
     if reasons := [f"{each.reason}." for each in amounts if isinstance(each, UnknownPrice)]:
         yield Items("Unknown", list(dict.fromkeys(reasons)))
@@ -204,9 +191,6 @@ def _others(prices: RegionPrices) -> dict[str, Amount]:
 
 
 def _shape(name: str) -> tuple[str, str, str]:
-    from multiarch.errors import UnknownFactError
-    from multiarch.facts.instance_types import instance_type
-
     try:
         row = instance_type(name)
     except UnknownFactError:
@@ -215,8 +199,6 @@ def _shape(name: str) -> tuple[str, str, str]:
 
 
 def _cell(amount: Amount) -> str:
-    from multiarch.prices.model import UnknownPrice
-
     return _UNKNOWN if isinstance(amount, UnknownPrice) else f"{round(amount, 6).normalize():f}"
 
 
@@ -224,33 +206,20 @@ def _date(prices: RegionPrices) -> str:
     return f"{prices.fetched:%Y-%m-%d %H:%M} UTC"
 
 
-def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, object]:
-    from multiarch.prices.file import region_as_json
-
-    names = _names(prices, types)
-    whole = region_as_json(prices)
-    amounts = {name: (prices.on_demand_hour(name), prices.spot_hour(name)) for name in names}
-    return {
-        "region": prices.region,
-        "currency": prices.currency,
-        "fetchedAt": whole["fetchedAt"],
-        "perHour": whole["perHour"],
-        "perGibMonth": whole["perGibMonth"],
-        "types": [
-            {"name": name, "onDemandPerHour": _value(on_demand), "spotPerHour": prices.spot.get(name, {})}
-            | {"unknown": _why(on_demand, spot)}
-            for name, (on_demand, spot) in amounts.items()
-        ],
-    }
+@dataclass(frozen=True, slots=True)
+class _TypePrices:
+    name: str
+    on_demand_per_hour: Amount
+    spot_per_hour: Mapping[str, Decimal]
+    unknown: Sequence[str]
 
 
-def _value(amount: Amount) -> str | None:
-    from multiarch.prices.model import UnknownPrice
-
-    return None if isinstance(amount, UnknownPrice) else f"{amount:f}"
-
-
-def _why(*amounts: Amount) -> list[str]:
-    from multiarch.prices.model import UnknownPrice
-
-    return [each.reason for each in amounts if isinstance(each, UnknownPrice)]
+def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, Any]:
+    whole = files.region_as_json(prices)
+    found = []
+    for name in _names(prices, types):
+        amounts = on_demand, _ = prices.on_demand_hour(name), prices.spot_hour(name)
+        unknown = [each.reason for each in amounts if isinstance(each, UnknownPrice)]
+        found.append(_TypePrices(name, on_demand, prices.spot.get(name, {}), unknown))
+    shown = {key: whole[key] for key in ("currency", "fetchedAt", "perHour", "perGibMonth")}
+    return {"region": prices.region, **shown, "types": found}

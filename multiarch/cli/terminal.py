@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,9 +14,8 @@ from multiarch.errors import MultiarchError, Problem, ProblemsError, said_once
 from multiarch.escaping import escaped
 from multiarch.rules import Severity
 
-if TYPE_CHECKING:
-    from multiarch.images.verify import Progress
-
+Progress = Callable[[int, int], None]
+"""Takes how much is done, and how much there is."""
 _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
 _USUAL = 80
 
@@ -56,9 +54,10 @@ def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
-    from rich import progress as bars
-    from rich.console import Console
-    from rich.filesize import decimal
+    # It takes long to load, and most runs have no terminal.
+    from rich import progress as bars  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.filesize import decimal  # noqa: PLC0415
 
     columns = ("{task.description}", bars.BarColumn(), "{task.fields[amount]}", bars.TimeElapsedColumn())
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:

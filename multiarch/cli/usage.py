@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperCommand, TyperGroup
 
 from multiarch.cli.lines import own_name
@@ -51,8 +52,6 @@ class Application(TyperGroup):
 
 
 def _plain(error: typer.BadParameter) -> str:
-    from pydantic import ValidationError
-
     if not isinstance(error.__cause__, ValidationError):
         return error.message
     fault = error.__cause__.errors()[0]

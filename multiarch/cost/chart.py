@@ -31,7 +31,7 @@ def bars(report: CostReport) -> tuple[Bar, ...]:
     """A bar for each architecture and capacity type of nodes, then one for each other cost; the largest first."""
     nodes: dict[tuple[Architecture, CapacityType | None], list[Amount]] = {}
     labels: dict[tuple[Architecture, CapacityType | None], str] = {}
-    for line in report.lines:
+    for line in report.nodes:
         key = line.architecture, line.capacity_type
         nodes.setdefault(key, []).append(line.monthly)
         labels[key] = f"{line.capacity} nodes"

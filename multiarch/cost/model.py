@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import NamedTuple
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.amounts import known_sum, reasons
 from multiarch.prices.model import Amount
+from multiarch.serialization import JsonProperty
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +62,39 @@ class LabelCost:
     monthly: Amount
 
 
+class GroupAmount(NamedTuple):
+    """What a node group or NodePool costs in a month."""
+
+    group: str
+    monthly: Amount
+
+
+class OtherAmount(NamedTuple):
+    """What something that belongs to no node costs in a month."""
+
+    what: str
+    monthly: Amount
+
+
 @dataclass(frozen=True, slots=True)
 class CostReport:
     """What one stack, or one cluster, costs in a month.
 
-    For a cluster whose stack is not known, ``stack`` names the cluster, and ``team`` is empty. ``prices`` is the time
-    at which the prices were fetched, in UTC, None without prices. ``at_most`` are node groups at their maximum size.
-    ``others`` are costs that belong to no nodes: the control plane, NAT gateways, NodePools whose nodes are not known.
+    For a cluster whose stack is not known, ``stack`` names the cluster, and ``team`` is empty. ``prices_fetched_at`` is
+    in UTC, None without prices. ``at_maximum_size`` are node groups at their maximum size. ``others`` are costs that
+    belong to no nodes: the control plane, NAT gateways, NodePools whose nodes are not known.
     ``fallback`` is what pods that may run on arm64 cost more because they are on amd64 nodes, None where nothing is
     known about pods. ``savings`` are of workloads that can't run on arm64 yet, the largest first. ``by_label`` are
-    the nodes' costs by the pods' values of ``label``. ``notes`` say what is assumed and left out.
+    the nodes' costs by the pods' values of ``label``. ``notes`` say what is assumed and omitted.
     """
 
     stack: str
     team: str
     currency: str
-    prices: datetime | None
-    lines: tuple[CostLine, ...]
-    at_most: tuple[tuple[str, Amount], ...] = ()
-    others: tuple[tuple[str, Amount], ...] = ()
+    prices_fetched_at: datetime | None
+    nodes: tuple[CostLine, ...]
+    at_maximum_size: tuple[GroupAmount, ...] = ()
+    others: tuple[OtherAmount, ...] = ()
     fallback: Amount | None = None
     savings: tuple[Saving, ...] = ()
     label: str = ""
@@ -88,23 +104,23 @@ class CostReport:
     @property
     def amounts(self) -> Iterator[Amount]:
         """What adds up to the total."""
-        yield from (line.monthly for line in self.lines)
+        yield from (line.monthly for line in self.nodes)
         yield from (amount for _, amount in self.others)
 
-    @property
-    def total(self) -> Decimal:
+    @JsonProperty
+    def monthly(self) -> Decimal:
         """The sum of all amounts that are known."""
         return known_sum(self.amounts)
 
-    @property
+    @JsonProperty
     def unknown(self) -> tuple[str, ...]:
         """Why amounts are unknown, sorted; empty if the total has all of them."""
         more = [self.fallback] if self.fallback is not None else []
         saved = [saving.monthly for saving in self.savings]
-        at_most = [amount for _, amount in self.at_most]
+        at_most = [amount for _, amount in self.at_maximum_size]
         return reasons([*self.amounts, *more, *saved, *at_most])
 
-    @property
+    @JsonProperty
     def complete(self) -> bool:
         """Whether the total has all amounts."""
         return not reasons(self.amounts)

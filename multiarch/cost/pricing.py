@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
-from multiarch.prices.amounts import combined, mean, per_month
+from multiarch.prices.amounts import mean, per_month
 from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, Plan
 
@@ -56,27 +56,12 @@ class Pricing:
         return f"The prices of {region} are {age.days} days old; {again}"
 
     def hour(self, capacity: Capacity) -> Amount:
-        """The price of an hour of a node.
-
-        Of several on-demand types EC2 takes the first while it can be had; of several spot types any, so these count
-        with the mean of their prices.
-        """
-        if capacity.capacity_type is CapacityType.SPOT:
-            return combined(self._hours(capacity), mean)
-        return self._hours(capacity)[0]
+        """Return the price of an hour of a node, as :func:`node_hour` does."""
+        return self.prices if isinstance(self.prices, UnknownPrice) else node_hour(self.prices, capacity)
 
     def month(self, capacity: Capacity, nodes: int) -> Amount:
         """What a number of nodes cost in a month."""
         return per_month(nodes, self.hour(capacity))
-
-    def month_at_most(self, capacity: Capacity, nodes: int) -> Amount:
-        """What they cost if all are of the type with the highest price."""
-        return per_month(nodes, combined(self._hours(capacity), max))
-
-    def _hours(self, capacity: Capacity) -> list[Amount]:
-        if isinstance(self.prices, UnknownPrice):
-            return [self.prices]
-        return [self.prices.hour(each, capacity.capacity_type, capacity.zones) for each in capacity.types]
 
     def control_plane(self, version: str) -> tuple[Amount, str]:
         """What an EKS cluster costs in the support tier that its version has today, and the tier if it has a price."""
@@ -98,6 +83,16 @@ class Pricing:
 
     def _other(self, number: int, hour: Callable[[RegionPrices], Amount]) -> Amount:
         return per_month(number, self.prices if isinstance(self.prices, UnknownPrice) else hour(self.prices))
+
+
+def node_hour(prices: RegionPrices, capacity: Capacity) -> Amount:
+    """Return the price of an hour of a node: the one that costs, recommendations and reviews count with.
+
+    Of several on-demand types EC2 takes the first while it can be had; of several spot types any, so these count with
+    the mean of their prices.
+    """
+    hours = [prices.hour(each, capacity.capacity_type, capacity.zones) for each in capacity.types]
+    return mean(hours) if capacity.capacity_type is CapacityType.SPOT else hours[0]
 
 
 def zones_of(plan: Plan, group: str) -> tuple[str, ...]:

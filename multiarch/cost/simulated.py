@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from multiarch.cost.model import GroupAmount
 from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import NodePrices
 from multiarch.prices.amounts import reasons, total
 from multiarch.prices.model import Amount
-from multiarch.simulate.settled import Settled
+from multiarch.serialization import JsonProperty
+from multiarch.simulate.settled import NodeState, Settled
 from multiarch.stack.model import Plan
 
 
@@ -17,38 +20,44 @@ from multiarch.stack.model import Plan
 class SimulatedCosts:
     """Costs of nodes, without the control plane and NAT gateways; ``groups`` in the order of the simulation.
 
-    ``prices`` is the time at which the prices were fetched, in UTC, None without prices.
+    ``prices_fetched_at`` is the time at which the prices were fetched, in UTC, None without prices.
     """
 
     currency: str
-    prices: datetime | None
-    groups: tuple[tuple[str, Amount], ...]
-    of_new_nodes: Amount
+    prices_fetched_at: datetime | None
+    groups: tuple[GroupAmount, ...]
+    monthly_of_new_nodes: Amount
     stale: str = ""
 
-    @property
+    @JsonProperty
     def monthly(self) -> Amount:
         """All nodes together."""
         return total(amount for _, amount in self.groups)
 
-    @property
+    @JsonProperty
     def unknown(self) -> tuple[str, ...]:
         """Why amounts are unknown, sorted."""
         return reasons(amount for _, amount in self.groups)
 
 
-def simulated_costs(plan: Plan, pricing: Pricing, settled: Settled) -> SimulatedCosts:
-    """The costs of the existing and the new nodes of each group."""
-    prices, known = NodePrices(plan, pricing), pricing.known
-    groups = settled.simulation.groups
-    existing = sum(group.existing for group in groups)
+def simulated_costs(
+    plan: Plan, pricing: Pricing, settled: Settled, live: Sequence[NodeState] | None = None
+) -> SimulatedCosts:
+    """Return the costs of the existing and the new nodes of each group; ``live`` are the nodes of a cluster."""
+    known, groups = pricing.known, settled.simulation.groups
+    existing = sum(group.existing for group in groups) if live is None else len(live)
+    before, planned = NodePrices(plan, pricing, running=live is not None), NodePrices(plan, pricing)
+    months = [(before if at < existing else planned).month(node) for at, node in enumerate(settled.nodes)]
     return SimulatedCosts(
         currency=known.currency if known else "",
-        prices=known.fetched if known else None,
+        prices_fetched_at=known.fetched if known else None,
         groups=tuple(
-            (group.name, total(prices.month(node) for node in settled.nodes if node.group == group.name))
+            GroupAmount(
+                group.name,
+                total(month for node, month in zip(settled.nodes, months, strict=True) if node.group == group.name),
+            )
             for group in groups
         ),
-        of_new_nodes=total(prices.month(node) for node in settled.nodes[existing:]),
+        monthly_of_new_nodes=total(months[existing:]),
         stale=pricing.stale,
     )

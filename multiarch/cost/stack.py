@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from multiarch.cost.model import CostLine, CostReport
+from multiarch.cost.model import CostLine, CostReport, GroupAmount, OtherAmount
 from multiarch.cost.pricing import LEFT_OUT, Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import region_of_zone
-from multiarch.nodes.model import NodeGroupPlan
 from multiarch.prices.amounts import total
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.simulate.settled import NodeState
@@ -70,12 +69,15 @@ def stack_costs(
         stack=plan.stack,
         team=plan.team,
         currency=known.currency if known else "",
-        prices=known.fetched if known else None,
-        lines=tuple(lines),
-        at_most=tuple((group.name, _at_most(plan, group, pricing)) for group in plan.node_groups),
+        prices_fetched_at=known.fetched if known else None,
+        nodes=tuple(lines),
+        at_maximum_size=tuple(
+            GroupAmount(group.name, pricing.month(capacity_of(plan, group), group.sizes.maximum))
+            for group in plan.node_groups
+        ),
         others=(
-            ("control plane", control_plane),
-            *([(f"NAT gateways ({gateways})", pricing.nat_gateways(gateways))] if gateways else []),
+            OtherAmount("control plane", control_plane),
+            *([OtherAmount(f"NAT gateways ({gateways})", pricing.nat_gateways(gateways))] if gateways else []),
             *(_pools(plan) if nodes is None else ()),
         ),
         notes=tuple(_notes(plan, pricing, nodes, running=running)),
@@ -90,8 +92,8 @@ def cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> Co
         stack=name,
         team="",
         currency=known.currency if known else "",
-        prices=known.fetched if known else None,
-        lines=tuple(_lines(grouped, NodePrices(None, pricing, running=True))),
+        prices_fetched_at=known.fetched if known else None,
+        nodes=tuple(_lines(grouped, NodePrices(None, pricing, running=True))),
         notes=(
             *_notes_on_prices(pricing),
             "Without a stack, control plane and NAT gateways are not counted, and nothing is compared with arm64.",
@@ -123,10 +125,6 @@ def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
         )
 
 
-def _at_most(plan: Plan, group: NodeGroupPlan, pricing: Pricing) -> Amount:
-    return pricing.month_at_most(capacity_of(plan, group), group.sizes.maximum)
-
-
 def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]:
     """One line for each group, architecture, capacity type and choice of instance types, sorted."""
     found: dict[tuple[str, ...], list[NodeState]] = {}
@@ -148,10 +146,10 @@ def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]
         )
 
 
-def _pools(plan: Plan) -> Iterator[tuple[str, Amount]]:
+def _pools(plan: Plan) -> Iterator[OtherAmount]:
     """NodePools, whose nodes are as many as pods need."""
     for pool in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
-        yield f"NodePool {pool.name}", UnknownPrice("Karpenter adds nodes as pods need them")
+        yield OtherAmount(f"NodePool {pool.name}", UnknownPrice("Karpenter adds nodes as pods need them"))
 
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:

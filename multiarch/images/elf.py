@@ -38,6 +38,10 @@ class Elf:
         """Whether it is CPU code: BPF programs and GPU code are not."""
         return not elf_for_no_processor(self.machine)
 
+    def to_json(self) -> str:
+        """Return what the header is for, in words."""
+        return str(self)
+
     def __str__(self) -> str:
         """``arm64``; ``arm, 32-bit``; ``amd64 with 32-bit pointers``."""
         name = elf_machine(self.machine)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from multiarch.prices.model import HOURS_PER_MONTH, Amount, UnknownPrice
@@ -16,19 +16,10 @@ def total(amounts: Iterable[Amount]) -> Amount:
     return known_sum(every)
 
 
-def combined(amounts: Iterable[Amount], combine: Callable[[list[Decimal]], Decimal]) -> Amount:
-    """One price of several; the first unknown one if there is any."""
-    known: list[Decimal] = []
-    for amount in amounts:
-        if isinstance(amount, UnknownPrice):
-            return amount
-        known.append(amount)
-    return combine(known)
-
-
-def mean(prices: list[Decimal]) -> Decimal:
-    """The mean of at least one price."""
-    return sum(prices, Decimal(0)) / len(prices)
+def mean(amounts: Sequence[Amount]) -> Amount:
+    """Return the mean of at least one amount; the first unknown one if there is any."""
+    unknown = next((each for each in amounts if isinstance(each, UnknownPrice)), None)
+    return unknown or known_sum(amounts) / len(amounts)
 
 
 def minus(new: Amount, old: Amount) -> Amount:

@@ -23,6 +23,9 @@ class UnknownPrice:
 
     reason: str
 
+    def to_json(self) -> None:
+        """Return null: an amount that is not known."""
+
 
 Amount = Decimal | UnknownPrice
 """A price in the region's currency, or why there is none."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.serialization import INLINED, OMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +24,17 @@ class Move:
 
     namespace: str
     name: str
-    uid: str
+    uid: str = field(metadata=OMITTED)
     workload: WorkloadKey
-    controller: str
-    controller_kind: Kind
-    controller_name: str
-    selector: str
+    controller: str = field(metadata=OMITTED)
+    controller_kind: Kind = field(metadata=OMITTED)
+    controller_name: str = field(metadata=OMITTED)
+    selector: str = field(metadata=OMITTED)
     target: str
     new_node: bool
-    grace_seconds: int = 30
-    needs_another: bool = False
-    placeholder: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    grace_seconds: int = field(default=30, metadata=OMITTED)
+    needs_another: bool = field(default=False, metadata=OMITTED)
+    placeholder: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OMITTED)
 
     def __str__(self) -> str:
         """``namespace/name``."""
@@ -42,12 +43,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class NodeMoves:
-    """An amd64 node and the pods to evict from it, in order. ``stay`` counts its other pods, DaemonSets' aside."""
+    """An amd64 node and the pods to evict from it, in order. ``pods_left`` counts its other pods, DaemonSets' aside."""
 
     node: str
     group: str
     moves: tuple[Move, ...]
-    stay: int
+    pods_left: int
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -129,11 +130,11 @@ class Outcome:
     ``node`` is the node of the pod that replaces it, and ``replacement`` that pod's uid, where there is one.
     """
 
-    move: Move
+    move: Move = field(metadata=INLINED)
     result: Result
     detail: str = ""
     node: str = ""
-    replacement: str = ""
+    replacement: str = field(default="", metadata=OMITTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class RunReport:
 
     outcomes: tuple[Outcome, ...]
     ended: str
-    exit_code: int = 0
+    exit_code: int = field(default=0, metadata=OMITTED)
     uncordoned: tuple[str, ...] = ()
     still_cordoned: tuple[str, ...] = ()
 

@@ -14,13 +14,13 @@ from multiarch.autoscaling.model import AutoscalingPlan, Capacity
 from multiarch.facts.architectures import Architecture
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.observed.cluster import UNSCHEDULABLE
 from multiarch.rebalance.vacancy import Vacancy, labels_of
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.batches import Counted
-from multiarch.simulate.running import UNSCHEDULABLE
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import SimulationContext, settle
 

@@ -12,13 +12,12 @@ from multiarch.facts.rebalance import CORDON_ANNOTATION
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.running import read_running
-from multiarch.kubernetes.running_objects import Running
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
 from multiarch.manifests.selectors import Expression, Operator, label_selector_from
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.observed.cluster import Running, read_running
 from multiarch.rebalance.model import Leftover
 from multiarch.scheduling.pods import Pod
 

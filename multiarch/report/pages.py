@@ -107,8 +107,8 @@ def _of_cost(report: CostReport | Unread) -> KeyFigure:
     label = "Cost per month"
     if isinstance(report, Unread):
         return _not_read(label, cost.IDENTIFIER)
-    if not report.complete and not report.total:
+    if not report.complete and not report.monthly:
         return KeyFigure(label, "–", "unknown", cost.IDENTIFIER, Status.UNKNOWN)
     detail = report.currency if report.complete else f"{report.currency}, plus unknown costs"
     status = Status.PLAIN if report.complete else Status.UNKNOWN
-    return KeyFigure(label, f"{report.total:,.0f}", detail, cost.IDENTIFIER, status)
+    return KeyFigure(label, f"{report.monthly:,.0f}", detail, cost.IDENTIFIER, status)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 
 from multiarch.prices.amounts import known_sum, minus, reasons, total
@@ -15,6 +16,7 @@ from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.review.cost_parts import Part, not_compared, parts, pricing_of
 from multiarch.review.model import Change
 from multiarch.rules import Finding, Risk, review_rule
+from multiarch.serialization import OMITTED, JsonProperty
 
 _INCREASE = review_rule(
     "cost-increase",
@@ -41,15 +43,15 @@ class CostRow:
     gib: Decimal | None
     before: Amount
     after: Amount
-    at_most_before: Amount
-    at_most_after: Amount
+    at_most_before: Amount = field(metadata=OMITTED)
+    at_most_after: Amount = field(metadata=OMITTED)
 
-    @property
+    @JsonProperty
     def change(self) -> Amount:
         """The difference per month."""
         return minus(self.after, self.before)
 
-    @property
+    @JsonProperty
     def change_at_most(self) -> Amount:
         """The difference per month if all groups grow to their maximum size."""
         return minus(self.at_most_after, self.at_most_before)
@@ -64,17 +66,22 @@ class CostDifference:
     """
 
     rows: tuple[CostRow, ...]
-    prices: RegionPrices | UnknownPrice
+    prices: RegionPrices | UnknownPrice = field(metadata=OMITTED)
     basis: tuple[str, ...]
     unknown: tuple[str, ...]
     stale: str
 
-    @property
+    @JsonProperty
+    def prices_fetched_at(self) -> datetime | None:
+        """The time at which the prices were fetched, None without prices."""
+        return None if isinstance(self.prices, UnknownPrice) else self.prices.fetched
+
+    @JsonProperty
     def currency(self) -> str:
         """The prices' currency, empty without prices."""
         return "" if isinstance(self.prices, UnknownPrice) else self.prices.currency
 
-    @property
+    @JsonProperty
     def total(self) -> Decimal | None:
         """The difference of all rows that are known; None if no row is, and without prices."""
         if isinstance(self.prices, UnknownPrice):
@@ -82,7 +89,7 @@ class CostDifference:
         known = [row.change for row in self.rows if isinstance(row.change, Decimal)]
         return sum(known, Decimal(0)) if known else None
 
-    @property
+    @JsonProperty
     def complete(self) -> bool:
         """Whether the total has all rows, and all that there is to compare was compared."""
         return all(isinstance(row.change, Decimal) for row in self.rows) and bool(self.rows or not self.unknown)

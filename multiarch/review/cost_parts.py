@@ -150,7 +150,7 @@ class _Parts:
             f"{_architecture(shapes)} {capacity.capacity_type} nodes",
             group.subject,
             self._pricing.month(capacity, group.size),
-            self._pricing.month_at_most(capacity, group.largest),
+            self._pricing.month(capacity, group.largest),
             group.size,
             group.size * shapes[0].vcpus,
             group.size * Decimal(shapes[0].memory_mib) / 1024,

@@ -13,6 +13,7 @@ from multiarch.observed.resources.properties import Properties
 from multiarch.prices.model import STALE_AFTER, PriceList
 from multiarch.rules import Finding, Rule
 from multiarch.scheduling.pods import Pod
+from multiarch.serialization import OMITTED
 from multiarch.stack.model import Plan
 
 
@@ -98,7 +99,7 @@ class Version:
     """The stack file and its plan on one side of the change. ``plan`` is None if ``problem`` says why there is none."""
 
     file: str
-    plan: Plan | None
+    plan: Plan | None = field(metadata=OMITTED)
     problem: str = ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import starmap
+from typing import NamedTuple
 
 from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, pod_template_of
 from multiarch.manifests.objects import Object, Owner, objects_in
@@ -109,7 +111,14 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
             yield found
 
 
-def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ...]:
+class ObjectCount(NamedTuple):
+    """A number of objects of one kind."""
+
+    kind: str
+    objects: int
+
+
+def kinds_without_pods(documents: Iterable[object]) -> tuple[ObjectCount, ...]:
     """Count, sorted by kind, the objects of a stream that make no pod: other kinds, and workloads of no replica.
 
     A workload that :func:`pods_from` leaves to its pods is not counted. Raises ManifestError as that does.
@@ -122,7 +131,7 @@ def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ..
             if each.kind != "Pod":
                 found = pod_template_of(each.kind, each.value)
                 counts[each.kind] += found is None or not found.count
-    return tuple(sorted((+counts).items()))
+    return tuple(starmap(ObjectCount, sorted((+counts).items())))
 
 
 def _refuse_second(each: Object, seen: _Seen) -> None:

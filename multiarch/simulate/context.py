@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from multiarch.prices.model import RegionPrices
-from multiarch.simulate.live import Live
 from multiarch.simulate.simulation import SimulationContext
 from multiarch.stack.model import ExistingNetwork, Plan
 
 
 def simulation_context(
-    plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None, prices: RegionPrices | None = None
+    plan: Plan, *, seen: tuple[str, ...] = (), prices: RegionPrices | None = None
 ) -> SimulationContext:
     """The zones of a stack's network, or assumed ones.
 
     ``seen`` are the zones of a cluster's nodes; where the network has more, the others get placeholders as names.
     """
-    return replace(_zones(plan, seen), live=live, region=plan.region, prices=prices)
+    return replace(_zones(plan, seen), region=plan.region, prices=prices)
 
 
 def _zones(plan: Plan, seen: tuple[str, ...]) -> SimulationContext:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import Pod
+from multiarch.serialization import JsonProperty
 
 EXPECTED_ZONE = "the autoscaler expects new nodes in"
 """How the reason begins where a group would help in another of its zones."""
@@ -71,6 +73,13 @@ class DaemonSetOutcome:
     memory: int
 
 
+class TypeCount(NamedTuple):
+    """A number of nodes of one instance type."""
+
+    instance_type: str
+    nodes: int
+
+
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
     """One node group or NodePool after the simulation. CPU in millicores, memory in bytes.
@@ -87,29 +96,36 @@ class GroupOutcome:
     existing: int
     new: int
     max_size: int | None
-    instance_types: tuple[tuple[str, int], ...]
+    instance_types: tuple[TypeCount, ...]
     pods: int
     cpu_allocatable: int
     cpu_requested: int
     memory_allocatable: int
     memory_requested: int
 
-    @property
+    @JsonProperty
     def cpu_waste(self) -> int:
         """Millicores that no pod requests."""
         return self.cpu_allocatable - self.cpu_requested
 
-    @property
+    @JsonProperty
     def memory_waste(self) -> int:
         """Bytes that no pod requests."""
         return self.memory_allocatable - self.memory_requested
+
+
+class OmittedPods(NamedTuple):
+    """Pods that are not simulated; ``why`` follows their number."""
+
+    why: str
+    pods: int
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
     """The result.
 
-    ``left_out`` counts pods that were not simulated, by reason; ``notes`` say what is assumed or left out for these
+    ``omitted`` counts pods that were not simulated, by reason; ``notes`` say what is assumed or omitted for these
     pods, ``limits`` what is never simulated, and where the real autoscaler differs.
     """
 
@@ -117,7 +133,7 @@ class Simulation:
     groups: tuple[GroupOutcome, ...]
     workloads: tuple[WorkloadOutcome, ...]
     daemon_sets: tuple[DaemonSetOutcome, ...]
-    left_out: tuple[tuple[str, int], ...]
+    omitted: tuple[OmittedPods, ...]
     notes: tuple[str, ...]
     limits: tuple[str, ...]
 

@@ -11,9 +11,9 @@ from multiarch.facts.taints import Effect
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import mentioned
-from multiarch.simulate.live import Live
 from multiarch.simulate.model import Batch
 from multiarch.simulate.pools import Pool
+from multiarch.simulate.settled import NodeState
 
 _COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", "hugepages-")
 
@@ -51,11 +51,11 @@ def limits_of(plan: AutoscalingPlan, *, priced: bool = False) -> tuple[str, ...]
 
 
 def notes_on_nodes(
-    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], pods: Iterable[Pod], live: Live | None
+    groups: Sequence[NodeGroupPlan], pods: Iterable[Pod], live: Sequence[NodeState] | None
 ) -> tuple[str, ...]:
     """Return what ``simulate`` assumes of the existing nodes: those of the plan, or ``live`` ones."""
     if live is not None:
-        return tuple(_about_live_nodes(plan, live))
+        return tuple(_about_live_nodes(live))
     return tuple(_about_nodes(groups, daemons=any(pod.per_node for pod in pods)))
 
 
@@ -72,21 +72,15 @@ def _about_nodes(groups: Sequence[NodeGroupPlan], *, daemons: bool) -> Iterator[
         )
 
 
-def _about_live_nodes(plan: AutoscalingPlan, live: Live) -> Iterator[str]:
-    if live.nodes:
+def _about_live_nodes(live: Sequence[NodeState]) -> Iterator[str]:
+    if any(node.group for node in live):
+        yield "Existing nodes have the room that their pods leave of what their kubelets report."
+    if others := sum(not node.group for node in live):
+        which = "1 node" if others == 1 else f"{others} nodes"
         yield (
-            "Existing nodes are full, as kube-scheduler found them; they only count towards maxSize. Topology spread "
-            "constraints and pod affinity do not see the pods on them, and CPU and memory are those of new nodes."
+            f"Not of a group: {which} outside the stack's managed node groups and NodePools, such as self-managed "
+            "nodes. Pods get their room, and they do not count towards maxSize."
         )
-    if live.others:
-        which = "1 node" if live.others == 1 else f"{live.others} nodes"
-        yield (
-            f"Not counted: {which} outside the stack's managed node groups and NodePools, such as self-managed nodes."
-        )
-    if plan.karpenter is not None and any(
-        name in {pool.name for pool in plan.karpenter.pools} for name, _ in live.nodes
-    ):
-        yield "Existing nodes of NodePools are not counted against the NodePools' limits."
     yield "Starting nodes, and pods that preemption would make room for, are not taken into account."
 
 

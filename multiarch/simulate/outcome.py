@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import starmap
 
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.fit import runs_on, unmodelled
@@ -12,7 +13,9 @@ from multiarch.simulate.model import (
     Batch,
     DaemonSetOutcome,
     GroupOutcome,
+    OmittedPods,
     Simulation,
+    TypeCount,
     Waiting,
     WorkloadOutcome,
 )
@@ -38,7 +41,7 @@ def simulation_of(
         groups=_outcomes(state),
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         daemon_sets=_daemon_sets(daemons, state.nodes),
-        left_out=_left_out(pods),
+        omitted=_omitted(pods),
         notes=notes_on(
             state.plan, state.groups, batches, zones_assumed=zones_assumed, pools=state.pools, region=region
         ),
@@ -46,7 +49,7 @@ def simulation_of(
     )
 
 
-def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
+def _omitted(pods: Sequence[Pod]) -> tuple[OmittedPods, ...]:
     counts: Counter[str] = Counter()
     for pod in pods:
         if pod.per_node:
@@ -55,7 +58,7 @@ def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
             counts["of DaemonSets"] += 1
         elif not pod.waiting:
             counts["already on a node, or finished"] += 1
-    return tuple(sorted(counts.items()))
+    return tuple(starmap(OmittedPods, sorted(counts.items())))
 
 
 def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadOutcome:
@@ -102,7 +105,7 @@ def _outcomes(state: FinalState) -> tuple[GroupOutcome, ...]:
                 existing=len(nodes) - len(new),
                 new=len(new),
                 max_size=group.max_size,
-                instance_types=tuple(sorted(Counter(node.instance_type for node in new).items())),
+                instance_types=tuple(starmap(TypeCount, sorted(Counter(node.instance_type for node in new).items()))),
                 pods=sum(node.pods for node in nodes),
                 cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
                 cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),

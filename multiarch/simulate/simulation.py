@@ -21,7 +21,6 @@ from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import asked_values, batches_of, mentioned
 from multiarch.simulate.cluster_autoscaler import ScalableGroup, grow
 from multiarch.simulate.karpenter import Karpenter
-from multiarch.simulate.live import Live, full_nodes
 from multiarch.simulate.model import Batch, Reasons, Simulation, Waiting
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on_nodes
@@ -35,16 +34,14 @@ from multiarch.simulate.shapes import asg_name, group_capacity, group_shape
 
 @dataclass(frozen=True, slots=True)
 class SimulationContext:
-    """Where pods are placed: ``zones`` and ``region`` of the plan's network, and ``live`` nodes.
+    """Where pods are placed: ``zones`` and ``region`` of the plan's network.
 
-    ``assumed`` is a sentence that says where zone names are placeholders, or empty. Without ``live`` nodes each group
-    starts with its desired size, and without pods. With ``prices`` Karpenter buys the cheapest instance type, without
-    them the smallest.
+    ``assumed`` is a sentence that says where zone names are placeholders, or empty. With ``prices`` Karpenter buys the
+    cheapest instance type, without them the smallest.
     """
 
     zones: tuple[str, ...]
     assumed: str = ""
-    live: Live | None = None
     region: str | None = None
     prices: RegionPrices | None = None
 
@@ -52,7 +49,7 @@ class SimulationContext:
 def simulate(
     plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
 ) -> Simulation:
-    """Place ``pods`` on the nodes of the plan, or the live ones, and say for every group why it was used or not.
+    """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
 
     Pods that already have a node, and pods of DaemonSets, are left out; what DaemonSets request is reserved on every
     node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
@@ -61,21 +58,23 @@ def simulate(
 
 
 def simulate_nodes(
-    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
+    plan: AutoscalingPlan,
+    groups: Sequence[NodeGroupPlan],
+    context: SimulationContext,
+    pods: Iterable[Pod],
+    live: Sequence[NodeState] | None = None,
 ) -> Settled:
-    """Like :func:`simulate`, with the nodes: the existing ones, then the new ones."""
+    """Simulate as :func:`simulate` does; return the nodes too: the existing ones, then the new ones.
+
+    ``live`` are the nodes of a cluster with their pods; without them each group starts with its desired size.
+    """
     everything = list(pods)
-    if context.live is None:
-        nodes = planned_nodes(groups, context, everything)
-    else:
-        shapes = _group_shapes(groups, context, everything)
-        shapes |= {pool.plan.name: pool.shapes[0] for pool in _pools(plan, context, (), Unavailable())}
-        nodes = tuple(full_nodes(context.live, shapes))
+    nodes = planned_nodes(groups, context, everything) if live is None else tuple(live)
     settled = settle(plan, groups, context, nodes, everything, preempting=False)
 
     def explain() -> Simulation:
         result = settled.simulation
-        return replace(result, notes=(*notes_on_nodes(plan, groups, everything, context.live), *result.notes))
+        return replace(result, notes=(*notes_on_nodes(groups, everything, live), *result.notes))
 
     return replace(settled, explain=explain)
 
@@ -124,7 +123,7 @@ def settle(
     in its other zones. ``desired`` is the number of nodes that node groups are to have: an Auto Scaling group replaces
     lost nodes by itself, before an autoscaler sees pods without a node. Without it, no node is replaced. Nodes of
     NodePools count against the pools' limits. ``preempting``: pods take the place of others of lower priority on nodes
-    that exist, before an autoscaler adds nodes for those. ``context.live`` is not used.
+    that exist, before an autoscaler adds nodes for those.
 
     Raises RegexError for a priority map with regular expressions that only the autoscaler can read, ValueError for two
     nodes of one name.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from multiarch.serialization import OMITTED
 
 
 class AnswerStatus(StrEnum):
@@ -32,9 +34,9 @@ class Answer:
     ``agent_version`` is the SSM agent's, empty if SSM does not know the instance.
     """
 
-    instance: str
+    instance: str = field(metadata=OMITTED)
     status: AnswerStatus
-    output: str = ""
+    output: str = field(default="", metadata=OMITTED)
     reason: str = ""
     hint: str = ""
     agent_version: str = ""

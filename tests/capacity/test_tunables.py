@@ -8,10 +8,12 @@ from decimal import Decimal
 from multiarch.capacity.recommendation.changes import Change, changes_between
 from multiarch.capacity.recommendation.rates import rates_of
 from multiarch.capacity.recommendation.tunables import Cost, Tunable, tunables_of, with_values
+from multiarch.cost.pricing import Pricing
+from multiarch.cost.stack import stack_costs
 from multiarch.prices.model import RegionPrices
 from multiarch.stack.model import Plan
 from tests.simulate.simulated import grown, pooled
-from tests.stack.words import merged, plan
+from tests.stack.words import TODAY, merged, plan
 
 ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 NETWORK = {"network": {"zones": ZONES}}
@@ -87,3 +89,13 @@ def test_prices_replace_vcpus() -> None:
     full = RegionPrices("eu-west-1", "USD", prices.fetched, {"m7i.large": Decimal("0.1"), "m7g.large": Decimal("0.08")})
     rates = rates_of(made, full)
     assert (rates.unit, rates.node, rates.unknown) == ("USD", {"api": Decimal(73), "spot": Decimal("58.4")}, "")
+
+
+def test_a_node_of_a_spot_group_costs_what_the_cost_report_says() -> None:
+    types = ["m7g.large", "c7g.xlarge"]
+    made = plan(grown({"web": {"instanceTypes": types, "capacityType": "spot", "minSize": 1, "desiredSize": 1}}))
+    spot = {"m7g.large": {"eu-west-1a": Decimal("0.03")}, "c7g.xlarge": {"eu-west-1a": Decimal("0.09")}}
+    on_demand = {"m7i.large": Decimal("0.1"), "m7g.large": Decimal("0.08")}
+    prices = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), on_demand, spot)
+    costs = {each.group: each.monthly for each in stack_costs(made, Pricing(prices, TODAY)).nodes}
+    assert rates_of(made, prices).node["web"] == costs["web"] == Decimal("43.80")

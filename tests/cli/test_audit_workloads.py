@@ -317,7 +317,7 @@ def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_p
         (("missing.yaml",), "missing.yaml can't be read"),
         (("--kubeconfig", "nowhere"), "nowhere"),
         (("a.yaml", "--taint", "arch=arm64"), "has no effect"),
-        (("a.yaml", "--taint", "a:NoSchedule", "--stack", "payments-prod"), "exclude"),
+        (("a.yaml", "--taint", "a:NoSchedule", "--stack", "payments-prod"), "mutually exclusive"),
         (("a.yaml", "--stack", "nobody"), "There is no stack nobody"),
         (("a.yaml", "--force"), "--force needs --patch DIR"),
         (("a.yaml", "--patch", "Pulumi.yaml"), "Pulumi.yaml is not a folder"),

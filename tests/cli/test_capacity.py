@@ -111,10 +111,10 @@ def test_json_has_every_workload_in_every_failure(run: type_of_run) -> None:
     for failure in (found["withoutFailure"], *found["failures"]):
         assert [each["name"] for each in failure["workloads"]] == ["Deployment/api", "Deployment/legacy"]
     (zone,) = (each for each in found["failures"] if each["name"] == "zone eu-west-1b")
-    assert zone["nodesLost"]["general-b"] == 2
+    assert {"group": "general-b", "nodes": 2} in zone["lost"]
     legacy = zone["workloads"][1]
     assert (legacy["surviving"], legacy["moved"], legacy["pending"]) == (4, 0, 2)
-    assert (legacy["keepsMinimum"], legacy["minimum"], legacy["waitSeconds"]) == (False, 6, None)
+    assert (legacy["keepsMinimum"], legacy["minimum"]["pods"], legacy["waitSeconds"]) == (False, 6, None)
 
 
 def test_a_lower_minimum_and_a_slower_node_can_be_assumed(run: type_of_run) -> None:
@@ -194,12 +194,16 @@ def test_with_prices_the_nodes_are_those_of_a_simulation_with_prices(run: type_o
     prices = ("--prices", str(CLONE / "examples" / "prices.json"))
     file = written(deployment("api", 60, tolerations=[ARM64]))
     simulated = run("simulate", "payments-prod", "--pods", file, *prices, "-o", "json").json
-    nodes = {each["name"]: each["there"] + each["new"] for each in simulated["groups"]}
+    nodes = {each["name"]: each["existing"] + each["new"] for each in simulated["groups"]}
     found = run("capacity", "payments-prod", "--workloads", file, *prices, "-o", "json").json
-    lost = {name: each["nodesLost"].get(name, 0) for each in found["failures"] for name in each["groups"]}
+    lost = {
+        name: sum(row["nodes"] for row in each["lost"] if row["group"] == name)
+        for each in found["failures"]
+        for name in each["groups"]
+    }
     assert lost == {name: nodes[name] for name in lost}
     without = run("capacity", "payments-prod", "--workloads", file, "-o", "json").json
-    assert [each["nodesLost"] for each in without["failures"]] != [each["nodesLost"] for each in found["failures"]]
+    assert [each["lost"] for each in without["failures"]] != [each["lost"] for each in found["failures"]]
     words = "Karpenter's nodes are of the {} instance type that holds their pods"
     assert [each for each in without["assumptions"] if each.startswith(words.format("smallest"))]
     assert [each for each in found["assumptions"] if each.startswith(words.format("cheapest"))]
@@ -217,7 +221,7 @@ def test_files_without_workloads_and_budgets_that_are_refused_are_named(run: typ
     assert ran.code == 2
     assert ran.err.startswith("error: apps.json: no workloads found.")
     ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 0)))
-    assert ran.err.startswith("error: apps.json: no workloads found; objects without pods: Deployment 1.")
+    assert ran.err.startswith("error: apps.json: no workloads found: 1 object creates no pods: Deployment 1.")
     both = budget("api", minAvailable=1, maxUnavailable=1)
     ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 1), both))
     assert ran.code == 2

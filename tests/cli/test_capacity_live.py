@@ -1,4 +1,4 @@
-"""``multiarch capacity --live``: what a stand-in for an API server says of nodes, pods and budgets."""
+"""What ``capacity --live`` and ``simulate --live`` say of nodes, pods and budgets of a stand-in for an API server."""
 
 from __future__ import annotations
 
@@ -118,9 +118,9 @@ def test_the_pods_of_a_cluster_move_between_its_own_nodes(run: type_of_run, kube
     (zone,) = (each for each in found["failures"] if each["name"] == "zone eu-west-1b")
     (api,) = zone["workloads"]
     # The group's second node comes back in its other zone; the node of no group does not.
-    assert zone["nodesLost"] == {"": 1, "general": 1}
+    assert zone["lost"] == [{"group": "", "nodes": 1}, {"group": "general", "nodes": 1}]
     assert (api["surviving"], api["moved"], api["pending"]) == (1, 1, 2)
-    assert api["minimumSource"] == "PodDisruptionBudget shop/api: minAvailable 2"
+    assert api["minimum"]["source"] == "PodDisruptionBudget shop/api: minAvailable 2"
     assert api["keepsMinimum"]
     alien = (
         "Nodes outside the stack's managed node groups and NodePools: alien. They do not count towards maxSize, and "
@@ -174,7 +174,7 @@ def test_a_cluster_that_refuses_is_named(run: type_of_run, kubeconfig: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--workloads", "a.yaml", "--live"], "--workloads and --live exclude each other."),
+        (["--workloads", "a.yaml", "--live"], "--manifests and --live are mutually exclusive."),
         (["--workloads", "a.yaml", "--context", "here"], "--context needs --live."),
     ],
 )
@@ -182,3 +182,14 @@ def test_one_source_is_given(run: type_of_run, arguments: list[str], words: str)
     ran = run("capacity", "shop-dev", *arguments)
     assert ran.code == 2
     assert ran.err.startswith(f"error: {words}")
+
+
+def test_a_simulation_has_the_capacity_that_the_nodes_report(run: type_of_run, kubeconfig: Path) -> None:
+    with serving(answer) as server:
+        write(kubeconfig, server.url)
+        found = run("simulate", "shop-dev", "--live", "--kubeconfig", str(kubeconfig), "-o", "json").json
+    (general,) = found["groups"]
+    # Two Nodes of the group with 1930m each; a pod of 1 CPU runs on each, and the pending one fits on neither.
+    assert (general["existing"], general["cpuAllocatable"], general["cpuRequested"]) == (2, 2 * 1930, 2 * 1000)
+    assert (found["pods"], found["unplaced"]) == (1, 1)
+    assert "Existing nodes have the room that their pods leave of what their kubelets report." in found["notes"]

@@ -78,12 +78,12 @@ def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_ru
     assert (found["file"], found["written"]) == (FILE, False)
     assert found["changes"] == [{"key": "nodeGroups.general.maxSize", "old": 2, "new": 3}]
     assert found["patch"].startswith(f"--- a/{FILE}\n+++ b/{FILE}\n@@")
-    assert (found["unit"], found["noPrices"]) == ("vCPU", "no prices were given")
+    assert (found["unit"], found["unknown"]) == ("vCPU", "no prices were given")
     assert found["cost"] == found["bound"] == {"always": "0", "atMost": "6"}
     (unsolved,) = found["unsolved"]
-    assert (unsolved["failure"], unsolved["workload"]) == ("all amd64", "Deployment/legacy")
-    assert "amd64" in unsolved["limit"]
-    assert "multiarch workload patch FILE --tolerate arm64" in unsolved["change"]
+    assert (unsolved["failure"]["name"], unsolved["workload"]["name"]) == ("all amd64", "Deployment/legacy")
+    assert "amd64" in unsolved["workload"]["limit"]
+    assert "multiarch workload patch FILE --tolerate arm64" in unsolved["workload"]["change"]
 
 
 def test_what_is_not_solved_in_several_failures_is_one_line_with_its_reason(run: type_of_run) -> None:

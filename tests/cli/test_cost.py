@@ -91,7 +91,7 @@ def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need
 def test_costs_in_json(run: type_of_run) -> None:
     told = run("cost", "checkout-dev", "--prices", PRICES, "-o", "json").json
     assert (told["version"], told["kind"]) == ("2", "cost")
-    assert told["teams"] == [{"team": "checkout", "currency": "USD", "monthly": "256.5950", "complete": True}]
+    assert told["teams"] == [{"team": "checkout", "currency": "USD", "monthly": "256.595", "complete": True}]
     (stack,) = told["stacks"]
     assert stack["nodes"][1] == {
         "group": "graviton",
@@ -99,14 +99,14 @@ def test_costs_in_json(run: type_of_run) -> None:
         "capacityType": "on-demand",
         "instanceTypes": ["m7g.large"],
         "nodes": 1,
-        "monthly": "66.5030",
+        "monthly": "66.503",
     }
     assert stack["pricesFetchedAt"] == "2026-11-20T06:00:00Z"
     assert stack["others"] == [
-        {"what": "control plane", "monthly": "73.0000"},
-        {"what": "NAT gateways (1)", "monthly": "35.0400"},
+        {"what": "control plane", "monthly": "73"},
+        {"what": "NAT gateways (1)", "monthly": "35.04"},
     ]
-    assert stack["atMaximumSize"][0] == {"group": "general", "monthly": "328.2080"}
+    assert stack["atMaximumSize"][0] == {"group": "general", "monthly": "328.208"}
     assert (stack["fallback"], stack["savings"], stack["unknown"]) == (None, [], [])
 
 
@@ -132,15 +132,15 @@ def test_old_prices_are_named(run: type_of_run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("checkout-dev", "--live", "--workloads", "a.yaml"), "--workloads and --live exclude each other."),
+        (("checkout-dev", "--live", "--workloads", "a.yaml"), "--manifests and --live are mutually exclusive."),
         (("checkout-dev", "--context", "here"), "--context needs --live."),
         (
             ("--workloads", "a.yaml"),
-            "--workloads needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod.",
+            "--manifests needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod.",
         ),
         (("checkout-dev", "gke-parity", "--live"), "--live needs one stack. Name it: checkout-dev, gke-parity."),
         (("checkout-dev", "--workloads", "none.yaml"), "none.yaml"),
-        (("checkout-dev", "--group-by", "team"), "--group-by needs --workloads or --live."),
+        (("checkout-dev", "--group-by", "team"), "--group-by needs --manifests or --live."),
         (("--live", "--group-by", " "), "--group-by ' ' is not a label's key."),
     ],
 )

@@ -75,7 +75,7 @@ def test_each_workload_that_is_not_ready_says_why_and_what_it_would_save(
     ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file, "-o", "json")
     assert (ran.code, ran.err) == (0, "")
     (stack,) = ran.json["stacks"]
-    assert stack["fallback"] == "0.0000"
+    assert stack["fallback"] == "0"
     found = {saving["workload"]: saving for saving in stack["savings"]}
     assert stack["savings"][0]["workload"] == "Deployment/legacy"
     assert found["Deployment/legacy"]["blockers"] == [f"image {amd64}"]
@@ -84,8 +84,8 @@ def test_each_workload_that_is_not_ready_says_why_and_what_it_would_save(
     assert found["Deployment/missing"]["blockers"][0].startswith(f"unknown: image {both}-gone: ")
     # 900m of an m7i.large's CPU, and of an m7g.large's: 1930m both, as their nodes have it.
     one = (Decimal("0.1124") - Decimal("0.0911")) * 730 * 900 / 1930
-    assert Decimal(found["Deployment/pinned"]["monthly"]) == round(one, 4)
-    assert Decimal(found["Deployment/legacy"]["monthly"]) == round(2 * one, 4)
+    assert Decimal(found["Deployment/pinned"]["monthly"]) == round(one, 6)
+    assert Decimal(found["Deployment/legacy"]["monthly"]) == round(2 * one, 6)
 
 
 def test_pods_that_fell_back_to_amd64_are_the_fallback(run: type_of_run, images: tuple[str, str]) -> None:
@@ -97,7 +97,7 @@ def test_pods_that_fell_back_to_amd64_are_the_fallback(run: type_of_run, images:
     assert "can't run on arm64 yet" not in ran.out
     (stack,) = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file, "-o", "json").json["stacks"]
     on_amd64 = (Decimal("0.1124") - Decimal("0.0911")) * 730 * 900 / 1930
-    assert Decimal(stack["fallback"]) == round(2 * on_amd64, 4)
+    assert Decimal(stack["fallback"]) == round(2 * on_amd64, 6)
 
 
 def test_pods_without_a_node_are_counted(run: type_of_run, images: tuple[str, str]) -> None:

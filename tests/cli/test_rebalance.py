@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.kubernetes import cluster
+from multiarch.cli.rebalance import command
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError
-from multiarch.rebalance import clock
 from multiarch.runs.images import Arm64ImageJudge
 from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
@@ -45,8 +44,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> World:
     def stopping() -> Iterator[None]:
         yield
 
-    monkeypatch.setattr(cluster, "open_cluster", opened)
-    monkeypatch.setattr(clock, "SystemClock", lambda: found)
+    monkeypatch.setattr(command, "open_cluster", opened)
+    monkeypatch.setattr(command, "SystemClock", lambda: found)
+    monkeypatch.setattr("multiarch.runs.rebalance.SystemClock", lambda: found)
     monkeypatch.setattr(World, "signal", None, raising=False)
     monkeypatch.setattr(World, "stopping_on_signals", lambda _: stopping(), raising=False)
     monkeypatch.setattr(World, "missing_namespaces", lambda _, names: tuple(set(names) - {"shop"}), raising=False)
@@ -117,23 +117,23 @@ def test_the_plan_in_json_has_every_part(made: World, rebalance: Callable[..., R
     fell_back(made)
     found = rebalance("--output", "json").json
     assert (found["kind"], found["onAmd64"], found["possible"]) == ("rebalance-plan", 7, 5)
-    assert [node["name"] for node in found["nodes"]] == ["amd64-1", "amd64-2"]
+    assert [node["node"] for node in found["nodes"]] == ["amd64-1", "amd64-2"]
     assert found["nodes"][0] == {
-        "name": "amd64-1",
+        "node": "amd64-1",
         "group": "web",
         "podsLeft": 2,
         "moves": [
             {
                 "namespace": "shop",
-                "pod": "api-0",
-                "workload": "ReplicaSet/api",
+                "name": "api-0",
+                "workload": {"namespace": "shop", "kind": "ReplicaSet", "name": "api"},
                 "target": "web-arm",
                 "newNode": False,
             }
         ],
     }
     (staying,) = found["staying"]
-    assert (staying["workload"], staying["pods"]) == ("ReplicaSet/files", 2)
+    assert (staying["workload"]["name"], staying["pods"]) == ("files", 2)
 
 
 def test_quiet_hours_move_nothing(made: World, rebalance: Callable[..., Ran]) -> None:

@@ -17,7 +17,7 @@ from tests.report.page_text import sections, text_of
 
 WORKLOADS, PRICES = "examples/pods.yaml", "examples/prices.json"
 EVIL = "a\x1b]0;t\x07\u202eb\u2028c<b><script>alert(1)</script>"
-NO_WORKLOADS = "No workloads were given: --workloads FILE reads manifests, --live reads the cluster."
+NO_WORKLOADS = "No workloads were given: --manifests FILE reads manifests, --live reads the cluster."
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--workloads", WORKLOADS, "--live"), "--workloads and --live exclude each other."),
+        (("--workloads", WORKLOADS, "--live"), "--manifests and --live are mutually exclusive."),
         (("--context", "production"), "--context needs --live."),
         (("--workloads", "nothing.yaml"), "nothing.yaml"),
         (("--prices", "nothing.json"), "nothing.json"),

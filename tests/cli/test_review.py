@@ -90,7 +90,7 @@ def test_json_has_everything(run: type_of_run, tmp_path: Path) -> None:
     assert [(each["operation"], each["name"], each["changed"]) for each in stack["otherChanges"]] == [
         ("update", "r", ["a"])
     ]
-    assert [(each["filter"], each["number"]) for each in stack["leftOut"]] == [("tags-only", 1)]
+    assert [(each["filter"], each["number"]) for each in stack["omitted"]] == [("tags-only", 1)]
 
 
 @pytest.mark.parametrize(
@@ -302,10 +302,10 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
         ((), "No preview is given."),
         (("missing.json",), "missing.json can't be read: No such file or directory. `pulumi preview --json"),
         (("preview.json", "preview.json"), "Stack checkout-dev is in preview.json and in preview.json."),
-        (("preview.json", "--since", "x", "--before", "."), "--since and --before exclude each other."),
+        (("preview.json", "--since", "x", "--before", "."), "--since and --before are mutually exclusive."),
         (("preview.json", "--since", "nowhere"), "Git knows no commit 'nowhere'"),
         (("preview.json", "--before", "config"), "config has no Pulumi.yaml"),
-        (("preview.json", "--pods", "x.yaml"), "--pods needs the stack files"),
+        (("preview.json", "--pods", "x.yaml"), "--manifests needs the stack files"),
         (("-", "--pods", "-", "--since", "main"), "can't be both a preview and manifests"),
         (("preview.json", "-o", "markdown", "--limit", "10"), "--limit must be at least 2000 bytes."),
         (("preview.json", "--limit", "5000"), "--limit is for --output markdown and --post."),

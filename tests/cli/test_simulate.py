@@ -34,7 +34,7 @@ def cells(text: str, first: str) -> list[str]:
 
 
 def test_the_example_reads_well(run: type_of_run) -> None:
-    ran = run("simulate", "payments-prod", "--pods", PODS)
+    ran = run("simulate", "payments-prod", "--manifests", PODS)
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 5 new nodes, 6 existing"
@@ -51,7 +51,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
 
 
 def test_explained_every_group_has_its_reason_and_no_sentence_comes_twice(run: type_of_run) -> None:
-    lines = run("simulate", "payments-prod", "--pods", PODS, "--explain").out.splitlines()
+    lines = run("simulate", "payments-prod", "--manifests", PODS, "--explain").out.splitlines()
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods") + 1 :]
     arm64 = "jobs-arm64-spot, general-arm64-spot, general-arm64-on-demand, arm64-services"
     assert ledger[:4] == [
@@ -74,12 +74,12 @@ def test_explained_every_group_has_its_reason_and_no_sentence_comes_twice(run: t
 
 def test_without_an_autoscaler_the_first_line_says_so(run: type_of_run) -> None:
     folder = CLONE / "examples" / "06-gke-taint"
-    ran = run("simulate", str(folder / "Pulumi.maps-dev.yaml"), "--pods", str(folder / "pods.yaml"))
+    ran = run("simulate", str(folder / "Pulumi.maps-dev.yaml"), "--manifests", str(folder / "pods.yaml"))
     assert ran.out.startswith("maps-dev, no autoscaler: 5 pods, 5 placed; 0 new nodes, 4 existing\n")
 
 
 def test_workloads_without_a_node_come_with_reasons_and_the_way_out(run: type_of_run) -> None:
-    ran = run("simulate", "checkout-dev", "--pods", PODS, "--only-unplaced")
+    ran = run("simulate", "checkout-dev", "--manifests", PODS, "--only-unplaced")
     lines = ran.out.splitlines()
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods, 12 without a node") + 1 :]
     assert ledger[:3] == [
@@ -87,16 +87,18 @@ def test_workloads_without_a_node_come_with_reasons_and_the_way_out(run: type_of
         "  general: at its maxSize 4",
         "  If its images run on arm64: multiarch workload patch FILE --tolerate arm64",
     ]
-    ran = run("simulate", "payments-prod", "--pods", PODS, "--only-unplaced")
+    ran = run("simulate", "payments-prod", "--manifests", PODS, "--only-unplaced")
     assert "Every pod got a node." in ran.out.splitlines()
     assert "Deployment/ledger" not in ran.out
-    assert run("simulate", "payments-prod", "--pods", PODS, "--only-unplaced", "-o", "json").json["workloads"] == []
+    assert (
+        run("simulate", "payments-prod", "--manifests", PODS, "--only-unplaced", "-o", "json").json["workloads"] == []
+    )
 
 
 def test_pods_that_ask_for_a_zone_are_led_to_one_group_per_zone(run: type_of_run, clone: Path) -> None:
     asking = {**FEW, "spec": {**FEW["spec"], "nodeSelector": {ZONE: "zone-2"}}}  # type: ignore[dict-item]
     (clone / "zone.json").write_text(json.dumps(asking), encoding="utf-8")
-    lines = run("simulate", "checkout-dev", "--pods", "zone.json").out.splitlines()
+    lines = run("simulate", "checkout-dev", "--manifests", "zone.json").out.splitlines()
     start = lines.index("default Pod/one: 1 pod, 1 without a node")
     expected = "the autoscaler expects new nodes in zone-1, where it has a node"
     assert lines[start + 1 : start + 4] == [
@@ -112,10 +114,10 @@ def test_what_a_preference_would_change_can_be_asked(run: type_of_run, clone: Pa
     few = {**FEW, "spec": {**FEW["spec"], "tolerations": arm64}}  # type: ignore[dict-item]
     pods = [{**few, "metadata": {"name": f"pod-{number}"}} for number in range(4)]
     (clone / "few.json").write_text(json.dumps({"kind": "List", "items": pods}), encoding="utf-8")
-    asked = ("simulate", "payments-prod", "--pods", "few.json", "-o", "json")
+    asked = ("simulate", "payments-prod", "--manifests", "few.json", "-o", "json")
     as_is, preferring = (run(*asked, *more).json["workloads"][0] for more in ((), ("--prefer", "arm64")))
     assert (as_is["onAmd64"], preferring["onAmd64"]) == (1, 0)
-    ran = run("simulate", "payments-prod", "--pods", "few.json", "--prefer", "arm64")
+    ran = run("simulate", "payments-prod", "--manifests", "few.json", "--prefer", "arm64")
     assert ran.out.splitlines()[1] == "what if: every pod that may run on arm64 prefers it"
     assert "got amd64 nodes" not in ran.out
 
@@ -130,11 +132,11 @@ def test_where_a_preference_for_arm64_does_not_help_no_cause_is_claimed_that_may
     }
     few = {**FEW, "spec": {**FEW["spec"], "tolerations": arm64, "affinity": affinity}}  # type: ignore[dict-item]
     (clone / "few.json").write_text(json.dumps(few), encoding="utf-8")
-    ran = run("simulate", "checkout-dev", "--pods", "few.json", "--prefer", "arm64")
+    ran = run("simulate", "checkout-dev", "--manifests", "few.json", "--prefer", "arm64")
     (said,) = (line for line in ran.out.splitlines() if "got amd64 nodes" in line)
     assert "a pod's other preferences count too" in said
     assert said.endswith("`multiarch workload patch --require arm64` does.")
-    assert "got amd64 nodes" not in run("simulate", "checkout-dev", "--pods", "few.json", "--prefer", "amd64").out
+    assert "got amd64 nodes" not in run("simulate", "checkout-dev", "--manifests", "few.json", "--prefer", "amd64").out
 
 
 @pytest.mark.parametrize("columns", [80, 100])
@@ -142,7 +144,7 @@ def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.Monk
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)  # what is no terminal has room for everything
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", str(columns))
-    ran = run("simulate", "payments-prod", "--pods", PODS, "--explain")
+    ran = run("simulate", "payments-prod", "--manifests", PODS, "--explain")
     assert ran.code == 0
     text = re.sub(r"\x1b\[[0-9;]*m", "", ran.out)
     assert all(len(line) <= columns for line in text.splitlines() if re.match(" [^ ]", line))
@@ -152,14 +154,14 @@ def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.Monk
 
 
 def test_pods_without_a_node_are_findings(run: type_of_run) -> None:
-    ran = run("simulate", "checkout-dev", "--pods", PODS)
+    ran = run("simulate", "checkout-dev", "--manifests", PODS)
     assert ran.code == 1
     assert "graviton: 4 pods; at its maxSize 4" in ran.out
     assert ran.err.endswith("pods got no node.\n")
 
 
 def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
-    ran = run("simulate", "checkout-dev", "--pods", PODS, "--output", "json")
+    ran = run("simulate", "checkout-dev", "--manifests", PODS, "--output", "json")
     assert (ran.code, ran.json["kind"], ran.json["version"], ran.json["stack"]) == (
         1,
         "simulation",
@@ -168,18 +170,19 @@ def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
     )
     for workload in ran.json["workloads"]:
         assert len(workload["places"]) + len(workload["unplaced"]) == workload["pods"]
-        assert [row["name"] for row in workload["groups"]] == ["graviton", "general"]
-        assert all(row["reason"] for row in workload["groups"] if not row["pods"])
-    assert ran.json["daemonSets"] == [{"name": "log-agent", "namespace": "observability", "nodes": 8}]
+        assert [row["group"] for row in workload["answers"]] == ["graviton", "general"]
+        assert all(row["reason"] for row in workload["answers"] if not row["pods"])
+    assert ran.json["daemonSets"] == [
+        {"name": "log-agent", "namespace": "observability", "nodes": 8, "cpu": 100, "memory": 209715200}
+    ]
     for group in ran.json["groups"]:
-        cpu = group["cpuMillicores"]
-        assert cpu["waste"] == cpu["allocatable"] - cpu["requested"] >= 0
-        assert sum(group["instanceTypes"].values()) == group["new"]
+        assert group["cpuWaste"] == group["cpuAllocatable"] - group["cpuRequested"] >= 0
+        assert sum(each["nodes"] for each in group["instanceTypes"]) == group["new"]
 
 
 def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
     (clone / "few.json").write_text(json.dumps({"kind": "List", "items": [FEW]}), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--pods", PODS, "--pods", "few.json", "-o", "json")
+    ran = run("simulate", "payments-prod", "--manifests", PODS, "--manifests", "few.json", "-o", "json")
     assert ran.json["pods"] == 40
     assert ran.json["workloads"][-1]["name"] == "Pod/one"
 
@@ -198,14 +201,14 @@ def test_what_is_not_a_manifest_is_refused_with_its_place(
 ) -> None:
     if text is not None:
         (clone / "pods.yaml").write_text(text, encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--pods", "pods.yaml")
+    ran = run("simulate", "payments-prod", "--manifests", "pods.yaml")
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
 
 
 def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clone: Path) -> None:
     (clone / "wrong.json").write_text(json.dumps([FEW, {"kind": "Pod", "metadata": {"name": "x"}}]), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--pods", PODS, "--pods", "wrong.json")
+    ran = run("simulate", "payments-prod", "--manifests", PODS, "--manifests", "wrong.json")
     assert ran.code == 2
     assert "wrong.json, document 2, Pod default/x: " in ran.err
 
@@ -213,16 +216,16 @@ def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "No pods are given. --pods FILE"),
-        (("--pods", PODS, "--pending"), "--pods and --pending exclude each other."),
-        (("--pods", PODS, "--context", "a", "-n", "b"), "--context, --namespace can't be combined with --pods."),
+        ((), "No workloads are given. --manifests FILE"),
+        (("--manifests", PODS, "--live"), "--manifests and --live are mutually exclusive."),
+        (("--manifests", PODS, "--context", "a", "-n", "b"), "--context, --namespace needs --live."),
     ],
 )
 def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ...], said: str) -> None:
     ran = run("simulate", "payments-prod", *arguments)
     assert ran.code == 2
     assert said in ran.err
-    assert "--pods FILE reads manifests, --pending reads the pods without a node in a live cluster." in ran.err
+    assert "--manifests FILE reads manifests, --live reads a cluster." in ran.err
 
 
 def test_a_folder_and_standard_input_are_read_too(
@@ -232,17 +235,16 @@ def test_a_folder_and_standard_input_are_read_too(
     (clone / "manifests" / "one.json").write_text(json.dumps(FEW), encoding="utf-8")
     other = {**FEW, "metadata": {"name": "two"}}
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(other)))
-    ran = run("simulate", "payments-prod", "--pods", "manifests", "--pods", "-", "-o", "json")
+    ran = run("simulate", "payments-prod", "--manifests", "manifests", "--manifests", "-", "-o", "json")
     assert [each["name"] for each in ran.json["workloads"]] == ["Pod/one and 1 like it"]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "standard input: no objects found, so no pods to simulate. Did the command before the pipe fail?"),
-        ("---\n---\n", "standard input: no objects found, so no pods to simulate. Did the command "),
-        ("kind: Foo\nmetadata: {name: x}\n", "no pods to simulate: 1 object creates no pods: Foo 1. --pods"),
-        ("kind: PodList\nitems: []\n", "standard input: no objects found, so no pods to simulate."),
+        ("", "standard input: no workloads found. Did the command before the pipe fail?"),
+        ("kind: Foo\nmetadata: {name: x}\n", "no workloads found: 1 object creates no pods: Foo 1. Give"),
+        ("kind: PodList\nitems: []\n", "standard input: no workloads found."),
         (
             json.dumps([{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "Service")]),
             "3 objects create no pods: ConfigMap 1, Service 2.",
@@ -253,7 +255,7 @@ def test_a_folder_and_standard_input_are_read_too(
         ),
         (
             json.dumps({"kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": FEW}}),
-            "no pods to simulate: 1 DaemonSet, and no node is created for a DaemonSet.",
+            "no workloads found: 1 DaemonSet, and no node is created for a DaemonSet.",
         ),
     ],
 )
@@ -261,7 +263,7 @@ def test_input_without_a_pod_passes_no_gate(
     run: type_of_run, monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    ran = run("simulate", "payments-prod", "--pods", "-")
+    ran = run("simulate", "payments-prod", "--manifests", "-")
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
 
@@ -270,11 +272,11 @@ def test_objects_that_make_no_pods_are_counted(run: type_of_run, monkeypatch: py
     others = [{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "ConfigMap")]
     given = json.dumps([FEW, *others])
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    ran = run("simulate", "payments-prod", "--pods", "-")
+    ran = run("simulate", "payments-prod", "--manifests", "-")
     assert ran.code == 0
     assert ran.out.splitlines()[1] == "3 objects create no pods: ConfigMap 2, Service 1"
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    ran = run("simulate", "payments-prod", "--pods", "-", "-o", "json")
+    ran = run("simulate", "payments-prod", "--manifests", "-", "-o", "json")
     assert ran.json["withoutPods"] == [{"kind": "ConfigMap", "objects": 2}, {"kind": "Service", "objects": 1}]
 
 
@@ -282,10 +284,10 @@ def test_without_a_cluster_pending_pods_can_not_be_had(
     run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(clone / "none"))
-    ran = run("simulate", "payments-prod", "--pending")
+    ran = run("simulate", "payments-prod", "--live")
     assert ran.code == 2
     assert ran.err.startswith(f"error: No kubeconfig found: {clone / 'none'} does not exist.")
-    ran = run("simulate", "payments-prod", "--pending", "--kubeconfig", "nowhere")
+    ran = run("simulate", "payments-prod", "--live", "--kubeconfig", "nowhere")
     assert ran.code == 2
     assert "No kubeconfig found: nowhere does not exist." in ran.err
 
@@ -294,15 +296,15 @@ def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> N
     spec = {**FEW["spec"], "nodeName": "ip-10-0-0-1"}  # type: ignore[dict-item]
     bound = {**FEW, "metadata": {"name": "bound"}, "spec": spec}
     (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--pods", "dump.json")
-    assert "left out: 1 pod already on a node, or finished" in ran.out
+    ran = run("simulate", "payments-prod", "--manifests", "dump.json")
+    assert "omitted: 1 pod already on a node, or finished" in ran.out
 
 
 PRICES = str(CLONE / "examples" / "prices.json")
 
 
 def test_with_prices_the_nodes_have_costs_and_the_cheapest_types(run: type_of_run) -> None:
-    ran = run("simulate", "payments-prod", "--pods", PODS, "--prices", PRICES)
+    ran = run("simulate", "payments-prod", "--manifests", PODS, "--prices", PRICES)
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert "Cost per month (USD)" in lines
@@ -313,19 +315,19 @@ def test_with_prices_the_nodes_have_costs_and_the_cheapest_types(run: type_of_ru
 
 
 def test_costs_of_a_simulation_in_json(run: type_of_run) -> None:
-    told = run("simulate", "payments-prod", "--pods", PODS, "--prices", PRICES, "-o", "json").json["cost"]
-    assert (told["currency"], told["monthly"], told["monthlyOfNewNodes"]) == ("USD", "1823.3940", "865.9260")
-    assert {"name": "base", "monthly": "529.1040"} in told["groups"]
+    told = run("simulate", "payments-prod", "--manifests", PODS, "--prices", PRICES, "-o", "json").json["cost"]
+    assert (told["currency"], told["monthly"], told["monthlyOfNewNodes"]) == ("USD", "1823.394", "865.926")
+    assert {"group": "base", "monthly": "529.104"} in told["groups"]
     assert told["unknown"] == []
-    assert run("simulate", "payments-prod", "--pods", PODS, "-o", "json").json["cost"] is None
+    assert run("simulate", "payments-prod", "--manifests", PODS, "-o", "json").json["cost"] is None
 
 
 def test_a_region_without_prices_has_unknown_costs(run: type_of_run) -> None:
-    ran = run("simulate", "legacy-al2", "--pods", PODS, "--prices", PRICES)
+    ran = run("simulate", "legacy-al2", "--manifests", PODS, "--prices", PRICES)
     assert cells(ran.out, "all nodes")[1] == "unknown"
     assert f"- Unknown: {PRICES} has no prices of us-east-1; `multiarch prices fetch` adds them" in ran.out
 
 
 def test_a_missing_file_of_prices_is_named(run: type_of_run) -> None:
-    ran = run("simulate", "payments-prod", "--pods", PODS, "--prices", "none.json")
+    ran = run("simulate", "payments-prod", "--manifests", PODS, "--prices", "none.json")
     assert (ran.code, "none.json" in ran.err) == (2, True)

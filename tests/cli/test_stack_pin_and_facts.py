@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.aws import client
+from multiarch.aws_errors import open_client
 from multiarch.facts.instance_types import DATA_FILE, read_csv
 from tests.cli.aws import served
 from tests.cli.running import type_of_run
@@ -190,7 +190,7 @@ def test_facts_need_a_region_of_the_environment_or_the_option(
     ran = run("facts", "refresh")
     assert (ran.code, ran.err) == (2, "error: No AWS region is configured. Set AWS_REGION, or give --region.\n")
     monkeypatch.setenv("AWS_REGION", "eu-west-3")
-    assert client("ec2", None).meta.region_name == "eu-west-3"
+    assert open_client("ec2", None).meta.region_name == "eu-west-3"
 
 
 @pytest.mark.usefixtures("aws")

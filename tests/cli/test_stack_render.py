@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.stack.render import ResourceNode, tree
+from multiarch.cli.stack.render import tree
+from multiarch.runs.rendering import ResourceNode
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import break_stack
 

@@ -120,7 +120,7 @@ def cluster(aws: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
         group, (architecture, _) = next(each for each in GROUPS.items() if each[1][1] == row["InstanceType"])
         made.nodes[row["InstanceId"]] = _node(row, group, architecture)
         made.reports[row["InstanceId"]] = _report(architecture)
-    monkeypatch.setattr("multiarch.verify.on_node.collect.collect", made.collect)
+    monkeypatch.setattr("multiarch.runs.verify_nodes.collect", made.collect)
     with serving(made.answer) as server:
         made.kubeconfig, made.server = tmp_path / "kubeconfig", server
         config = {
@@ -207,7 +207,7 @@ def test_json_has_every_source(verify: Callable[..., Ran]) -> None:
     assert ran.json["summary"]["ok"] == 2
     for node in ran.json["nodes"]:
         assert set(node["architectures"]) == {"plan", "EC2", "AMI", "node", "CPU"}
-        assert node["instance"]["amiName"].startswith("amazon-eks-node-al2023-")
+        assert node["instance"]["image"]["name"].startswith("amazon-eks-node-al2023-")
         assert node["instance"]["lifecycle"] == "InService"
         assert node["onNode"]["programs"][0]["elf"] == node["architectures"]["CPU"]
 
@@ -408,7 +408,7 @@ def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[...,
     ("words", "message"),
     [
         ((), "Which nodes? Give a STACK, or --cluster NAME."),
-        ((STACK, "--cluster", "shop"), "STACK and --cluster exclude each other."),
+        ((STACK, "--cluster", "shop"), "STACK and --cluster are mutually exclusive."),
         (("--cluster", "shop", "--fix-taints"), "--fix-taints needs a STACK."),
         ((STACK, "--yes"), "--yes and --dry-run belong to --fix-taints."),
     ],

@@ -101,22 +101,20 @@ def test_json_has_every_container(run: type_of_run, tmp_path: Path, objects: lis
     wrong, unknown = (found["workloads"][at]["containers"][0] for at in (0, 1))
     assert wrong == {
         "pod": "wrong",
-        "container": "app",
+        "name": "app",
         "role": "container",
         "state": "CrashLoopBackOff",
-        "node": "arm",
-        "architecture": "arm64",
-        "runtime": None,
+        "node": {"name": "arm", "architecture": "arm64", "runtime": ""},
         "image": f"{name}:amd",
-        "imageID": wrong["imageID"],
+        "imageId": wrong["imageId"],
         "digestKind": "platform manifest",
-        "manifest": wrong["imageID"].partition("@")[2],
-        "process": None,
-        "machine": None,
-        "emulator": None,
+        "manifest": wrong["imageId"].partition("@")[2],
+        "process": "",
+        "machine": "",
+        "emulator": "",
         "verdict": "wrong",
         "reason": "its config is linux/amd64, and the node is arm64; it fails with exec format error",
-        "settledBy": None,
+        "settledBy": "",
     }
     assert unknown["settledBy"] == "--on-node"
 
@@ -182,7 +180,7 @@ def test_without_nodes_nothing_can_be_told(run: type_of_run, tmp_path: Path, obj
     [
         (
             ("-", "--region", "eu-west-1"),
-            "error: --region and --profile are only used with --on-node. Leave them out, or add it.\n",
+            "error: --region and --profile are only used with --on-node. Omit them, or add it.\n",
         ),
         (("-", "--context", "x"), "error: --context can't be combined with --manifests. It is for a live cluster.\n"),
     ],
@@ -196,7 +194,7 @@ def test_options_that_have_no_use_are_refused(run: type_of_run, arguments: tuple
 def ssm(monkeypatch: pytest.MonkeyPatch) -> Wired:
     """The stand-in for SSM, with an arm64 node that answers and one that does not."""
     wired = Wired()
-    monkeypatch.setattr("multiarch.cli.aws.client", lambda *_, **__: wired.client)
+    monkeypatch.setattr("multiarch.cli.options.aws.open_client", lambda *_, **__: wired.client)
     return wired
 
 
@@ -225,7 +223,7 @@ def test_the_nodes_settle_what_is_only_consistent(
     ssm.register(1, Target(status="ConnectionLost"))
     ran = run("verify", "pods", file, "--on-node", "--output", "json")
     assert ran.code == 1
-    found = {each["pod"] + " " + each["container"]: each for row in ran.json["workloads"] for each in row["containers"]}
+    found = {each["pod"] + " " + each["name"]: each for row in ran.json["workloads"] for each in row["containers"]}
     assert {key: each["verdict"] for key, each in found.items()} == {
         "api-1 app": "proven",
         "api-1 liar": "wrong",

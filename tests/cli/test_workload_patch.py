@@ -161,7 +161,10 @@ WRONG = [
     (("pod.yaml", "--require", "amd64", "--weight", "3"), "--weight needs --prefer."),
     (("pod.yaml", "--prefer", "arm64", "--taint", "a:NoSchedule"), "--taint needs --tolerate."),
     (("pod.yaml", "--tolerate", "arm64", "--taint", "a"), "'a' has no effect."),
-    (("pod.yaml", "--tolerate", "arm64", "--taint", "a:NoSchedule", "--stack", "x"), "--taint and --stack exclude"),
+    (
+        ("pod.yaml", "--tolerate", "arm64", "--taint", "a:NoSchedule", "--stack", "x"),
+        "--taint and --stack are mutually exclusive",
+    ),
     (("pod.yaml", "--tolerate", "amd64"), "amd64 nodes have no default taint."),
     (("gone.yaml", "--tolerate", "arm64"), "gone.yaml does not exist."),
     (("empty", "--tolerate", "arm64"), "empty contains no manifests."),

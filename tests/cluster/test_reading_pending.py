@@ -1,4 +1,4 @@
-"""``multiarch simulate --pending`` against a real API server: pods that kube-scheduler itself found no node for."""
+"""``multiarch simulate --live`` against a real API server: pods that kube-scheduler itself found no node for."""
 
 from __future__ import annotations
 
@@ -66,24 +66,24 @@ def judged(kube: Kube) -> bool:
 
 def test_pods_that_kube_scheduler_gave_up_on_get_new_nodes(plane: ControlPlane, run: type_of_run) -> None:
     where = ("--kubeconfig", str(plane.kubeconfig), "--context", "sandbox", "--namespace", SPACE)
-    ran = run("simulate", "checkout-dev", "--pending", *where, "--output", "json")
+    ran = run("simulate", "checkout-dev", "--live", *where, "--output", "json")
     assert (ran.code, ran.err) == (0, "")
     places = [place for workload in ran.json["workloads"] for place in workload["places"]]
     assert sorted(place["pod"] for place in places) == ["asks", "asks-too"]
     assert all(place["new"] for place in places)
-    assert {"why": "with a scheduling gate", "pods": 1} in ran.json["leftOut"]
-    there = {group["name"]: (group["there"], group["new"]) for group in ran.json["groups"]}
+    assert {"why": "with a scheduling gate", "pods": 1} in ran.json["omitted"]
+    there = {group["name"]: (group["existing"], group["new"]) for group in ran.json["groups"]}
     assert there["general"] == (1, 0)
     assert there["graviton"][0] == 0
     assert there["graviton"][1] > 0
-    assert any("full, as kube-scheduler found them" in note for note in ran.json["notes"])
+    assert any("the room that their pods leave" in note for note in ran.json["notes"])
 
 
 def test_a_selector_chooses_among_them(plane: ControlPlane, run: type_of_run) -> None:
     where = ("--kubeconfig", str(plane.kubeconfig), "-n", SPACE)
-    ran = run("simulate", "checkout-dev", "--pending", *where, "-l", "app=asks")
+    ran = run("simulate", "checkout-dev", "--live", *where, "-l", "app=asks")
     assert ran.code == 0
     assert ran.out.startswith("checkout-dev, cluster-autoscaler: 1 pod, 1 placed; 1 new node, 1 existing\n")
-    ran = run("simulate", "checkout-dev", "--pending", *where, "-n", "no-such")
+    ran = run("simulate", "checkout-dev", "--live", *where, "-n", "no-such")
     assert (ran.code, ran.out) == (2, "")
     assert "There is no namespace no-such in the cluster of context sandbox." in ran.err

@@ -8,9 +8,8 @@ import pytest
 
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
-from multiarch.kubernetes.running import read_running
 from multiarch.manifests.objects import Owner
-from multiarch.simulate.running import UNSCHEDULABLE, ClusterState, cluster_state
+from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, read_cluster_state, read_running
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
@@ -69,7 +68,7 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
 
 def state(plane: ControlPlane) -> ClusterState:
     with open_cluster(ClusterAccess(plane.kubeconfig)) as cluster:
-        return cluster_state(read_running(cluster, budgets=True), plan().node_groups, ())
+        return read_cluster_state(read_running(cluster, budgets=True), plan().node_groups, ())
 
 
 def test_pods_are_of_their_deployment_and_a_cordoned_node_takes_none(plane: ControlPlane) -> None:

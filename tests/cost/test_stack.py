@@ -28,15 +28,15 @@ SPOT = {
 
 
 def monthly(report: CostReport) -> dict[str, Amount]:
-    return {line.group: line.monthly for line in report.lines} | dict(report.others)
+    return {line.group: line.monthly for line in report.nodes} | dict(report.others)
 
 
 def test_groups_count_with_their_desired_size_and_their_maximum() -> None:
     report = stack_costs(plan({"nodeGroups": {"web": {"minSize": 2, "maxSize": 5}}}), PRICING)
-    (web, arm) = report.lines
+    (web, arm) = report.nodes
     assert (web.group, web.nodes, web.capacity, web.instance_types) == ("web", 2, "amd64 on-demand", ("m7i.large",))
     assert web.monthly == 2 * HOURS * Decimal("0.12")
-    assert dict(report.at_most)["web"] == 5 * HOURS * Decimal("0.12")
+    assert dict(report.at_maximum_size)["web"] == 5 * HOURS * Decimal("0.12")
     assert arm.capacity == "arm64 on-demand"
 
 
@@ -53,24 +53,25 @@ def test_control_plane_and_nat_gateways_belong_to_no_group() -> None:
 
 def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
     report = stack_costs(plan(SPOT), PRICING)
-    arm = next(line for line in report.lines if line.group == "web-arm")
+    arm = next(line for line in report.nodes if line.group == "web-arm")
     # m7g.large: the mean of 0.03 and 0.05; m6g.large has a price in one of the zones.
     assert arm.monthly == 2 * HOURS * Decimal("0.03")
-    assert dict(report.at_most)["web-arm"] == 4 * HOURS * Decimal("0.04")
+    # At the maximum size each node costs the same.
+    assert dict(report.at_maximum_size)["web-arm"] == 4 * HOURS * Decimal("0.03")
     assert "Spot nodes count with the mean of the last prices of their instance types and zones." in report.notes
 
 
 def test_the_total_is_what_is_known_and_says_what_is_not() -> None:
     report = stack_costs(plan({"nodeGroups": {"web": {"instanceTypes": ["m7a.large"]}}}), PRICING)
     assert not report.complete
-    assert report.total == HOURS * Decimal("0.1") + 73 + HOURS * Decimal("0.048")
+    assert report.monthly == HOURS * Decimal("0.1") + 73 + HOURS * Decimal("0.048")
     assert report.unknown == ("the price list of eu-west-1 has no on-demand price for m7a.large",)
 
 
 def test_without_prices_every_amount_has_the_reason() -> None:
     report = stack_costs(plan(), Pricing(UnknownPrice("no prices"), TODAY))
-    assert (report.currency, report.prices, report.unknown) == ("", None, ("no prices",))
-    assert report.total == 0
+    assert (report.currency, report.prices_fetched_at, report.unknown) == ("", None, ("no prices",))
+    assert report.monthly == 0
 
 
 def test_old_prices_are_named() -> None:
@@ -93,7 +94,7 @@ def test_simulated_nodes_of_a_pool_cost_what_their_type_and_zone_cost() -> None:
         node("general-arm64-spot", "m7g.large", name="b", zone="eu-west-1b"),
         node("general-arm64-spot", "m7g.large", name="c", zone="zone-1"),
     ]
-    (line,) = stack_costs(made, PRICING, nodes).lines
+    (line,) = stack_costs(made, PRICING, nodes).nodes
     assert (line.nodes, line.capacity) == (3, "arm64 spot")
     # A zone that is a placeholder has the mean.
     assert line.monthly == HOURS * (Decimal("0.03") + Decimal("0.05") + Decimal("0.04"))
@@ -101,9 +102,9 @@ def test_simulated_nodes_of_a_pool_cost_what_their_type_and_zone_cost() -> None:
 
 def test_simulated_nodes_of_a_group_may_be_of_any_of_its_types_and_running_ones_are_of_one() -> None:
     nodes = [node("web-arm", "m7g.large", zone="eu-west-1b")]
-    (planned,) = stack_costs(plan(SPOT), PRICING, nodes).lines
+    (planned,) = stack_costs(plan(SPOT), PRICING, nodes).nodes
     assert (planned.instance_types, planned.monthly) == (("m7g.large", "m6g.large"), HOURS * Decimal("0.03"))
-    (running,) = stack_costs(plan(SPOT), PRICING, nodes, running=True).lines
+    (running,) = stack_costs(plan(SPOT), PRICING, nodes, running=True).nodes
     assert (running.instance_types, running.monthly) == (("m7g.large",), HOURS * Decimal("0.05"))
 
 
@@ -114,18 +115,18 @@ def test_running_nodes_of_no_group_are_counted_and_unknown_ones_named() -> None:
         node("", "", name="no-type", capacity=CapacityType.SPOT, architecture="arm64"),
     ]
     report = stack_costs(plan(), PRICING, nodes, running=True)
-    assert [(line.group, line.nodes) for line in report.lines] == [("", 1)] * 3
+    assert [(line.group, line.nodes) for line in report.nodes] == [("", 1)] * 3
     assert report.unknown == (
         "the capacity type of node no-label is not known",
         "the instance type of node no-type is not known",
     )
-    assert sum(line.monthly for line in report.lines if isinstance(line.monthly, Decimal)) == HOURS * Decimal("0.1")
+    assert sum(line.monthly for line in report.nodes if isinstance(line.monthly, Decimal)) == HOURS * Decimal("0.1")
 
 
 def test_existing_nodes_of_a_pool_that_are_only_counted_are_unknown() -> None:
     nodes = [node("general-arm64-spot", "", name="general-arm64-spot-1", architecture="arm64")]
     report = stack_costs(plan(pooled({"general": {}})), PRICING, nodes)
-    (line,) = report.lines
+    (line,) = report.nodes
     assert reason(line.monthly) == "the instance type of existing nodes of general-arm64-spot is not known"
 
 

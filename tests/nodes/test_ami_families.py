@@ -63,7 +63,7 @@ def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(inve
         system: [
             finding.message
             for finding in node_findings(
-                group, replace(node, system=system), "m7g.large", region=None, arm64_taint=None, report=None
+                group, replace(node, os_image=system), "m7g.large", region=None, arm64_taint=None, report=None
             )
             if "AMI family" in finding.message
         ]

@@ -194,4 +194,4 @@ def test_the_verdicts_by_the_registry_are_as_containerd_holds_the_images(run: ty
         assert _held(world.node_of(case), each["imageID"].rpartition("@")[2]) == kind, case
         # No registry has the imported image.
         assert each["digestKind"] == ("unknown" if case.startswith("imported") else kind), case
-        assert each["architecture"] == str(architecture)
+        assert each["node"]["architecture"] == str(architecture)

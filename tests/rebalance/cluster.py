@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.running_objects import Running
 from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.observed.cluster import Running, read_cluster_state
 from multiarch.rebalance.candidates import Choice
 from multiarch.rebalance.model import MovePlan
 from multiarch.rebalance.plan import Scope, make_plan
 from multiarch.rebalance.room import settling
 from multiarch.rebalance.snapshot import REPLACE_PODS, Snapshot, snapshot_of
 from multiarch.simulate.context import simulation_context
-from multiarch.simulate.running import cluster_state
 from multiarch.stack.model import Plan
 from tests.rebalance.objects import Object
 from tests.rebalance.world import World
@@ -81,7 +80,7 @@ def moves(
     """The plan; ``images`` says by image why pods with it can't run on arm64."""
     wanted = of or stack()
     found = snapshot(made, daemon_sets=daemon_sets)
-    state = cluster_state(found.running, wanted.node_groups, wanted.autoscaling.pool_names)
+    state = read_cluster_state(found.running, wanted.node_groups, wanted.autoscaling.pool_names)
     context = replace(simulation_context(wanted, seen=state.zones), zones=("eu-west-1a",))
 
     def judge(pods: Sequence[LoadedObject]) -> dict[str, str]:

@@ -19,7 +19,12 @@ def test_pods_that_prefer_arm64_move_where_it_has_room() -> None:
     plan = moves(made)
     assert moved(plan) == [("amd64-1", "shop/api-0"), ("amd64-2", "shop/api-1")]
     (first, _) = plan.nodes
-    assert (first.moves[0].target, first.moves[0].new_node, first.stay, first.group) == ("web-arm", False, 0, "web")
+    assert (first.moves[0].target, first.moves[0].new_node, first.pods_left, first.group) == (
+        "web-arm",
+        False,
+        0,
+        "web",
+    )
     assert (plan.on_amd64, plan.possible, plan.staying) == (2, 2, ())
 
 
@@ -113,7 +118,7 @@ def test_nodes_that_come_closest_to_being_empty_come_first() -> None:
     made.add_workload("api", ["amd64-1", "amd64-2", "amd64-2"], affinity=PREFERS_ARM64)
     made.add_workload("old", ["amd64-1", "amd64-1"], tolerations=[])
     plan = moves(made)
-    assert [(each.node, each.stay) for each in plan.nodes] == [("amd64-2", 0), ("amd64-1", 2)]
+    assert [(each.node, each.pods_left) for each in plan.nodes] == [("amd64-2", 0), ("amd64-1", 2)]
     assert (plan.on_amd64, plan.possible) == (5, 3)
 
 

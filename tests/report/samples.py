@@ -20,8 +20,8 @@ from multiarch.audit.daemonset_model import (
 from multiarch.audit.subjects import ArchitecturePreference, Subject
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.capacity.model import CapacityReport, Failure, FailureResult, Minimum, WorkloadResult
-from multiarch.cost.model import CostLine, CostReport, Saving
+from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, Minimum, WorkloadResult
+from multiarch.cost.model import CostLine, CostReport, GroupAmount, OtherAmount, Saving
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import parse_taint
@@ -159,7 +159,12 @@ def capacity() -> CapacityReport:
     def result(failure: Failure, *, lost: int, pending: int, surviving: int) -> FailureResult:
         api = _result("api", 9, 6, surviving=9 - lost)
         billing = _result("billing", 12, 10, surviving=surviving, pending=pending)
-        return FailureResult(failure, (api, billing), (("base", lost), ("default-arm64", lost)), (("base", 1),))
+        return FailureResult(
+            failure,
+            (api, billing),
+            (GroupCount("base", lost), GroupCount("default-arm64", lost)),
+            (GroupCount("base", 1),),
+        )
 
     return CapacityReport(
         "payments-prod",
@@ -191,8 +196,12 @@ def cost() -> CostReport:
         "USD",
         datetime(2026, 11, 20, 6, 30, tzinfo=UTC),
         lines,
-        at_most=(("base", Decimal("883.02")), ("default-arm64", Decimal("1191.36")), ("default-arm64-spot", spot)),
-        others=(("control plane", Decimal("73.00")), ("NAT gateways", Decimal("105.12"))),
+        at_maximum_size=(
+            GroupAmount("base", Decimal("883.02")),
+            GroupAmount("default-arm64", Decimal("1191.36")),
+            GroupAmount("default-arm64-spot", spot),
+        ),
+        others=(OtherAmount("control plane", Decimal("73.00")), OtherAmount("NAT gateways", Decimal("105.12"))),
         fallback=Decimal("58.41"),
         savings=(Saving("shop", "Deployment/billing", ("image registry.example/old:1",), 4, Decimal("41.20")),),
         notes=("730 hours, without volumes, traffic, discounts and taxes.",),

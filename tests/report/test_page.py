@@ -221,9 +221,16 @@ def test_a_price_that_is_unknown_says_why() -> None:
 
 def test_a_region_without_prices_has_no_currency_and_no_charts() -> None:
     none = UnknownPrice("prices.json has no prices of eu-west-9; `multiarch prices fetch` adds them")
-    lines = tuple(replace(line, monthly=none) for line in samples.cost().lines)
+    lines = tuple(replace(line, monthly=none) for line in samples.cost().nodes)
     without = replace(
-        samples.cost(), currency="", prices=None, lines=lines, others=(), at_most=(), fallback=none, savings=()
+        samples.cost(),
+        currency="",
+        prices_fetched_at=None,
+        nodes=lines,
+        others=(),
+        at_maximum_size=(),
+        fallback=none,
+        savings=(),
     )
     found = section(replace(samples.contents(), cost=without), "cost")
     assert found.warnings == (f"Unknown: {none.reason}.",)

@@ -137,7 +137,7 @@ def test_spot_nodes_cost_the_mean_over_their_types_and_zones() -> None:
     step = group({"capacityType": "SPOT", "instanceTypes": ["m7g.large", "m6g.large"]})
     spot = next(each for each in difference(step).rows if "spot" in each.what)
     assert spot.after == 2 * 730 * Decimal("0.03")
-    assert spot.at_most_after == 4 * 730 * Decimal("0.04")
+    assert spot.at_most_after == 4 * 730 * Decimal("0.03")
 
 
 def test_spot_prices_are_those_of_the_groups_zones() -> None:
@@ -149,10 +149,10 @@ def test_spot_prices_are_those_of_the_groups_zones() -> None:
     assert spot.after == 2 * 730 * Decimal("0.05")
 
 
-def test_on_demand_groups_take_their_first_type_and_at_most_the_dearest() -> None:
+def test_on_demand_groups_take_their_first_type_at_every_size() -> None:
     found = row(group({"instanceTypes": ["m6g.large", "m7g.xlarge"]}))
     assert found.after == 2 * 730 * Decimal("0.08")
-    assert found.at_most_after == 4 * 730 * Decimal("0.2")
+    assert found.at_most_after == 4 * 730 * Decimal("0.08")
 
 
 def test_self_managed_groups_are_priced_too() -> None:

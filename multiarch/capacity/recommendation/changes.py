@@ -17,6 +17,15 @@ class Change:
     old: int | str | bool | tuple[str, ...] | None
     new: int | str | bool | tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """The key as text: ``nodeGroups.api.maxSize``."""
+        return ".".join(self.key)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the change with its key as text."""
+        return {"key": self.name, "old": self.old, "new": self.new}
+
 
 def changes_between(old: Plan, new: Plan) -> Iterator[Change]:
     """The changes of the stack file that turn one plan into another, sorted by key."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.facts.instance_types import InstanceType
-from multiarch.nodes.model import CapacityType, NodeGroupPlan
-from multiarch.prices.model import HOURS_PER_MONTH, Amount, RegionPrices, UnknownPrice
+from multiarch.cost.pricing import Capacity, capacity_of, node_hour
+from multiarch.facts.instance_types import InstanceType, instance_types
+from multiarch.prices.model import HOURS_PER_MONTH, RegionPrices, UnknownPrice
+from multiarch.serialization import OMITTED
 from multiarch.stack.model import Plan
 
 _MIB_PER_GIB = 1024
@@ -25,9 +26,9 @@ class Rates:
     """
 
     unit: str
-    node: Mapping[str, Decimal]
-    vcpu: Mapping[str, Decimal]
-    gib: Mapping[str, Decimal]
+    node: Mapping[str, Decimal] = field(metadata=OMITTED)
+    vcpu: Mapping[str, Decimal] = field(metadata=OMITTED)
+    gib: Mapping[str, Decimal] = field(metadata=OMITTED)
     unknown: str = ""
 
 
@@ -39,10 +40,10 @@ def rates_of(plan: Plan, prices: RegionPrices | UnknownPrice | None) -> Rates:
         except _UnknownPriceError as error:
             prices = UnknownPrice(error.reason)
     reason = "no prices were given" if prices is None else prices.reason
-    return _rates(plan, "vCPU", lambda _kind, _zones, each: Decimal(each.vcpus), reason)
+    return _rates(plan, "vCPU", lambda capacity: Decimal(instance_types()[capacity.types[0]].vcpus), reason)
 
 
-_Price = Callable[[CapacityType, tuple[str, ...], InstanceType], Decimal]
+_Price = Callable[[Capacity], Decimal]
 
 
 class _UnknownPriceError(Exception):
@@ -51,15 +52,11 @@ class _UnknownPriceError(Exception):
         self.reason = reason
 
 
-def _month(prices: RegionPrices, kind: CapacityType, zones: tuple[str, ...], each: InstanceType) -> Decimal:
-    hour = prices.spot_hour(each.name, zones) if kind is CapacityType.SPOT else prices.on_demand_hour(each.name)
-    return _known(hour) * HOURS_PER_MONTH
-
-
-def _known(amount: Amount) -> Decimal:
-    if isinstance(amount, UnknownPrice):
-        raise _UnknownPriceError(amount.reason)
-    return amount
+def _month(prices: RegionPrices, capacity: Capacity) -> Decimal:
+    hour = node_hour(prices, capacity)
+    if isinstance(hour, UnknownPrice):
+        raise _UnknownPriceError(hour.reason)
+    return hour * HOURS_PER_MONTH
 
 
 def _rates(plan: Plan, unit: str, price: _Price, unknown: str = "") -> Rates:
@@ -67,16 +64,11 @@ def _rates(plan: Plan, unit: str, price: _Price, unknown: str = "") -> Rates:
     pools = [pool for pool in karpenter.pools if pool.instance_types] if karpenter else []
     return Rates(
         unit,
-        node={group.name: _of_group(group, price) for group in plan.node_groups},
+        node={group.name: price(capacity_of(plan, group)) for group in plan.node_groups},
         vcpu={pool.name: _least(pool, price, lambda each: Decimal(each.vcpus)) for pool in pools},
         gib={pool.name: _least(pool, price, lambda each: Decimal(each.memory_mib) / _MIB_PER_GIB) for pool in pools},
         unknown=unknown,
     )
-
-
-def _of_group(group: NodeGroupPlan, price: _Price) -> Decimal:
-    """A node of the first instance type, which AWS tries first."""
-    return price(group.capacity_type, group.zones, group.instance_types[0])
 
 
 def _least(pool: NodePoolPlan, price: _Price, amount: Callable[[InstanceType], Decimal]) -> Decimal:
@@ -85,7 +77,7 @@ def _least(pool: NodePoolPlan, price: _Price, amount: Callable[[InstanceType], D
     found, reason = [], ""
     for each in pool.instance_types:
         try:
-            found.append(price(kind, (), each) / amount(each))
+            found.append(price(Capacity((each.name,), kind)) / amount(each))
         except _UnknownPriceError as error:
             reason = error.reason
     if not found:

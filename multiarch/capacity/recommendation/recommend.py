@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from multiarch.capacity.workloads import name_of
 from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.scheduling.pods import Pod
+from multiarch.serialization import INLINED, OMITTED
 from multiarch.simulate.simulation import SimulationContext
 from multiarch.stack.model import Plan
 
@@ -62,13 +63,13 @@ class Recommendation:
     """
 
     changes: tuple[Change, ...]
-    plan: Plan
+    plan: Plan = field(metadata=OMITTED)
     cost: Cost
     bound: Cost
-    rates: Rates
+    rates: Rates = field(metadata=INLINED)
     unsolved: tuple[Unsolved, ...]
-    failures: tuple[Failure, ...]
-    report: CapacityReport
+    failures: tuple[Failure, ...] = field(metadata=OMITTED)
+    report: CapacityReport = field(metadata=OMITTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import typer
 from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome
 from multiarch.cli.audit.daemonset_report import daemonset_report
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
-from multiarch.cli.options.completion import stack_names
 from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.cli.terminal import progress, say, say_notes
 from multiarch.facts.taints import parse_taint
 from multiarch.plurals import counted
@@ -63,7 +63,7 @@ def daemonsets(
     stack: Annotated[
         str | None,
         typer.Option(
-            metavar="STACK|FILE", autocompletion=stack_names, help="Take node groups and add-ons from this stack."
+            metavar="STACK|FILE", autocompletion=complete_stacks, help="Take node groups and add-ons from this stack."
         ),
     ] = None,
     by: Annotated[
@@ -89,7 +89,7 @@ def daemonsets(
     """Audit DaemonSets, as :data:`HELP` says."""
     objects = source.choose_objects(cluster, paths)
     taints = [parse_taint(text) for text in architecture_taint or ()]
-    plan = stacks.plan_of(stack) if stack else None
+    plan = plan_of(stack) if stack else None
     with progress("reading images") as step:
         audit, notes = audit_daemon_sets(
             objects if objects.files or source.live or cluster.given or plan is None else None,

@@ -10,11 +10,11 @@ import typer
 from multiarch.cli.audit.image_report import image_report
 from multiarch.cli.audit.messages import ExplainOption, say_not_read
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
-from multiarch.cli.options.grouping import GroupByOption
 from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.options.stacks import GroupByOption
+from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import progress, say, say_notes
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture

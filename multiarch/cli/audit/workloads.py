@@ -13,12 +13,11 @@ from multiarch.cli.audit import patches
 from multiarch.cli.audit.messages import ExplainOption, say_not_read
 from multiarch.cli.audit.workload_report import next_command, workload_report
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
-from multiarch.cli.options.grouping import GroupByOption
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import TaintOptions
+from multiarch.cli.options.stacks import GroupByOption, TaintOptions
+from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import progress, say, say_notes
 from multiarch.errors import MultiarchError
 from multiarch.observed.newest_tags import LOOK_UPS

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
 from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.plurals import counted, describe_without_pods
-
-if TYPE_CHECKING:
-    from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
+from multiarch.scheduling.pods import ObjectCount
 
 _MINUTE = 60
 _EXPLAINED = 20
@@ -26,7 +24,7 @@ class Shown:
     """A report, and what of it is shown. ``explain``: also workloads that only move, and what is not modelled."""
 
     report: CapacityReport
-    without_pods: Sequence[tuple[str, int]] = ()
+    without_pods: Sequence[ObjectCount] = ()
     images_read: bool = False
     explain: bool = False
 
@@ -62,7 +60,7 @@ class _Row:
         return any(each.moved for each in self.results)
 
 
-def blocks(shown: Shown) -> Iterator[Block]:
+def make_blocks(shown: Shown) -> Iterator[Block]:
     """Yield all blocks, the most important ones first."""
     rows = sorted(
         (_Row(each) for each in zip(*(result.workloads for result in shown.results), strict=True)),
@@ -92,11 +90,10 @@ def blocks(shown: Shown) -> Iterator[Block]:
 def _head(shown: Shown) -> Iterator[str]:
     report = shown.report
     workloads = report.without_failure.workloads
-    pods = sum(each.replicas for each in workloads)
     autoscaler = "no autoscaler" if report.autoscaler == "none" else report.autoscaler
     bad = sum(bool(each.short) for each in report.failures)
     yield (
-        f"{report.stack}, {autoscaler}: {counted(len(workloads), 'workload')}, {counted(pods, 'pod')}; "
+        f"{report.stack}, {autoscaler}: {counted(len(workloads), 'workload')}, {counted(report.pods, 'pod')}; "
         f"{counted(len(report.failures), 'failure')}, {bad} with a workload short of its minimum"
     )
     if shown.without_pods:
@@ -144,7 +141,7 @@ def _cell(result: WorkloadResult) -> str:
 
 
 def _why(row: _Row, shown: Shown) -> Details:
-    """The limits of one workload: the first failure of those with the same way out, unless all are asked for."""
+    """The limits of one workload: the first failure of those with the same fix, unless all are asked for."""
     found: dict[tuple[object, ...], list[tuple[str, WorkloadResult]]] = {}
     for number, (each, result) in enumerate(zip(row.results, shown.results, strict=True)):
         if each.limit:

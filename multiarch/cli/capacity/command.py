@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from multiarch.cli.capacity.recommendation import RecommendOptions
+from multiarch.capacity.headroom import Headroom
+from multiarch.capacity.model import CapacityReport
+from multiarch.capacity.waiting import Waits
+from multiarch.cli.capacity.blocks import Shown, make_blocks
+from multiarch.cli.capacity.recommendation import recommendation_blocks, show_patch
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report
-from multiarch.cli.options import stacks, with_groups
-from multiarch.cli.options.cluster import AccessOptions
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.cluster import AccessOptions, SourceOptions
+from multiarch.cli.options.project import chosen_project
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.options.workloads import SOURCES, WorkloadOptions
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import progress, say
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
+from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
 from multiarch.plurals import counted
-
-if TYPE_CHECKING:
-    from multiarch.capacity.model import CapacityReport, Failure
-    from multiarch.scheduling.pods import Pod
-    from multiarch.stack.model import Plan
+from multiarch.prices.file import read
+from multiarch.prices.model import RegionPrices, UnknownPrice
+from multiarch.runs.capacity import (
+    CapacityResult,
+    CapacityRun,
+    choose_failures,
+    find_image_support,
+    parse_pod_count,
+    recommend_change,
+    write_headroom,
+)
+from multiarch.runs.stacks import find_file, load_plan
+from multiarch.runs.workload_input import from_cluster, from_manifests, read_cluster
 
 HELP = """Show what keeps running when something fails.
 
@@ -31,7 +45,7 @@ Zones, node groups, spot capacity or nodes fail. Each failure is simulated: pods
 remaining nodes are filled, and the autoscaler adds nodes where they can be had. A workload is short if fewer of
 its pods get a node than its PodDisruptionBudget asks for.
 
---workloads FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
+--manifests FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
 desired size.
 
 --live reads the pods, nodes and PodDisruptionBudgets of the cluster of --kubeconfig and --context. Nothing is written
@@ -44,19 +58,63 @@ Failures, unless --failure is given:
 
 \b
 Examples:
-  multiarch capacity payments-prod --workloads examples/pods.yaml
-  multiarch capacity payments-prod --workloads deploy/ --failure zone=b --failure zone=a,spot=arm64
+  multiarch capacity payments-prod --manifests examples/pods.yaml
+  multiarch capacity payments-prod --manifests deploy/ --failure zone=b --failure zone=a,spot=arm64
   multiarch capacity payments-prod --live --context production --check-images
-  helm template shop ./chart | multiarch capacity checkout-dev --workloads - --minimum 50% --output json
+  helm template shop ./chart | multiarch capacity checkout-dev --manifests - --minimum 50% --output json
 
 Exit code: 0; 1 if a workload is short or a pod fits nowhere; 2 for invalid input; 3 if the cluster can't be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendOptions:
+    """Whether to look for a change of the stack file, and what to do with it."""
+
+    recommend: Annotated[
+        bool,
+        typer.Option("--recommend", help="Find the cheapest change of the stack file that keeps every minimum."),
+    ] = False
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the recommended change to the stack file; comments stay.")
+    ] = False
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Prices that `multiarch prices fetch` wrote to FILE: Karpenter buys the cheapest types, and "
+            "--recommend compares costs. Default: the smallest types, and vCPUs.",
+        ),
+    ] = None
+
+    search_time: Annotated[
+        int,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="End the search of --recommend after this time, with the cheapest change so far.",
+        ),
+    ] = 60
+
+    headroom: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write manifests of placeholder pods, whose room moving pods get at once."),
+    ] = None
+
+    def validate(self) -> None:
+        """Raise MultiarchError for --write without --recommend."""
+        if self.write and not self.recommend:
+            raise MultiarchError("--write needs --recommend.")
+
+    def prices_of(self, region: str | None) -> RegionPrices | UnknownPrice | None:
+        """The prices of a region, None without --prices. Raises MultiarchError for a file that can't be read."""
+        return None if self.prices is None else read(self.prices).of(region)
 
 
 @with_groups
 def capacity(
     stack: StackArgument,
     *,
-    source: WorkloadOptions,
+    source: SourceOptions,
     cluster: AccessOptions,
     failure: Annotated[
         list[str] | None,
@@ -85,83 +143,60 @@ def capacity(
     registries: RegistryOptions,
 ) -> None:
     """Evaluate failures, as :data:`HELP` says."""
-    from dataclasses import replace
-
-    from multiarch.capacity.evaluation import evaluate
-    from multiarch.capacity.failures import failures_of, parse_failure
-    from multiarch.capacity.waiting import Waits
-    from multiarch.cli.capacity.blocks import Shown, blocks
-    from multiarch.cli.capacity.data import report_data
-    from multiarch.cli.capacity.recommendation import recommended, write_headroom
-    from multiarch.cli.capacity.source import pod_count, supported_by_images
-    from multiarch.cli.workload_input import from_cluster, from_manifests, read_cluster
-    from multiarch.prices.model import UnknownPrice
-
-    source.validate(cluster)
-    if not source.files and not source.live:
-        raise MultiarchError("No workloads are given.", hint=SOURCES)
+    source.validate(cluster, required=True)
     recommending.validate()
-    plan = stacks.plan_of(stack)
+    path = find_file(stack, chosen_project())
+    plan = load_plan(path)[1]
     prices = recommending.prices_of(plan.region)
     known = None if isinstance(prices, UnknownPrice) else prices
-    given = (
-        from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images), prices=known)
-        if source.live
-        else from_manifests(plan, source.files, prices=known)
+    if source.live:
+        given = from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images), prices=known)
+    else:
+        given = from_manifests(plan, source.files, prices=known)
+    failures = choose_failures(plan, given, failure or (), largest)
+    images = None
+    if check_images:
+        with progress("reading images") as step:
+            images = find_image_support(given, registries.access, step)
+    run = CapacityRun(
+        given,
+        given.budgets(),
+        images,
+        Waits(node_start=node_start),
+        parse_pod_count(minimum),
+        zonal_volumes=not movable_volumes,
     )
-    budgets, zones = given.budgets(), given.context.zones
-    failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
-        plan, zones, largest_nodes=largest
-    )
-    images = supported_by_images(given, registries) if check_images else None
-    without_budget, waits = pod_count(minimum), Waits(node_start=node_start)
-
-    explained: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = []
-
-    def evaluated(
-        plan: Plan, failures: Sequence[Failure], *, explain: bool = True, pods: Sequence[Pod] | None = None
-    ) -> CapacityReport:
-        # A recommendation asks several times for the reports that it starts and ends with.
-        asked = plan, tuple(failures)
-        known = next((each[2] for each in explained if explain and pods is None and each[:2] == asked), None)
-        if known is not None:
-            return known
-        made = evaluate(
-            plan,
-            given.workloads.pods if pods is None else pods,
-            budgets,
-            failures,
-            given.context,
-            nodes=given.nodes,
-            images=images,
-            waits=waits,
-            without_budget=without_budget,
-            zonal_volumes=not movable_volumes,
-            explain=explain,
-        )
-        if explain and pods is None:
-            explained.append((*asked, made))
-        return made
-
-    report = evaluated(plan, failures)
-    found = recommended(stack, plan, failures, evaluated, given, recommending) if recommending.recommend else None
+    report = run(plan, failures)
+    found = None
+    if recommending.recommend:
+        with progress("simulating changes"):
+            found = recommend_change(
+                path, plan, failures, run, prices, seconds=recommending.search_time, write=recommending.write
+            )
     if recommending.headroom is not None:
         changed, after = (plan, report) if found is None else (found.result.plan, found.report)
-        write_headroom(recommending.headroom, changed, after, given)
+        _say_headroom(recommending.headroom, write_headroom(recommending.headroom, changed, after, given))
     no_prices = [f"No prices: {prices.reason}."] if isinstance(prices, UnknownPrice) else []
-    report = replace(report, assumptions=(*no_prices, *given.notes, *report.assumptions))
+    notes = (*no_prices, *given.notes, *given.credentials.notes)
+    report = replace(report, assumptions=(*notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
-    show(
-        Report(
-            "capacity",
-            data=lambda: report_data(report) | ({} if found is None else {"recommendation": found.data()}),
-            blocks=lambda: [*blocks(shown), *([] if found is None else found.blocks())],
-        ),
-        output,
-    )
+    more = [] if found is None else list(recommendation_blocks(found, recommending.search_time))
+    data = CapacityResult(report, found)
+    show(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)
     if found is not None:
-        found.finish(output)
+        show_patch(found, output)
     _finish(found.report if found is not None and found.written else report)
+
+
+def _say_headroom(file: Path, headrooms: tuple[Headroom, ...]) -> None:
+    if not headrooms:
+        say(f"{file} was not written: no pods move when a zone or the largest nodes fail.")
+    for each in headrooms:
+        amounts = f"{cpu_in_words(each.cpu)} CPU and {bytes_in_words(each.memory)}"
+        say(
+            f"{file}: {each.architecture}: {counted(each.replicas, 'placeholder pod')} of {amounts} for the pods that "
+            f"move ({each.failure}), and {each.spread} more for those in the zone that fails."
+        )
 
 
 def _finish(report: CapacityReport) -> None:

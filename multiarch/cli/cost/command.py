@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from multiarch.cli.cost.report import make_report
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.options import stacks, with_groups
-from multiarch.cli.options.cluster import AccessOptions
-from multiarch.cli.options.grouping import GroupByOption
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import MaxAgeOption, PricesFile
+from multiarch.cli.options.project import chosen_project
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import StacksArgument
-from multiarch.cli.options.workloads import WorkloadOptions
+from multiarch.cli.options.stacks import GroupByOption, StacksArgument
+from multiarch.cli.terminal import progress
 from multiarch.cli.usage import Command
+from multiarch.cost.pricing import Pricing
 from multiarch.errors import MultiarchError
-
-if TYPE_CHECKING:
-    from multiarch.cost.model import CostReport
-    from multiarch.cost.pricing import Pricing
+from multiarch.prices.file import read
+from multiarch.runs.cost import cost_cluster, cost_stacks
+from multiarch.runs.stacks import load_plans
+from multiarch.today import today
 
 HELP = """Show what stacks cost per month, and what arm64 would save.
 
 Costs are shown by node group, architecture, capacity type and team, with the prices that `multiarch prices fetch` wrote
 to a file. What has no price is "unknown", with the reason.
 
-Node groups count with their desired size. --workloads FILE reads manifests of pods: the nodes that the autoscaler would
+Node groups count with their desired size. --manifests FILE reads manifests of pods: the nodes that the autoscaler would
 add for them are counted too. --live counts the nodes of the cluster of --kubeconfig and --context instead.
 
 Both show what pods that may run on arm64 cost more because they are on amd64 nodes, and what each workload that can't
@@ -40,7 +41,7 @@ without STACK shows the nodes of the cluster alone. --group-by LABEL shows what 
 Examples:
   multiarch prices fetch --region eu-west-1
   multiarch cost payments-prod
-  multiarch cost payments-prod --workloads examples/pods.yaml
+  multiarch cost payments-prod --manifests examples/pods.yaml
   multiarch cost payments-prod --live --context payments-prod
   multiarch cost --live --group-by team                       a cluster without a stack, by the pods' label team
   multiarch cost --prices cache/prices.json --output csv      all stacks of the project
@@ -52,7 +53,7 @@ Exit code: 0; 2 for invalid input; 3 if the cluster can't be reached."""
 def cost(
     names: StacksArgument = None,
     *,
-    source: WorkloadOptions,
+    source: SourceOptions,
     access: AccessOptions,
     group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
@@ -61,50 +62,29 @@ def cost(
     registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""
-    from multiarch.cli.cost.report import report
-    from multiarch.cost.pricing import Pricing
-    from multiarch.prices.file import read
-    from multiarch.today import today
-
     source.validate(access)
     if group_by and not (source.live or source.files):
-        raise MultiarchError("--group-by needs --workloads or --live.", hint="A stack without pods has no labels.")
+        raise MultiarchError("--group-by needs --manifests or --live.", hint="A stack without pods has no labels.")
     known, oldest = read(prices), timedelta(days=prices_max_age)
-    reports = _reports(
-        names or [],
-        lambda region: Pricing(known.of(region), today(), oldest),
-        source.files,
-        access if source.live else None,
-        registries,
-        group_by or "",
-    )
-    show(report(reports), output)
 
+    def pricing_of(region: str | None) -> Pricing:
+        return Pricing(known.of(region), today(), oldest)
 
-def _reports(
-    names: Sequence[str],
-    pricing_of: Callable[[str | None], Pricing],
-    workloads: Sequence[str],
-    live: AccessOptions | None,
-    registries: RegistryOptions,
-    label: str,
-) -> list[CostReport]:
-    """The costs of each stack; with ``live`` and no stack, those of the cluster alone."""
-    from multiarch.cli.cost.source import cluster_alone, costs, from_cluster, from_manifests
-    from multiarch.cost.stack import stack_costs
-
-    if live is not None and not names:
-        return [cluster_alone(live, pricing_of, label)]
-    plans = stacks.plans_of(names)
-    if live is None and not workloads:
-        return [stack_costs(plan, pricing_of(plan.region)) for plan in plans]
-    if len(plans) > 1:
-        option = "--workloads" if workloads else "--live"
-        raise MultiarchError(f"{option} needs one stack.", hint=f"Name it: {', '.join(each.stack for each in plans)}.")
-    (plan,) = plans
-    pricing = pricing_of(plan.region)
-    found = from_cluster(plan, live) if live else from_manifests(plan, pricing, workloads)
-    return [costs(plan, pricing, found, registries, label)]
+    if source.live and not names:
+        reports = [cost_cluster(access.access, pricing_of, group_by or "")]
+    else:
+        plans = load_plans(names or (), chosen_project())
+        with progress("reading images") as step:
+            reports = cost_stacks(
+                plans,
+                pricing_of,
+                registries.access,
+                files=source.files,
+                live=access.access if source.live else None,
+                label=group_by or "",
+                progress=step,
+            )
+    show(make_report(reports), output)
 
 
 commands = typer.Typer()

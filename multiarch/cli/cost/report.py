@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from multiarch.cli.amounts import as_json, shown
+from rich.bar import Bar as RichBar
+from rich.console import Console
+
 from multiarch.cli.formats.report import Block, Items, Report, Table
+from multiarch.cli.lines import format_amount
+from multiarch.cost.chart import Bar, bars
+from multiarch.cost.model import CostLine, CostReport, Saving
 from multiarch.plurals import counted
-from multiarch.prices.model import UnknownPrice
-
-if TYPE_CHECKING:
-    from multiarch.cost.chart import Bar
-    from multiarch.cost.model import CostLine, CostReport, Saving
+from multiarch.prices.model import Amount, UnknownPrice
 
 _BAR = 24
 """Characters of the longest bar."""
@@ -22,11 +22,11 @@ NOT_REQUESTED = "(requested by no pod, or by DaemonSets)"
 _RECORD = ("stack", "team", "what", "architecture", "capacity type", "types", "nodes", "per month", "currency")
 
 
-def report(reports: Sequence[CostReport]) -> Report:
-    """The report of one or more stacks."""
+def make_report(reports: Sequence[CostReport]) -> Report:
+    """Return the report of one or more stacks."""
     return Report(
         "cost",
-        data=lambda: {"stacks": [_data(each) for each in reports], "teams": list(map(_team_data, _teams(reports)))},
+        data=lambda: {"stacks": reports, "teams": _teams(reports)},
         blocks=lambda: _blocks(reports),
         records=lambda: _records(reports),
     )
@@ -36,30 +36,34 @@ def _blocks(reports: Sequence[CostReport]) -> Iterator[Block]:
     for each in reports:
         yield from _stack(each)
     if len(reports) > 1:
-        rows = [(each.name, known_part(each.known, each.currency, complete=each.complete)) for each in _teams(reports)]
+        rows = [
+            (each.team, known_part(each.monthly, each.currency, complete=each.complete)) for each in _teams(reports)
+        ]
         yield Table(("team", "cost"), rows, "By team")
 
 
 def _stack(found: CostReport) -> Iterator[Block]:
     yield head(found)
-    most = dict(found.at_most)
-    last = {line.group: number for number, line in enumerate(found.lines)}
+    most = dict(found.at_maximum_size)
+    last = {line.group: number for number, line in enumerate(found.nodes)}
     rows = [
         (
             line.group or "(no group of the stack)",
             line.capacity,
             _types(line),
             str(line.nodes),
-            shown(line.monthly),
-            shown(most[line.group]) if line.group in most and last[line.group] == number else "",
+            format_amount(line.monthly),
+            format_amount(most[line.group]) if line.group in most and last[line.group] == number else "",
         )
-        for number, line in enumerate(found.lines)
+        for number, line in enumerate(found.nodes)
     ]
     # Groups without a node cost nothing now, but up to their maximum size they may.
     rows += [
-        (group, "", "", "0", shown(Decimal(0)), shown(amount)) for group, amount in most.items() if group not in last
+        (group, "", "", "0", format_amount(Decimal(0)), format_amount(amount))
+        for group, amount in most.items()
+        if group not in last
     ]
-    rows += [(what, "", "", "", shown(amount), "") for what, amount in found.others]
+    rows += [(what, "", "", "", format_amount(amount), "") for what, amount in found.others]
     yield Table(("what", "capacity", "instance type", "nodes", "per month", "at maximum size"), rows)
     yield from chart(found)
     yield from _by_label(found)
@@ -71,7 +75,7 @@ def _stack(found: CostReport) -> Iterator[Block]:
 
 def head(found: CostReport) -> str:
     """``payments-prod: 1,234.50 USD per month``."""
-    return f"{found.stack}: {known_part(found.total, found.currency, complete=found.complete)}"
+    return f"{found.stack}: {known_part(found.monthly, found.currency, complete=found.complete)}"
 
 
 def known_part(known: Decimal, currency: str, *, complete: bool) -> str:
@@ -83,18 +87,13 @@ def known_part(known: Decimal, currency: str, *, complete: bool) -> str:
 
 def chart(found: CostReport) -> Iterator[Table]:
     """A bar for each kind of nodes and each other cost; nothing where all are unknown."""
-    from multiarch.cost.chart import bars
-
     drawn = [each for each in bars(found) if each.length]
     if drawn:
-        rows = [(each.label, shown(each.monthly), f"{each.share:.0%}", _drawn(each)) for each in drawn]
+        rows = [(each.label, format_amount(each.monthly), f"{each.share:.0%}", _drawn(each)) for each in drawn]
         yield Table(("", found.currency, "share", ""), rows, "By architecture and capacity type")
 
 
 def _drawn(bar: Bar) -> str:
-    from rich.bar import Bar as RichBar
-    from rich.console import Console
-
     console = Console(width=_BAR, color_system=None, force_terminal=False)
     with console.capture() as captured:
         console.print(RichBar(1, 0, bar.length, width=_BAR, color="default"), end="")
@@ -105,7 +104,7 @@ def _by_label(found: CostReport) -> Iterator[Table]:
     if found.by_label:
         rows = [
             (NOT_REQUESTED if each.value is None else each.value or f"(without {found.label})",
-             "" if each.value is None else str(each.pods), shown(each.monthly))
+             "" if each.value is None else str(each.pods), format_amount(each.monthly))
             for each in found.by_label
         ]  # fmt: skip
         yield Table((found.label, "pods", "per month"), rows, f"Pods by {found.label}: their shares of their nodes")
@@ -119,8 +118,8 @@ def _arm64(found: CostReport) -> Iterator[Block]:
     elif found.fallback is not None:
         compared = "less" if found.fallback < 0 else "more"
         yield (
-            f"Pods that may run on arm64 but are on amd64 nodes cost {shown(abs(found.fallback))} {found.currency} "
-            f"{compared} per month than on arm64."
+            f"Pods that may run on arm64 but are on amd64 nodes cost {format_amount(abs(found.fallback))} "
+            f"{found.currency} {compared} per month than on arm64."
         )
     if found.savings:
         yield Table(
@@ -131,7 +130,7 @@ def _arm64(found: CostReport) -> Iterator[Block]:
 
 
 def _saving(each: Saving) -> tuple[str, ...]:
-    return f"{each.namespace} {each.workload}", str(each.pods), shown(each.monthly), "; ".join(each.blockers)
+    return f"{each.namespace} {each.workload}", str(each.pods), format_amount(each.monthly), "; ".join(each.blockers)
 
 
 def _types(line: CostLine) -> str:
@@ -150,81 +149,35 @@ def _records(reports: Sequence[CostReport]) -> Table:
             str(line.capacity_type or "unknown"),
             "; ".join(line.instance_types),
             str(line.nodes),
-            as_json(line.monthly) or "unknown",
+            _format_cell(line.monthly),
             found.currency,
         )
         for found in reports
-        for line in found.lines
+        for line in found.nodes
     ]
     rows += [
-        (found.stack, found.team, what, "", "", "", "", as_json(amount) or "unknown", found.currency)
+        (found.stack, found.team, what, "", "", "", "", _format_cell(amount), found.currency)
         for found in reports
         for what, amount in found.others
     ]
     return Table(_RECORD, rows)
 
 
+def _format_cell(amount: Amount) -> str:
+    return "unknown" if isinstance(amount, UnknownPrice) else f"{round(amount, 4):f}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Team:
     """What the stacks of a team cost, as far as it is known."""
 
-    name: str
+    team: str
     currency: str
-    known: Decimal
+    monthly: Decimal
     complete: bool
 
 
 def _teams(reports: Sequence[CostReport]) -> Iterator[_Team]:
     for name, currency in sorted({(each.team, each.currency) for each in reports}):
         own = [each for each in reports if (each.team, each.currency) == (name, currency)]
-        yield _Team(name, currency, sum((each.total for each in own), Decimal(0)), all(each.complete for each in own))
-
-
-def _team_data(team: _Team) -> dict[str, object]:
-    return {
-        "team": team.name,
-        "currency": team.currency or None,
-        "monthly": as_json(team.known),
-        "complete": team.complete,
-    }
-
-
-def _data(found: CostReport) -> dict[str, object]:
-    return {
-        "stack": found.stack,
-        "team": found.team,
-        "currency": found.currency or None,
-        "pricesFetchedAt": None if found.prices is None else f"{found.prices:%Y-%m-%dT%H:%M:%SZ}",
-        "monthly": as_json(found.total),
-        "complete": found.complete,
-        "nodes": [
-            {
-                "group": line.group or None,
-                "architecture": line.architecture,
-                "capacityType": line.capacity_type,
-                "instanceTypes": list(line.instance_types),
-                "nodes": line.nodes,
-                "monthly": as_json(line.monthly),
-            }
-            for line in found.lines
-        ],
-        "others": [{"what": what, "monthly": as_json(amount)} for what, amount in found.others],
-        "atMaximumSize": [{"group": group, "monthly": as_json(amount)} for group, amount in found.at_most],
-        "fallback": None if found.fallback is None else as_json(found.fallback),
-        "savings": [
-            {
-                "namespace": each.namespace,
-                "workload": each.workload,
-                "pods": each.pods,
-                "blockers": list(each.blockers),
-                "monthly": as_json(each.monthly),
-            }
-            for each in found.savings
-        ],
-        "label": found.label or None,
-        "byLabel": [
-            {"value": each.value, "pods": each.pods, "monthly": as_json(each.monthly)} for each in found.by_label
-        ],
-        "unknown": list(found.unknown),
-        "notes": list(found.notes),
-    }
+        yield _Team(name, currency, sum((each.monthly for each in own), Decimal(0)), all(each.complete for each in own))

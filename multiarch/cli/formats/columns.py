@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from multiarch.cli.lines import wrapped
 
 GAP = 3
@@ -67,8 +69,6 @@ def _widths(columns: Sequence[Sequence[str]], room: int, is_whole: Callable[[str
 
     The first column alone gets what its words need.
     """
-    from rich.cells import cell_len
-
     room -= GAP * len(columns) - 1
     parts = [[part for cell in each for part in ([cell] if is_whole(cell) else cell.split())] for each in columns]
     widths = [max(map(cell_len, each), default=1) for each in parts]

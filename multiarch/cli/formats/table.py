@@ -6,15 +6,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
 
 from multiarch.cli.formats.columns import GAP, arrange
 from multiarch.cli.formats.report import Block, Details, Report, Table
 from multiarch.cli.lines import runnable, wrapped
 from multiarch.escaping import escaped
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
 """Characters in a line where there is no terminal; a matrix is compared by eye, and so kept narrower."""
@@ -121,11 +122,6 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     have a colour (unless ``NO_COLOR`` is set), and words are not broken, so that they can be copied: where one does not
     fit, the terminal breaks its line.
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     columns = [escaped(name) for name in columns]
     cells = [[_shown(cell) for cell in row] for row in rows]
     room = _room(_PIPE_WIDTH)
@@ -159,8 +155,6 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 
 def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
     """The lines of a cell below its row, beginning with the name of its column."""
-    from rich.text import Text
-
     label = f"  {name}: " if name else "  "
     if style := _style(cell):
         with console.capture() as captured:
@@ -179,8 +173,6 @@ def _shown(text: str) -> str:
 
 
 def _room(in_pipe: int) -> int:
-    from rich.console import Console
-
     return Console().width if sys.stdout.isatty() else in_pipe
 
 

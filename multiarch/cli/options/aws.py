@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from multiarch.aws_errors import open_client
+
 
 @dataclass(frozen=True, slots=True)
 class AwsOptions:
@@ -24,10 +26,8 @@ class AwsOptions:
     ] = None
 
     def client(self, service: str, *, region: str | None = None, region_key: str = "AWS_REGION") -> Any:  # noqa: ANN401  (untyped)
-        """A boto3 client; ``region`` counts where --region is not given.
+        """Return a boto3 client; ``region`` counts where --region is not given.
 
-        Raises as :func:`multiarch.cli.aws.client` does.
+        Raises as :func:`multiarch.aws_errors.open_client` does.
         """
-        from multiarch.cli.aws import client
-
-        return client(service, self.region or region, region_key=region_key, profile=self.profile)
+        return open_client(service, self.region or region, region_key=region_key, profile=self.profile)

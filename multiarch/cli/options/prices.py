@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from multiarch.cost.pricing import Pricing
-    from multiarch.prices.model import PriceList
-    from multiarch.review.model import Change
+from multiarch.cost.pricing import Pricing
+from multiarch.prices.file import read
+from multiarch.prices.model import PriceList
+from multiarch.review.model import Change
+from multiarch.today import today
 
 PricesFile = Annotated[Path, typer.Option(metavar="FILE", help="The file of prices.")]
 MaxAgeOption = Annotated[float, typer.Option(metavar="DAYS", min=0, help="Name prices that are older than this.")]
@@ -36,16 +37,11 @@ class PriceOptions:
         return timedelta(days=self.prices_max_age)
 
     def read(self) -> PriceList | None:
-        """The prices, None if no file was named. Raises MultiarchError for a file that can't be read."""
-        from multiarch.prices.file import read
-
+        """Return the prices, None if no file was named. Raises MultiarchError for a file that can't be read."""
         return None if self.prices is None else read(self.prices)
 
     def pricing(self, region: str | None) -> Pricing | None:
-        """The prices of a region, None if no file was named. Raises MultiarchError as :meth:`read` does."""
-        from multiarch.cost.pricing import Pricing
-        from multiarch.today import today
-
+        """Return the prices of a region, None if no file was named. Raises MultiarchError as :meth:`read` does."""
         prices = self.read()
         return None if prices is None else Pricing(prices.of(region), today(), self.oldest)
 
@@ -60,6 +56,6 @@ class CostOptions(PriceOptions):
     ] = 100
 
     def priced(self, changes: Iterable[Change]) -> list[Change]:
-        """The changes with prices. Raises MultiarchError for a file that can't be read."""
+        """Return the changes with prices. Raises MultiarchError for a file that can't be read."""
         prices, threshold = self.read(), Decimal(str(self.cost_threshold))
         return [replace(each, prices=prices, price_age=self.oldest, cost_threshold=threshold) for each in changes]

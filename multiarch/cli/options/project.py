@@ -28,8 +28,6 @@ ProjectOption = Annotated[
 ]
 
 
-def root() -> Path:
-    """The project's folder. Raises MultiarchError where there is none."""
-    from multiarch.stack.load import project_root
-
-    return project_root(CHOSEN.get() or Path.cwd())
+def chosen_project() -> Path | None:
+    """Return the folder that ``--project`` names, None for the working folder."""
+    return CHOSEN.get()

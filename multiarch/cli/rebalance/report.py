@@ -5,44 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.plurals import counted
-
-if TYPE_CHECKING:
-    from multiarch.rebalance.model import Move, MovePlan, Outcome, RunReport, Skipped, Staying
-    from multiarch.stack.model import Plan
+from multiarch.rebalance.model import Move, MovePlan, Result, Skipped
+from multiarch.runs.rebalance import FinishedRun, PlannedMoves
 
 _NAMED = 3
 """Nodes that a sentence names; it counts the others."""
 
 
-def plan_report(stack: Plan, plan: MovePlan, *, quiet: bool) -> Report:
-    """The plan of a dry run."""
-    return Report(
-        "rebalance-plan", data=partial(_plan_data, stack, plan, quiet), blocks=partial(_plan, stack, plan, quiet)
-    )
+def plan_report(found: PlannedMoves) -> Report:
+    """Return the report of a dry run."""
+    return Report("rebalance-plan", data=found, blocks=partial(_plan, found))
 
 
-def run_report(stack: Plan, run: RunReport) -> Report:
-    """What a run did."""
-    return Report("rebalance-run", data=partial(_run_data, stack, run), blocks=partial(_run, stack, run))
+def run_report(found: FinishedRun) -> Report:
+    """Return the report of a run."""
+    return Report("rebalance-run", data=found, blocks=partial(_run, found))
 
 
-def _plan(stack: Plan, plan: MovePlan, quiet: bool) -> Iterator[Block]:  # noqa: FBT001 (bound by partial)
+def _plan(found: PlannedMoves) -> Iterator[Block]:
+    plan = found.plan
     yield (
-        f"{stack.stack}: {plan.possible} of {counted(plan.on_amd64, 'pod')} on amd64 nodes could run on arm64; "
+        f"{found.stack}: {plan.possible} of {counted(plan.on_amd64, 'pod')} on amd64 nodes could run on arm64; "
         f"{plan.moves} would be moved"
     )
-    if quiet:
+    if found.quiet_hours:
         yield "These are quiet hours: a run would move nothing now."
     for each in plan.leftovers:
         run = f"the run {each.run} of {each.at}" if each.run and each.at else "a run"
         yield f"Node {each.node} is cordoned by {run}. A run with --apply uncordons it first."
     if plan.nodes:
         rows = [
-            (node.node, _by_workload(node.moves), ", ".join(_targets(node.moves)), str(node.stay))
+            (node.node, _by_workload(node.moves), ", ".join(_targets(node.moves)), str(node.pods_left))
             for node in plan.nodes
         ]
         yield Table(("amd64 node", "pods to move", "to", "pods left"), rows)
@@ -80,10 +76,9 @@ def _targets(moves: tuple[Move, ...]) -> list[str]:
     return sorted({f"{each.target} (new node)" if each.new_node else each.target for each in moves})
 
 
-def _run(stack: Plan, run: RunReport) -> Iterator[Block]:
-    from multiarch.rebalance.model import Result
-
-    yield f"{stack.stack}: {counted(run.count(Result.MOVED), 'pod')} moved. {run.ended}"
+def _run(found: FinishedRun) -> Iterator[Block]:
+    run = found.run
+    yield f"{found.stack}: {counted(run.count(Result.MOVED), 'pod')} moved. {run.ended}"
     if run.outcomes:
         rows = [(str(each.move), str(each.result), each.node or each.detail) for each in run.outcomes]
         yield Table(("pod", "result", "node or reason"), rows)
@@ -91,57 +86,3 @@ def _run(stack: Plan, run: RunReport) -> Iterator[Block]:
         yield Items("Uncordoned for runs that did not end", list(run.uncordoned))
     if run.still_cordoned:
         yield Items("May still be cordoned", list(run.still_cordoned))
-
-
-def _plan_data(stack: Plan, plan: MovePlan, quiet: bool) -> dict[str, object]:  # noqa: FBT001 (bound by partial)
-    return {
-        "stack": stack.stack,
-        "onAmd64": plan.on_amd64,
-        "possible": plan.possible,
-        "quietHours": quiet,
-        "nodes": [
-            {
-                "name": each.node,
-                "group": each.group,
-                "podsLeft": each.stay,
-                "moves": [_move(move) for move in each.moves],
-            }
-            for each in plan.nodes
-        ],
-        "staying": [_staying(each) for each in plan.staying],
-        "nodesLeftAlone": [{"name": each.node, "reason": each.reason, "pods": each.pods} for each in plan.skipped],
-        "cordonedByEarlierRuns": [{"node": each.node, "run": each.run, "at": each.at} for each in plan.leftovers],
-    }
-
-
-def _move(move: Move) -> dict[str, object]:
-    return {
-        "namespace": move.namespace,
-        "pod": move.name,
-        "workload": str(move.workload),
-        "target": move.target,
-        "newNode": move.new_node,
-    }
-
-
-def _staying(each: Staying) -> dict[str, object]:
-    return {
-        "namespace": each.workload.namespace,
-        "workload": str(each.workload),
-        "pods": each.pods,
-        "reason": each.reason,
-    }
-
-
-def _run_data(stack: Plan, run: RunReport) -> dict[str, object]:
-    return {
-        "stack": stack.stack,
-        "ended": run.ended,
-        "outcomes": [_outcome(each) for each in run.outcomes],
-        "uncordoned": list(run.uncordoned),
-        "stillCordoned": list(run.still_cordoned),
-    }
-
-
-def _outcome(each: Outcome) -> dict[str, object]:
-    return {**_move(each.move), "result": str(each.result), "node": each.node or None, "detail": each.detail}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from multiarch.autoscaling.quiet_hours import are_quiet, longest_pause, minutes_of, schedule_fault
+from multiarch.autoscaling.syntax import duration_seconds, grace_fault, quiet_duration_fault
 from multiarch.errors import MultiarchError
 
 
@@ -17,16 +19,11 @@ class QuietTime:
 
     def contains(self, at: datetime) -> bool:
         """Whether a time in UTC is within them."""
-        from multiarch.autoscaling.quiet_hours import are_quiet
-
         return are_quiet(self.schedule, self.duration, at)
 
 
 def parse_quiet_hours(text: str) -> QuietTime:
     """Read quiet hours. Raises MultiarchError for a schedule or a duration that is wrong, and for hours without end."""
-    from multiarch.autoscaling.quiet_hours import longest_pause, minutes_of, schedule_fault
-    from multiarch.autoscaling.syntax import quiet_duration_fault
-
     schedule, _, duration = text.strip().rpartition(" ")
     fault = schedule_fault(schedule) or quiet_duration_fault(duration)
     if fault:
@@ -45,8 +42,6 @@ def parse_quiet_hours(text: str) -> QuietTime:
 
 def parse_pace(option: str, text: str) -> float:
     """Read a positive duration such as ``90s`` or ``1h30m``, in seconds. Raises MultiarchError for anything else."""
-    from multiarch.autoscaling.syntax import duration_seconds, grace_fault
-
     if fault := grace_fault(text):
         raise MultiarchError(f"{option}: {fault}.", hint="Write it as 30s, 5m or 1h30m.")
     return float(duration_seconds(text))

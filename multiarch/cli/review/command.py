@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,13 +11,19 @@ from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.posting import To, send_post
 from multiarch.cli.options.prices import CostOptions
+from multiarch.cli.options.project import chosen_project
+from multiarch.cli.review.fail_on import find_failing, parse_fail_on
+from multiarch.cli.review.markdown import SMALLEST, render_markdown
+from multiarch.cli.review.report import make_report
+from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
+from multiarch.comments import LIMITS, Post
 from multiarch.errors import MultiarchError
+from multiarch.files import write_atomically
 from multiarch.plurals import counted
-
-if TYPE_CHECKING:
-    from multiarch.review.digest import Digest
+from multiarch.review.digest import Digest, digest
+from multiarch.runs.review import read_changes
 
 HELP = """Show what a change would do, from previews of Pulumi.
 
@@ -51,10 +57,13 @@ def review(
     before: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Compare the stack files with those of another clone.")
     ] = None,
-    pods: Annotated[
+    manifests: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE", help="Manifests of pods that must keep a node: a file, a folder, or -. Repeatable."
+            "--manifests",
+            "--pods",
+            metavar="FILE",
+            help="Manifests of pods that must keep a node: a file, a folder, or -. Repeatable.",
         ),
     ] = None,
     cost: CostOptions,
@@ -79,30 +88,26 @@ def review(
     output: Annotated[Format, output_option("findings")] = Format.TABLE,
 ) -> None:
     """Review previews, as :data:`HELP` says."""
-    from multiarch.cli.review import fail_on as failures
-    from multiarch.cli.review import markdown, source
-    from multiarch.cli.review.report import report
-    from multiarch.files import write_atomically
-    from multiarch.review.digest import digest
-
-    wanted = failures.parsed(fail_on or [])
-    if limit is not None and limit < markdown.SMALLEST:
-        raise MultiarchError(f"--limit must be at least {markdown.SMALLEST} bytes.")
+    wanted = parse_fail_on(fail_on or [])
+    if limit is not None and limit < SMALLEST:
+        raise MultiarchError(f"--limit must be at least {SMALLEST} bytes.")
     if limit is not None and output is not Format.MARKDOWN and post is None:
         raise MultiarchError("--limit is for --output markdown and --post.")
-    found = digest(cost.priced(source.changes(previews or [], since, before, pods or [])))
+    with few_collections():
+        changes = read_changes(previews or [], since, before, manifests or [], chosen_project())
+    found = digest(cost.priced(changes))
     if not found.stacks:
         say("No stack changes.")
-    failing = failures.failing(found, wanted)
+    failing = find_failing(found, wanted)
     if attach is not None:
-        write_atomically(attach, markdown.render(found)[0])
+        write_atomically(attach, render_markdown(found)[0])
     if output is Format.MARKDOWN:
-        text, complete = markdown.render(found, limit, attach.name if attach else "")
+        text, complete = render_markdown(found, limit, attach.name if attach else "")
         typer.echo(text, nl=False)
         if not complete:
             say(f"The Markdown was shortened to {limit} bytes.")
     else:
-        show(report(found, failing), output)
+        show(make_report(found, failing), output)
     if post is not None:
         _post(post, found, limit, attach.name if attach else "")
     if failing:
@@ -112,11 +117,8 @@ def review(
 
 def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
     """Post the digest; without stacks only an earlier comment is updated. Raises MultiarchError."""
-    from multiarch.cli.review import markdown
-    from multiarch.comments import LIMITS, Post
-
     # The service counts characters, of which there are at most as many as bytes.
-    text, _ = markdown.render(found, min(limit or LIMITS[to], LIMITS[to]), attached)
+    text, _ = render_markdown(found, min(limit or LIMITS[to], LIMITS[to]), attached)
     send_post(Post(text, create=bool(found.stacks)), to)
 
 

@@ -1,19 +1,15 @@
-"""What a change costs, in the words, the table and the data of a review."""
+"""What a change costs, in the words and the table of a review."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from multiarch.cli.amounts import as_json, shown
 from multiarch.cli.formats.report import Table
+from multiarch.cli.lines import format_amount
 from multiarch.cost.pricing import LEFT_OUT
 from multiarch.prices.model import RegionPrices
-from multiarch.review.cost import signed
-
-if TYPE_CHECKING:
-    from multiarch.review.cost import CostDifference, CostRow
+from multiarch.review.cost import CostDifference, CostRow, signed
 
 
 def cost_words(cost: CostDifference) -> str:
@@ -44,34 +40,6 @@ def cost_notes(cost: CostDifference) -> Iterator[str]:
         yield cost.stale
 
 
-def cost_data(cost: CostDifference) -> dict[str, object]:
-    """The cost in JSON; amounts are strings, or null where they are unknown."""
-    fetched = cost.prices.fetched if isinstance(cost.prices, RegionPrices) else None
-    return {
-        "currency": cost.currency or None,
-        "pricesFetchedAt": None if fetched is None else f"{fetched:%Y-%m-%dT%H:%M:%SZ}",
-        "difference": None if cost.total is None else as_json(cost.total),
-        "complete": cost.complete,
-        "rows": [
-            {
-                "team": row.team,
-                "what": row.what,
-                "nodes": {"before": row.nodes_before, "after": row.nodes_after},
-                "vcpus": None if row.vcpus is None else int(row.vcpus),
-                "gib": None if row.gib is None else float(row.gib),
-                "before": as_json(row.before),
-                "after": as_json(row.after),
-                "difference": as_json(row.change),
-                "differenceAtMaximumSize": as_json(row.change_at_most),
-            }
-            for row in cost.rows
-        ],
-        "basis": list(cost.basis),
-        "unknown": list(cost.unknown),
-        "stale": cost.stale or None,
-    }
-
-
 def _cells(row: CostRow) -> list[str]:
     return [
         row.team,
@@ -79,8 +47,8 @@ def _cells(row: CostRow) -> list[str]:
         "" if row.nodes_before == row.nodes_after == 0 else f"{row.nodes_before} → {row.nodes_after}",
         _count(row.vcpus),
         _count(row.gib),
-        shown(row.before),
-        shown(row.after),
+        format_amount(row.before),
+        format_amount(row.after),
         signed(row.change),
         signed(row.change_at_most),
     ]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from multiarch.errors import MultiarchError
-
-if TYPE_CHECKING:
-    from multiarch.review.digest import Digest
-    from multiarch.rules import Finding, Risk
+from multiarch.review.digest import RULES, Digest
+from multiarch.rules import Finding, Risk
+from multiarch.stack.schema_paths import nearest
 
 ALWAYS = "preview-failed"
 """A preview that does not show everything never passes."""
@@ -28,12 +26,8 @@ class FailOn:
         return finding.rule.name in self.rules or (self.risk is not None and finding.level >= self.risk)
 
 
-def parsed(written: Sequence[str]) -> FailOn:
+def parse_fail_on(written: Sequence[str]) -> FailOn:
     """``["replace-stateful,widen-iam", "high"]``. Raises MultiarchError for what is neither a rule nor a level."""
-    from multiarch.review.digest import RULES
-    from multiarch.rules import Risk
-    from multiarch.stack.schema_paths import nearest
-
     levels = {risk.name.lower(): risk for risk in Risk if risk is not Risk.NONE}
     names = [name.strip() for part in written for name in part.split(",") if name.strip()]
     for name in names:
@@ -47,7 +41,7 @@ def parsed(written: Sequence[str]) -> FailOn:
     return FailOn(rules | {ALWAYS}, min(wanted) if wanted else None)
 
 
-def failing(digest: Digest, fail_on: FailOn) -> list[str]:
+def find_failing(digest: Digest, fail_on: FailOn) -> list[str]:
     """The names of the rules that fail, sorted."""
     found = {
         entry.finding.rule.name for stack in digest.stacks for entry in stack.entries if fail_on.fails(entry.finding)

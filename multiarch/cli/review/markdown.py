@@ -9,19 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from multiarch.cli.review.cost import cost_notes, cost_table, cost_words
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
 from multiarch.escaping import comment
 from multiarch.plurals import counted
-from multiarch.review.digest import Topic
+from multiarch.review.cost import CostDifference
+from multiarch.review.digest import Digest, Entry, StackReview, Topic
 from multiarch.rules import Risk
 from multiarch.stack.engine_config import NAMESPACE
-
-if TYPE_CHECKING:
-    from multiarch.review.cost import CostDifference
-    from multiarch.review.digest import Digest, Entry, StackReview
 
 MARKER = "<!-- multiarch review: {project} -->"
 """The first line: posting finds the comment of a project by it."""
@@ -67,7 +63,7 @@ _FORMS = (
 """From complete to shortest."""
 
 
-def render(digest: Digest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
+def render_markdown(digest: Digest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
     """The Markdown, and whether it is complete. ``attached`` names the file that has all of it."""
     whole = _text(digest, _FORMS[0], "")
     if limit is None or len(whole.encode()) <= limit:
@@ -122,7 +118,7 @@ def _text(digest: Digest, form: _Form, note: str) -> str:
                 name = _NOT_OF_A_NAME.sub("", _short(stack.name))
                 lines += _folded(f"{name}: {_level(stack.risk)}", _stack(stack, form))
         if len(shown) < len(changed):
-            lines += ["", f"{counted(len(changed) - len(shown), 'more stack')} with changes, of at most the same risk."]
+            lines += ["", f"{counted(len(changed) - len(shown), 'more stack')} with changes, of the same risk or less."]
         if same:
             names = ", ".join(comment(_short(name)) for name in same[:_MOST_NAMES])
             more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""

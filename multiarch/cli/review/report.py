@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from multiarch.cli.formats.report import (
     Block,
@@ -16,21 +15,18 @@ from multiarch.cli.formats.report import (
     Report,
     Table,
 )
-from multiarch.cli.review.cost import cost_data, cost_notes, cost_table
+from multiarch.cli.review.cost import cost_notes, cost_table
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.digest import RULES
+from multiarch.review.digest import RULES, Digest, StackReview
 from multiarch.rules import Risk
 
-if TYPE_CHECKING:
-    from multiarch.review.digest import Digest, Entry, StackReview
 
-
-def report(digest: Digest, failing: Sequence[str]) -> Report:
+def make_report(digest: Digest, failing: Sequence[str]) -> Report:
     """The report of a digest. ``failing`` are the rules of ``--fail-on`` that found something."""
     return Report(
         "review",
-        data=lambda: _data(digest, failing),
+        data={"risk": digest.risk, "failing": failing, "stacks": [_stack_data(stack) for stack in digest.stacks]},
         blocks=lambda: _blocks(digest),
         findings=lambda: _findings(digest),
     )
@@ -69,54 +65,30 @@ def _group(group: Group) -> Details:
     return Details(title, [*statements, ("All of them", (*group.common, check))])
 
 
-def _data(digest: Digest, failing: Sequence[str]) -> dict[str, object]:
-    return {
-        "risk": digest.risk.name.lower(),
-        "failing": list(failing),
-        "stacks": [_stack_data(stack) for stack in digest.stacks],
-    }
-
-
 def _stack_data(stack: StackReview) -> dict[str, object]:
+    """Return a stack's part of the JSON: what was read of it stays out, and messages are masked."""
     change, preview = stack.change, stack.change.preview
     return {
-        "stack": preview.stack,
-        "project": preview.project,
-        "source": preview.source or None,
-        "before": None if change.before is None else {"file": change.before.file, "problem": change.before.problem},
-        "after": None if change.after is None else {"file": change.after.file, "problem": change.after.problem},
-        "succeeded": preview.succeeded,
-        "risk": stack.risk.name.lower(),
-        "operations": {str(operation): count for operation, count in stack.operations.items()},
-        "findings": [_finding_data(entry) for entry in stack.entries],
-        "cost": cost_data(stack.cost),
-        "otherChanges": [
+        **{name: getattr(preview, name) for name in ("stack", "project", "source", "succeeded")},
+        **{name: getattr(stack, name) for name in ("risk", "operations", "cost", "warnings")},
+        "before": change.before,
+        "after": change.after,
+        "findings": [
             {
-                "operation": str(step.operation),
-                "type": step.type,
-                "name": step.name,
-                "urn": step.urn,
-                "changed": list(step.changed),
+                "rule": each.finding.rule.name,
+                "check": each.finding.rule.way_out,
+                "risk": each.finding.level,
+                "topic": each.topic.lower(),
+                **{name: getattr(each.finding, name) for name in ("subject", "text", "details", "urns")},
             }
+            for each in stack.entries
+        ],
+        "otherChanges": [
+            {name: getattr(step, name) for name in ("operation", "type", "name", "urn", "changed")}
             for step in stack.others
         ],
-        "leftOut": [{"filter": found.name, "reason": found.reason, "number": count} for found, count in stack.left_out],
+        "omitted": [{"filter": each.name, "reason": each.reason, "number": count} for each, count in stack.left_out],
         "errors": [mask_secrets(text) for text in preview.errors],
-        "warnings": list(stack.warnings),
-    }
-
-
-def _finding_data(entry: Entry) -> dict[str, Any]:
-    finding = entry.finding
-    return {
-        "rule": finding.rule.name,
-        "risk": finding.level.name.lower(),
-        "topic": str(entry.topic).lower(),
-        "subject": finding.subject,
-        "text": finding.text,
-        "details": list(finding.details),
-        "check": finding.rule.way_out,
-        "urns": list(finding.urns),
     }
 
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from multiarch.review.model import Operation
+from multiarch.review.digest import Entry, StackReview
+from multiarch.review.model import Operation, Step
 from multiarch.review.noise import OF_WARNINGS
 from multiarch.review.values import difference, resource_name
-
-if TYPE_CHECKING:
-    from multiarch.review.digest import Entry, StackReview
-    from multiarch.review.model import Step
-    from multiarch.rules import Finding, Risk, Rule
+from multiarch.rules import Finding, Risk, Rule
 
 _PAST = {
     Operation.CREATE: "created",

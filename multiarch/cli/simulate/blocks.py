@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from multiarch.cli.amounts import shown as shown_amount
 from multiarch.cli.formats.report import Block, Details, Items, Table
+from multiarch.cli.lines import format_amount
 from multiarch.cost.pricing import LEFT_OUT
+from multiarch.cost.simulated import SimulatedCosts
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
+from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
 from multiarch.plurals import counted, describe_without_pods
-from multiarch.simulate.model import EXPECTED_ZONE
-
-if TYPE_CHECKING:
-    from multiarch.cost.simulated import SimulatedCosts
-    from multiarch.facts.taints import Taint
-    from multiarch.simulate.model import Answer, DaemonSetOutcome, GroupOutcome, Simulation, WorkloadOutcome
+from multiarch.runs.simulate import SimulatedStack
+from multiarch.simulate.model import EXPECTED_ZONE, Answer, DaemonSetOutcome, GroupOutcome, Simulation, WorkloadOutcome
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A simulation of ``stack``, and what of it is shown.
+    """What of a result is shown.
 
     ``explain``: for every workload, why each group got its pods or not; ``only_unplaced``: only workloads with a pod
-    without a node. ``prefer`` is the architecture that pods were made to prefer. ``costs`` are None without prices.
+    without a node. ``prefer`` is the architecture that pods were made to prefer.
     """
 
-    stack: str
-    result: Simulation
-    arm64_taint: Taint | None
-    without_pods: Sequence[tuple[str, int]] = ()
-    costs: SimulatedCosts | None = None
+    found: SimulatedStack
     explain: bool = False
     only_unplaced: bool = False
     prefer: Architecture | None = None
+
+    @property
+    def result(self) -> Simulation:
+        """The simulation."""
+        return self.found.simulation
 
     @property
     def workloads(self) -> list[WorkloadOutcome]:
@@ -42,7 +41,7 @@ class Shown:
         return [each for each in self.result.workloads if each.unplaced or not self.only_unplaced]
 
 
-def blocks(shown: Shown) -> Iterator[Block]:
+def make_blocks(shown: Shown) -> Iterator[Block]:
     """Yield all blocks, the most important ones first."""
     result = shown.result
     yield from _head(shown)
@@ -59,7 +58,7 @@ def blocks(shown: Shown) -> Iterator[Block]:
     if result.daemon_sets:
         yield Items("DaemonSets take room on these nodes", [_daemon_set(each) for each in result.daemon_sets])
     yield _nodes(result.groups)
-    yield from _costs(shown.costs)
+    yield from _costs(shown.found.cost)
     if shown.explain:
         yield from _use(result.groups)
     notes = [*result.notes, *_unchecked(shown.workloads)]
@@ -78,15 +77,15 @@ def _head(shown: Shown) -> Iterator[str]:
     there = sum(group.existing for group in result.groups)
     autoscaler = "no autoscaler" if result.autoscaler == "none" else result.autoscaler
     yield (
-        f"{shown.stack}, {autoscaler}: {counted(total, 'pod')}, {total - result.unplaced} placed; "
+        f"{shown.found.stack}, {autoscaler}: {counted(total, 'pod')}, {total - result.unplaced} placed; "
         f"{counted(new, 'new node')}, {there} existing"
     )
     if shown.prefer:
         yield f"what if: every pod that may run on {shown.prefer} prefers it"
-    for which, count in result.left_out:
-        yield f"left out: {counted(count, 'pod')} {which}"
-    if shown.without_pods:
-        yield describe_without_pods(shown.without_pods)
+    for which, count in result.omitted:
+        yield f"omitted: {counted(count, 'pod')} {which}"
+    if shown.found.without_pods:
+        yield describe_without_pods(shown.found.without_pods)
     if shown.only_unplaced and not result.unplaced:
         yield "Every pod got a node."
 
@@ -106,11 +105,11 @@ def _explanation(workload: WorkloadOutcome, shown: Shown) -> Details:
     title = f"{workload.namespace} {workload.name}: {counted(workload.pods, 'pod')}"
     if workload.unplaced:
         title += f", {len(workload.unplaced)} without a node"
-    lines = [*_lines(workload.answers), *(_ways_out(workload, shown.arm64_taint) if workload.unplaced else ())]
+    lines = [*_lines(workload.answers), *(_fixes(workload, shown.found.arm64_taint) if workload.unplaced else ())]
     return Details(title, [(line, ()) for line in lines])
 
 
-def _ways_out(workload: WorkloadOutcome, arm64_taint: Taint | None) -> Iterator[str]:
+def _fixes(workload: WorkloadOutcome, arm64_taint: Taint | None) -> Iterator[str]:
     reasons = [answer.reason for answer in workload.answers]
     if arm64_taint and any(reason.startswith(f"does not tolerate {arm64_taint}") for reason in reasons):
         yield "If its images run on arm64: multiarch workload patch FILE --tolerate arm64"
@@ -148,8 +147,6 @@ def _on_amd64(moved: Sequence[WorkloadOutcome], prefer: Architecture | None) -> 
 
 
 def _daemon_set(each: DaemonSetOutcome) -> str:
-    from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
-
     taken = f"{cpu_in_words(each.cpu)} CPU, {bytes_in_words(each.memory)} memory"
     return f"{each.namespace} {each.name}: {taken} on each of {counted(each.nodes, 'node')}"
 
@@ -165,21 +162,19 @@ def _nodes(groups: Sequence[GroupOutcome]) -> Table:
 def _costs(costs: SimulatedCosts | None) -> Iterator[Block]:
     if costs is None:
         return
-    rows = [(group, shown_amount(amount)) for group, amount in costs.groups if amount]
-    rows.append(("all nodes", shown_amount(costs.monthly)))
+    rows = [(group, format_amount(amount)) for group, amount in costs.groups if amount]
+    rows.append(("all nodes", format_amount(costs.monthly)))
     yield Table(("group", "per month"), rows, f"Cost per month ({costs.currency})" if costs.currency else "Cost")
-    yield f"New nodes cost {shown_amount(costs.of_new_nodes)} of it."
+    yield f"New nodes cost {format_amount(costs.monthly_of_new_nodes)} of it."
     notes = [f"Unknown: {reason}" for reason in costs.unknown]
-    if costs.prices is not None:
-        notes.append(f"Prices of {costs.prices:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}")
+    if costs.prices_fetched_at is not None:
+        notes.append(f"Prices of {costs.prices_fetched_at:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}")
     if costs.stale:
         notes.append(costs.stale)
     yield Items("How costs are computed", notes)
 
 
 def _use(groups: Sequence[GroupOutcome]) -> Iterator[Table]:
-    from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
-
     # In a table of its own: together they would be wider than most terminals.
     used = [
         (

@@ -1,27 +1,24 @@
-"""``multiarch stack check``: validate stack files."""
+"""``multiarch stack check`` and ``list``: validate stack files, and name them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, problem_data
-from multiarch.cli.options import stacks
+from multiarch.cli.formats import Format, OutputOption, output_option, show
+from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
+from multiarch.cli.options.project import chosen_project
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import say, show_problems
-from multiarch.errors import Problem, said_once
+from multiarch.errors import said_once
 from multiarch.escaping import escaped
 from multiarch.plurals import counted
-from multiarch.rules import Severity
-
-if TYPE_CHECKING:
-    from multiarch.stack.model import Plan
-
-    Checked = tuple[str, Plan | None, tuple[Problem, ...]]
+from multiarch.rules import RULES, Severity
+from multiarch.runs.stacks import CheckedStack, check_stacks
 
 HELP = """Validate stacks, without AWS credentials or Pulumi's engine.
 
@@ -37,6 +34,23 @@ Examples:
 Exit code: 0; 1 if there are warnings and --strict is given; 2 if a stack is invalid."""
 
 
+LIST = """List the stacks of the project. An invalid stack is listed with its first error.
+
+\b
+Examples:
+  multiarch stack list
+  multiarch stack list --output json
+
+Exit code: 0; 2 if a stack is invalid."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    errors: int
+    warnings: int
+    stacks: Sequence[CheckedStack]
+
+
 def check(
     names: StacksArgument = None,
     *,
@@ -47,74 +61,79 @@ def check(
     output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
 ) -> None:
     """Validate stacks, as :data:`HELP` says."""
-    from multiarch.stack.yaml_source import shown
-
-    checked = [(shown(path), *stacks.plan_or_problems(path)) for path in stacks.files(names or ())]
+    checked = check_stacks(names or (), chosen_project())
     if policy:
-        checked = [_with_policies(*each) for each in checked]
+        # It loads the policies and the registry client.
+        from multiarch.runs.policies import with_policies  # noqa: PLC0415
+
+        checked = [with_policies(each, chosen_project()) for each in checked]
     if output is Format.TABLE:
         # The numbers are those of the lines.
-        checked = [(file, plan, tuple(said_once(problems))) for file, plan, problems in checked]
-    found = [problem.severity for _, _, problems in checked for problem in problems]
-    errors, warnings = found.count(Severity.ERROR), found.count(Severity.WARNING)
+        checked = [replace(each, problems=tuple(said_once(each.problems))) for each in checked]
+    severities = [problem.severity for each in checked for problem in each.problems]
+    errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
     if output is Format.TABLE:
-        for file, plan, problems in checked:
-            show_problems(problems)
-            typer.echo(escaped(f"{'ok' if plan is not None else 'invalid'} {file}"))
+        for each in checked:
+            show_problems(each.problems)
+            typer.echo(escaped(f"{'ok' if each.ok else 'invalid'} {each.file}"))
         say(f"{counted(len(checked), 'stack')}: {counted(errors, 'error')}, {counted(warnings, 'warning')}.")
     else:
-        show(_report(checked, errors, warnings), output)
-    if any(plan is None for _, plan, _ in checked):
+        table = partial(_problems, checked)
+        result = _Result(errors, warnings, checked)
+        show(
+            Report(
+                "stack-check",
+                data=result,
+                blocks=lambda: [table()],
+                records=table,
+                findings=partial(_findings, checked),
+            ),
+            output,
+        )
+    if not all(each.ok for each in checked):
         raise typer.Exit(2)
     if strict and warnings:
         raise typer.Exit(1)
 
 
-def _with_policies(file: str, plan: Plan | None, problems: tuple[Problem, ...]) -> Checked:
-    """The same with what violates a policy; a stack that violates one that is an error is invalid."""
-    from multiarch.cli.stack.policy import violations
-
-    if plan is None:
-        return file, plan, problems
-    found = violations(plan, file)
-    fatal = any(problem.severity is Severity.ERROR for problem in found)
-    return file, None if fatal else plan, (*problems, *found)
+def list_stacks(*, output: OutputOption = Format.TABLE) -> None:
+    """List stacks, as :data:`LIST` says."""
+    found = check_stacks((), chosen_project())
+    columns = ("stack", "region", "kubernetes", "node groups", "state")
+    show(Report("stack-list", data={"stacks": found}, blocks=lambda: [Table(columns, map(_row, found))]), output)
+    if not all(each.ok for each in found):
+        raise typer.Exit(2)
 
 
-def _report(checked: Sequence[Checked], errors: int, warnings: int) -> Report:
-    def data() -> dict[str, object]:
-        entries = [
-            {"file": file, "ok": plan is not None, "problems": [problem_data(problem) for problem in problems]}
-            for file, plan, problems in checked
-        ]
-        return {"errors": errors, "warnings": warnings, "stacks": entries}
-
-    def table() -> Table:
-        rows = [
-            (
-                problem.file or file,
-                str(problem.line or ""),
-                problem.key or "",
-                str(problem.severity),
-                problem.rule,
-                f"{problem.message} {problem.hint}".rstrip(),
-            )
-            for file, _, problems in checked
-            for problem in problems
-        ]
-        return Table(("file", "line", "key", "severity", "rule", "problem"), rows)
-
-    return Report(
-        "stack-check", data=data, blocks=lambda: [table()], records=table, findings=partial(_findings, checked)
-    )
+def _row(each: CheckedStack) -> tuple[str, ...]:
+    if each.plan is None or each.summary is None:
+        first = next(problem for problem in each.problems if problem.severity is Severity.ERROR)
+        return each.name, "", "", "", f"invalid: {first}"
+    groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.summary.node_groups)
+    state = counted(len(each.problems), "warning") if each.problems else "ok"
+    return each.summary.stack, each.summary.region or "", each.summary.kubernetes_version, groups, state
 
 
-def _findings(checked: Sequence[Checked]) -> Findings:
-    from multiarch.rules import RULES
+def _problems(checked: Sequence[CheckedStack]) -> Table:
+    rows = [
+        (
+            problem.file or each.file,
+            str(problem.line or ""),
+            problem.key or "",
+            str(problem.severity),
+            problem.rule,
+            f"{problem.message} {problem.hint}".rstrip(),
+        )
+        for each in checked
+        for problem in each.problems
+    ]
+    return Table(("file", "line", "key", "severity", "rule", "problem"), rows)
 
-    problems = [(problem.file or file, problem) for file, _, problems in checked for problem in problems]
+
+def _findings(checked: Sequence[CheckedStack]) -> Findings:
+    problems = [(problem.file or each.file, problem) for each in checked for problem in each.problems]
     rows = [RULES[name] for name in sorted({problem.rule for _, problem in problems})]
-    rules = {row.name: FindingRule(row.name, row.severity, f"Refuses {row.finds}.") for row in rows}
+    rules = {row.name: FindingRule(row.name, row.severity, f"Rejects {row.finds}.") for row in rows}
     found = [
         Finding(
             rules[problem.rule],

@@ -10,10 +10,18 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.options import project
+from multiarch.cli.options.project import chosen_project
 from multiarch.cli.terminal import say, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.facts.partitions import why_not_region
+from multiarch.files import write_atomically
 from multiarch.rules import Severity
+from multiarch.runs.stacks import find_root
+from multiarch.stack.load import STACKS_FOLDER, load_text, name_fault
+from multiarch.stack.new_file import write_stack
+from multiarch.stack.plan import make_plan
+from multiarch.stack.yaml_source import shown
+from multiarch.today import today
 
 _DEFAULT_REGION = "eu-west-1"
 HELP = """Write a stack file with an amd64 and an arm64 node group.
@@ -51,16 +59,11 @@ def new(
     cost_center: Annotated[str | None, typer.Option(metavar="TEXT", help="The cost center. Default: the team.")] = None,
     public_cidr: Annotated[
         list[str] | None,
-        typer.Option(metavar="CIDR", help="Allow this range to reach the Kubernetes API; may be repeated."),
+        typer.Option(metavar="CIDR", help="Allow this CIDR block to reach the Kubernetes API; may be repeated."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a stack file, as :data:`HELP` says."""
-    from multiarch.facts.partitions import why_not_region
-    from multiarch.files import write_atomically
-    from multiarch.stack.load import STACKS_FOLDER, name_fault
-    from multiarch.stack.yaml_source import shown
-
     owner, cost_center = team if owner is None else owner, team if cost_center is None else cost_center
     for option, value, fault in (
         ("--team", team, name_fault(team)),
@@ -72,10 +75,10 @@ def new(
     ):
         if fault:
             raise MultiarchError(f"{option} {value}: {fault}")
-    path = project.root() / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
+    path = find_root(chosen_project()) / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
     if path.exists() and not force:
         raise MultiarchError(f"{shown(path)} already exists.", hint="--force replaces it.")
-    text = stack_text(team, env, region=region, owner=owner, cost_center=cost_center, cidrs=public_cidr or [])
+    text = write_stack(team, env, region=region, owner=owner, cost_center=cost_center, cidrs=public_cidr or [])
     warnings = _checked(text, path)
     write_atomically(path, text)
     typer.echo(shown(path))
@@ -98,10 +101,6 @@ def _checked(text: str, path: Path) -> list[Problem]:
 
     Raises StackError with the problems; one of a value that an option gave names the option.
     """
-    from multiarch.stack.load import load_text
-    from multiarch.stack.plan import make_plan
-    from multiarch.today import today
-
     try:
         plan = make_plan(load_text(text, path), today=today())
     except StackError as error:
@@ -114,103 +113,3 @@ def _by_option(problems: Iterable[Problem]) -> Iterator[Problem]:
     for problem in problems:
         key = (problem.key or "").partition(".")[0].partition("[")[0]
         yield replace(problem, file=None, line=None, key=_OPTIONS[key]) if key in _OPTIONS else problem
-
-
-def stack_text(team: str, env: str, *, region: str, owner: str, cost_center: str, cidrs: list[str]) -> str:
-    """The file's text, with values quoted where YAML needs it. The same arguments give the same bytes."""
-    from multiarch.facts.kubernetes import DEFAULT_VERSION
-    from multiarch.stack.checks.production import PRODUCTION
-
-    production = env in PRODUCTION
-    return _TEMPLATE.format(
-        name=f"{team}-{env}",
-        team=json.dumps(team),
-        env=json.dumps(env),
-        region=region,
-        owner=json.dumps(owner, ensure_ascii=False),
-        cost_center=json.dumps(cost_center, ensure_ascii=False),
-        version=DEFAULT_VERSION,
-        zones=3 if production else 2,
-        nat="per-zone" if production else "single",
-        api=_public_api(cidrs) if cidrs else _PRIVATE_API,
-    )
-
-
-def _public_api(cidrs: list[str]) -> str:
-    return _PUBLIC_API.format(cidrs=", ".join(json.dumps(cidr) for cidr in cidrs))
-
-
-_PRIVATE_API = """\
-  # Access to the Kubernetes API. A private endpoint is reachable from within the VPC only. To use kubectl from your own
-  # machine, set public: true and publicCidrs: [YOUR.PUBLIC.IP.ADDRESS/32].
-  multiarch-eks:apiEndpoint:
-    private: true
-    public: false
-
-  # The default StorageClass is created through the Kubernetes API. Set this to true where Pulumi can reach it.
-  multiarch-eks:storageClass: false
-"""
-
-_PUBLIC_API = """\
-  # Access to the Kubernetes API: nodes from within the VPC, people from these ranges.
-  multiarch-eks:apiEndpoint:
-    private: true
-    public: true
-    publicCidrs: [{cidrs}]
-"""
-
-_TEMPLATE = """\
-# yaml-language-server: $schema=../stack.schema.json
-#
-# The stack {name}: one EKS cluster with amd64 and arm64 nodes. Every key that is not set has a safe default.
-#   multiarch stack check {name}      is it valid?
-#   multiarch stack explain {name}    which values are derived from it?
-#   multiarch stack render {name}     which resources will Pulumi declare?
-config:
-  aws:region: {region}
-
-  # Keep the prefix multiarch-eks: of the keys at this level. Without it, Pulumi adds it when it first writes to this
-  # file, and removes the comments.
-  multiarch-eks:team: {team}
-  multiarch-eks:environment: {env}
-  multiarch-eks:owner: {owner} # a mail address or a group
-  multiarch-eks:costCenter: {cost_center}
-
-  # Keep the quotes: without them 1.30 is the number 1.3.
-  multiarch-eks:kubernetesVersion: "{version}"
-
-  multiarch-eks:network:
-    cidr: 10.0.0.0/16
-    zones: {zones}
-    nat: {nat} # per-zone survives the loss of a zone; single costs less
-
-{api}
-  # ARNs of IAM roles or users, in addition to the one that creates the cluster.
-  multiarch-eks:access:
-    admins: []
-    readers: []
-
-  # A node group has one architecture, derived from its instance types.
-  multiarch-eks:nodeGroups:
-    general:
-      instanceTypes: [m7i.large]
-      minSize: 1
-      maxSize: 4
-    # Graviton. These nodes have the taint arch=arm64:NoSchedule, so only pods that tolerate it are scheduled here. Add
-    # the toleration to workloads whose images have arm64.
-    graviton:
-      instanceTypes: [m7g.large]
-      minSize: 1
-      maxSize: 4
-
-  # Autoscaling is off unless this is set. With prefer: arm64, new nodes are arm64 first, for pods that tolerate the
-  # taint. use: cluster-autoscaler scales the groups above; use: karpenter creates nodes of its own, and runs on two
-  # nodes of general (minSize: 2). docs/explanation/autoscaling.md compares them.
-  # multiarch-eks:autoscaling:
-  #   use: karpenter
-  #   prefer: arm64
-  #   karpenter:
-  #     controllerGroup: general
-  #     nodePools:
-  #       general: {{cpuLimit: 64}}
-"""

@@ -9,10 +9,8 @@ from functools import partial
 from multiarch.cli.formats.report import Block, Details, FindingRule, Findings, Items, Location, Report, Table
 from multiarch.cli.formats.report import Finding as ScannerFinding
 from multiarch.rules import Severity
-from multiarch.ssm.model import Answer
 from multiarch.verify.nodes.model import Finding, NodeRow, NodeVerdict, Verification
 from multiarch.verify.nodes.rules import RULES
-from multiarch.verify.on_node.model import NodeReport
 
 _SHOWN = 5
 """Nodes named in a line; the others are counted. JSON and CSV name all of them."""
@@ -20,101 +18,25 @@ _SHOWN = 5
 
 def node_report(result: Verification, stack: str | None) -> Report:
     """The report. ``stack`` is the stack's name, None for a cluster without one."""
+    severities = result.counted()
+    summary = {
+        **{str(verdict): result.count(verdict) for verdict in NodeVerdict},
+        "errors": severities[Severity.ERROR],
+        "warnings": severities[Severity.WARNING],
+    }
     return Report(
         "node-verification",
-        data=partial(_data, result, stack),
+        data={
+            "cluster": result.cluster,
+            "stack": stack,
+            "summary": summary,
+            "nodes": result.rows,
+            "notes": result.notes,
+        },
         blocks=partial(_blocks, result),
         records=partial(_records, result),
         findings=partial(_findings, result),
     )
-
-
-def _data(result: Verification, stack: str | None) -> dict[str, object]:
-    severities = result.counted()
-    return {
-        "cluster": result.cluster,
-        "stack": stack,
-        "summary": {
-            **{str(verdict): result.count(verdict) for verdict in NodeVerdict},
-            "errors": severities[Severity.ERROR],
-            "warnings": severities[Severity.WARNING],
-        },
-        "nodes": [_row_data(row) for row in result.rows],
-        "notes": list(result.notes),
-    }
-
-
-def _row_data(row: NodeRow) -> dict[str, object]:
-    instance, node = row.instance, row.node
-    return {
-        "name": row.name,
-        "group": row.group or None,
-        "verdict": str(row.verdict),
-        "architectures": dict(row.architectures),
-        "instance": None
-        if instance is None
-        else {
-            "id": instance.id,
-            "type": instance.type,
-            "state": instance.state,
-            "zone": instance.zone,
-            "launched": instance.launched.isoformat(),
-            "ami": instance.image.id,
-            "amiName": instance.image.name or None,
-            "autoScalingGroup": instance.scaling_group or None,
-            "lifecycle": instance.lifecycle or None,
-            "launchTemplateVersion": instance.template.version if instance.template else None,
-        },
-        "node": None
-        if node is None
-        else {
-            "ready": node.ready,
-            "kubelet": node.kubelet,
-            "runtime": node.runtime,
-            "osImage": node.system,
-            "kernel": node.kernel,
-            "taints": [str(taint) for taint in node.taints],
-        },
-        "onNode": _on_node_data(row.on_node),
-        "findings": [
-            {
-                "rule": each.rule,
-                "severity": str(each.severity),
-                "message": each.message,
-                "hint": each.hint,
-                "lines": list(each.details),
-            }
-            for each in row.findings
-        ],
-        "notChecked": list(row.not_checked),
-    }
-
-
-def _on_node_data(found: NodeReport | Answer | None) -> dict[str, object] | None:
-    if found is None:
-        return None
-    if isinstance(found, Answer):
-        return {"status": str(found.status), "reason": found.reason, "agentVersion": found.agent_version or None}
-    return {
-        "status": "done",
-        "agentVersion": found.agent_version or None,
-        "machine": found.machine,
-        "kernel": found.kernel,
-        "distribution": found.distribution,
-        "programs": [
-            {
-                "name": each.name,
-                "path": each.path,
-                "elf": None if each.elf is None else str(each.elf),
-                "version": each.version or None,
-                "fault": each.fault or None,
-            }
-            for each in found.programs
-        ],
-        "package": found.package or None,
-        "kubeletTaints": None if found.taints is None else [str(taint) for taint in found.taints],
-        "kubeletLabels": None if found.labels is None else dict(found.labels),
-    }
 
 
 def _records(result: Verification) -> Table:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import AccessOptions
-from multiarch.cli.options.completion import stack_names
-from multiarch.cli.terminal import say
+from multiarch.cli.options.stacks import complete_stacks, plan_of
+from multiarch.cli.terminal import progress, say
+from multiarch.cli.verify.node_report import node_report
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.plurals import counted
 from multiarch.rules import Severity
-
-if TYPE_CHECKING:
-    from multiarch.verify.nodes.model import Sources, Verification
-    from multiarch.verify.nodes.taints import TaintFix
+from multiarch.runs.verify_nodes import NodeSourceReader, NodesRequest, add_taints
+from multiarch.verify.nodes.join import verify
+from multiarch.verify.nodes.model import NodeVerdict, Sources, Verification
+from multiarch.verify.nodes.taints import TaintFix, taint_fixes
 
 HELP = """Compare a cluster's nodes with their stack.
 
@@ -62,7 +65,7 @@ class FailOn(StrEnum):
 @with_groups
 def nodes(
     stack: Annotated[
-        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=stack_names, help="A stack's name or file.")
+        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
     ] = None,
     *,
     cluster: Annotated[
@@ -91,23 +94,22 @@ def nodes(
     output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
 ) -> None:
     """Verify nodes, as :data:`HELP` says."""
-    from multiarch.cli.verify.node_report import node_report
-    from multiarch.cli.verify.node_sources import Reader, Request
-    from multiarch.verify.nodes.join import verify
-
     _check(stack, cluster, fix_taints=fix_taints, only_with_it=yes or dry_run)
-    plan = stacks.plan_of(stack) if stack else None
-    request = Request(
-        cluster=plan.cluster.name if plan else str(cluster),
-        plan=plan,
-        aws=aws,
-        access=access,
-        ssm=ssm,
-        join_minutes=join_minutes,
-        deadline=timeout,
-    )
-    reader = Reader(request)
-    sources = reader.read()
+    plan = plan_of(stack) if stack else None
+    with progress("asking nodes") as step:
+        reader = NodeSourceReader(
+            NodesRequest(
+                cluster=plan.cluster.name if plan else str(cluster),
+                plan=plan,
+                open_client=aws.client,
+                access=access.access,
+                ssm=ssm,
+                join_minutes=join_minutes,
+                deadline=timeout,
+                progress=step,
+            )
+        )
+        sources = reader.read()
     result = verify(sources)
     if fix_taints:
         sources = _fixed(sources, result, access, yes=yes, dry_run=dry_run)
@@ -122,10 +124,10 @@ def nodes(
 
 
 def _check(stack: str | None, cluster: str | None, *, fix_taints: bool, only_with_it: bool) -> None:
-    """Raise MultiarchError for options that exclude each other."""
+    """Raise MultiarchError for options that are mutually exclusive."""
     if (stack is None) == (cluster is None):
         raise MultiarchError(
-            "STACK and --cluster exclude each other." if stack else "Which nodes? Give a STACK, or --cluster NAME.",
+            "STACK and --cluster are mutually exclusive." if stack else "Which nodes? Give a STACK, or --cluster NAME.",
             hint="" if stack else "`multiarch stack list` shows the stacks.",
         )
     if fix_taints and not stack:
@@ -139,10 +141,6 @@ def _fixed(sources: Sources, result: Verification, access: AccessOptions, *, yes
 
     Raises MultiarchError if there is nobody to ask, or if the first Node can't be changed.
     """
-    from multiarch.kubernetes.cluster import open_cluster
-    from multiarch.kubernetes.errors import ConflictError
-    from multiarch.verify.nodes.taints import taint_fixes, with_fixes
-
     if sources.nodes is None:
         say("The Nodes could not be read: no taint was added.")
         return sources
@@ -155,24 +153,11 @@ def _fixed(sources: Sources, result: Verification, access: AccessOptions, *, yes
     _show_fixes(fixes, access if dry_run else None)
     if dry_run or not (yes or _confirmed(len(fixes))):
         return sources
-    done = []
-    with open_cluster(access.access) as cluster:
-        for fix in fixes:
-            try:
-                cluster.patch_node(fix.node.name, fix.operations)
-            except ConflictError as error:
-                say(f"error: {error}")
-                continue
-            done.append(fix)
-            say(f"Added {', '.join(map(str, fix.taints))} to {fix.node.name}.")
-    return with_fixes(sources, done)
+    return add_taints(sources, fixes, access.access, say)
 
 
 def _show_fixes(fixes: Sequence[TaintFix], access: AccessOptions | None) -> None:
     """Show what is missing, or for a dry run with ``access`` the commands that add it."""
-    import json
-    import shlex
-
     for fix in fixes:
         taints = ", ".join(map(str, fix.taints))
         if access is not None:
@@ -193,7 +178,6 @@ def _confirmed(count: int) -> bool:
 
 
 def _summarise(result: Verification) -> None:
-    from multiarch.verify.nodes.model import NodeVerdict
 
     parts = [f"{count} {verdict}" for verdict in NodeVerdict if (count := result.count(verdict))]
     found = result.counted()

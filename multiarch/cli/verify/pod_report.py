@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.serialization import INLINED
 from multiarch.verify.pods.model import Judged, PodVerification, Proof
 
 _COLUMNS = ("workload", "namespace", "container", "pods", "verdict", "image", "reason")
@@ -24,12 +26,34 @@ _RULES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Workload:
+    workload: WorkloadKey = field(metadata=INLINED)
+    verdict: Proof
+    containers: Sequence[Judged]
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    summary: Mapping[Proof, int]
+    not_started: int
+    nodes_answered: int | None
+    notes: Sequence[str]
+    workloads: Sequence[_Workload]
+
+
 def pod_report(verification: PodVerification) -> Report:
     """The report: containers grouped by workload, the workloads with the worst verdict first."""
     workloads = _workloads(verification)
     return Report(
         "pod-verification",
-        data=partial(_data, verification, workloads),
+        data=_Data(
+            {proof: verification.count(proof) for proof in Proof},
+            verification.not_started,
+            verification.nodes_answered,
+            verification.notes,
+            [_Workload(key, _WORST_FIRST[_worst(rows)], rows) for key, rows in workloads],
+        ),
         blocks=lambda: [Table(_COLUMNS, list(_rows(workloads)))] if workloads else ["No containers found."],
         records=lambda: Table(_RECORD_COLUMNS, [_record(each) for _, rows in workloads for each in rows]),
         findings=partial(_findings, workloads),
@@ -45,60 +69,18 @@ def _workloads(verification: PodVerification) -> _Workloads:
 
 
 def _worst(rows: list[Judged]) -> int:
-    return min(_WORST_FIRST.index(each.proof) for each in rows)
-
-
-def _data(verification: PodVerification, workloads: _Workloads) -> dict[str, object]:
-    return {
-        "summary": {str(proof): verification.count(proof) for proof in Proof},
-        "notStarted": verification.not_started,
-        "nodesAnswered": verification.on_node,
-        "notes": list(verification.notes),
-        "workloads": [
-            {
-                "namespace": key.namespace,
-                "kind": key.kind,
-                "name": key.name,
-                "verdict": str(_WORST_FIRST[_worst(rows)]),
-                "containers": [_container_data(each) for each in rows],
-            }
-            for key, rows in workloads
-        ],
-    }
-
-
-def _container_data(judged: Judged) -> dict[str, object]:
-    container, node = judged.container, judged.node
-    return {
-        "pod": container.pod,
-        "container": container.name,
-        "role": str(container.role),
-        "state": container.state,
-        "node": container.node,
-        "architecture": None if node is None else node.architecture or None,
-        "runtime": None if node is None else node.runtime or None,
-        "image": container.image,
-        "imageID": container.image_id,
-        "digestKind": str(judged.kind),
-        "manifest": judged.manifest or None,
-        "process": judged.program or None,
-        "machine": judged.machine or None,
-        "emulator": judged.emulator or None,
-        "verdict": str(judged.proof),
-        "reason": judged.reason,
-        "settledBy": judged.settled_by or None,
-    }
+    return min(_WORST_FIRST.index(each.verdict) for each in rows)
 
 
 def _rows(workloads: _Workloads) -> Iterator[list[str]]:
     """A row for each workload's containers that are alike on nodes of one architecture, with the number of pods."""
     for key, rows in workloads:
         counts: dict[tuple[str, ...], int] = {}
-        for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.proof)):
-            settled_by = each.settled_by if each.proof is Proof.CANNOT_TELL else ""
+        for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.verdict)):
+            settled_by = each.settled_by if each.verdict is Proof.CANNOT_TELL else ""
             reason = each.reason + (f" → {settled_by}" if settled_by else "")
             node = "?" if each.node is None else each.node.architecture or "?"
-            cells = (each.container.name, node, str(each.proof), each.container.image, reason)
+            cells = (each.container.name, node, str(each.verdict), each.container.image, reason)
             counts[cells] = counts.get(cells, 0) + 1
         for (name, node, proof, image, reason), count in counts.items():
             yield [str(key), key.namespace, name, f"{count} on {node}", proof, image, reason]
@@ -109,8 +91,15 @@ def _record(judged: Judged) -> list[str]:
     return [
         *(container.namespace, str(container.workload), container.pod, container.name, str(container.role)),
         *(container.state, container.node, "" if node is None else node.architecture),
-        *(container.image, container.image_id, str(judged.kind), judged.manifest, judged.program, judged.machine),
-        *(judged.emulator, str(judged.proof), judged.reason, judged.settled_by),
+        *(
+            container.image,
+            container.image_id,
+            str(judged.digest_kind),
+            judged.manifest,
+            judged.process,
+            judged.machine,
+        ),
+        *(judged.emulator, str(judged.verdict), judged.reason, judged.settled_by),
     ]
 
 
@@ -119,7 +108,7 @@ def _findings(workloads: _Workloads) -> Findings:
     found: dict[tuple[WorkloadKey, str, str, Proof], Finding] = {}
     for key, rows in workloads:
         for each in rows:
-            if (rule := _RULES.get(each.proof)) is None:
+            if (rule := _RULES.get(each.verdict)) is None:
                 continue
             container = each.container
             name = f"{key.namespace}/{key.kind}/{key.name}/{container.name}"
@@ -127,6 +116,6 @@ def _findings(workloads: _Workloads) -> Findings:
             location = Location(container=container.name, qualified_name=name)
             identity = ("workloadContainerAndImage/v1", f"{name} {container.image}")
             found.setdefault(
-                (key, container.name, container.image, each.proof), Finding(rule, message, [location], identity)
+                (key, container.name, container.image, each.verdict), Finding(rule, message, [location], identity)
             )
     return Findings(tuple(_RULES.values()), list(found.values()))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from multiarch.facts.admission import INSTALLATION_NAME
+from multiarch.webhook.manifests import render_manifests
 
 HELP = """Print the Kubernetes objects that install the webhook.
 
@@ -34,6 +35,4 @@ def manifests(
     name: Annotated[str, typer.Option(metavar="NAME", help="The name of the objects.")] = INSTALLATION_NAME,
 ) -> None:
     """Print the objects, as :data:`HELP` says."""
-    from multiarch.webhook.manifests import render_manifests
-
     typer.echo(render_manifests(image, name=name, namespace=namespace), nl=False)

@@ -9,6 +9,8 @@ import typer
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.stacks import TaintOptions
 from multiarch.errors import MultiarchError
+from multiarch.webhook.policy import admission_policy
+from multiarch.yaml_text.dump import dump
 
 HELP = """Print a MutatingAdmissionPolicy in place of the webhook.
 
@@ -41,9 +43,6 @@ def policy(
     ] = "v1",
 ) -> None:
     """Print the policy and its binding, as :data:`HELP` says."""
-    from multiarch.webhook.policy import admission_policy
-    from multiarch.yaml_text.dump import dump
-
     taint = taints.arm64()
     if taint is None:
         raise MultiarchError("The arm64 nodes of the stack have no taint.", hint="There is nothing to tolerate.")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.completion import stack_names
+from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.errors import MultiarchError, OutsideError
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.configuration import from_stack, load
 from multiarch.webhook.log_options import LogFormat, LogLevel
-
-if TYPE_CHECKING:
-    from multiarch.schema.webhook import WebhookConfiguration
 
 HELP = """Run the server that the API server asks about new pods.
 
@@ -55,7 +54,7 @@ def serve(
     stack: Annotated[
         str | None,
         typer.Option(
-            metavar="STACK|FILE", autocompletion=stack_names, help="Take taint and architectures from this stack."
+            metavar="STACK|FILE", autocompletion=complete_stacks, help="Take taint and architectures from this stack."
         ),
     ] = None,
     address: Annotated[
@@ -88,8 +87,9 @@ def serve(
 ) -> None:
     """Run the webhook, as :data:`HELP` says."""
     try:
-        from multiarch.webhook import service
-        from multiarch.webhook.server import Listening
+        # Their packages are in the extra `webhook`.
+        from multiarch.webhook import service  # noqa: PLC0415
+        from multiarch.webhook.server import Listening  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise _incomplete(error) from error
     configuration = _configuration(config, stack)
@@ -104,14 +104,9 @@ def serve(
 
 
 def _configuration(file: Path | None, stack: str | None) -> WebhookConfiguration:
-    from multiarch.schema.webhook import WebhookConfiguration
-    from multiarch.webhook.configuration import from_stack, load
-
     configuration = WebhookConfiguration() if file is None else load(file)
     if stack is None:
         return configuration
-    from multiarch.cli.options.stacks import plan_of
-
     return from_stack(plan_of(stack), configuration)
 
 

@@ -24,7 +24,11 @@ def cost_section(report: CostReport | Unread) -> PageSection:
     title = "Cost per month"
     if isinstance(report, Unread):
         return PageSection(IDENTIFIER, title, unread=report.reason)
-    fetched = (f"Prices of {report.prices:%Y-%m-%d %H:%M} UTC, in {report.currency}.",) if report.prices else ()
+    fetched = (
+        (f"Prices of {report.prices_fetched_at:%Y-%m-%d %H:%M} UTC, in {report.currency}.",)
+        if report.prices_fetched_at
+        else ()
+    )
     return PageSection(
         IDENTIFIER,
         title,
@@ -50,11 +54,11 @@ def _fallback(report: CostReport) -> Iterator[str]:
 
 def _tables(report: CostReport) -> Iterator[PageTable]:
     names = ("group", "architecture", "capacity", "type", "nodes", "now", "group at most")
-    at_most = dict(report.at_most)
+    at_most = dict(report.at_maximum_size)
     yield PageTable(
         f"Nodes ({_unit(report)})",
         tuple(PageColumn(name, numeric=name in names[4:]) for name in names),
-        tuple(tuple(_line(line, at_most.get(line.group))) for line in report.lines),
+        tuple(tuple(_line(line, at_most.get(line.group))) for line in report.nodes),
     )
     if report.others:
         yield PageTable(
@@ -89,7 +93,7 @@ def _line(line: CostLine, at_most: Amount | None) -> Iterator[PageCell]:
 
 def _charts(report: CostReport) -> Iterator[BarChart]:
     groups: dict[str, list[CostLine]] = {}
-    for line in report.lines:
+    for line in report.nodes:
         groups.setdefault(line.group or OTHER_NODES, []).append(line)
     by_group = [_bar(name, lines) for name, lines in groups.items()]
     if any(bar.amount for bar in by_group):

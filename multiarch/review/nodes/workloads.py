@@ -38,7 +38,7 @@ LOSE = review_rule(
     "lose-nodes",
     Risk.MEDIUM,
     "labels, zones, architectures or untainted nodes that no group has any more",
-    "Does a workload need them, as a review with its manifests (--pods) shows?",
+    "Does a workload need them, as a review with its manifests (--manifests) shows?",
 )
 RULES = (STRAND, MOVE, LOSE)
 

@@ -51,8 +51,8 @@ def node_findings(
 ) -> Iterator[Finding]:
     """Whether the Node has the group's taints, labels and operating system."""
     yield from _taint_findings(group, node, arm64_taint, report)
-    if node.system and not re.search(family_facts(group.family).os_image, node.system):
-        yield Finding("ami-family", f"it runs {node.system} and the group's AMI family is {group.family}.")
+    if node.os_image and not re.search(family_facts(group.family).os_image, node.os_image):
+        yield Finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
     instance = group.type_named(instance_type) or instance_types().get(instance_type)
     if instance is None:
         return

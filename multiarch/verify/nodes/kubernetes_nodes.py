@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from multiarch.facts.labels import EKS_COMPUTE_TYPE, OPERATING_SYSTEM
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.observed.cluster import omission_notes, why_omitted
 from multiarch.scheduling.taints import taint_from
 from multiarch.verify.nodes.model import KubernetesNode
 
 
 def read_nodes(objects: Iterable[LoadedObject]) -> tuple[tuple[KubernetesNode, ...], tuple[str, ...]]:
-    """The Nodes, and notes about those that are left out: Windows and Fargate.
+    """The Nodes, and notes about those that are omitted: Windows and Fargate.
 
     Raises MultiarchError for a Node that the API server would refuse.
     """
-    found, left_out = [], Counter[str]()
+    found, omitted = [], Counter[str]()
     for each in objects:
         try:
             node = _read(Value(each.value, ObjectReference(1, "Node")))
         except ManifestError as error:
             raise placed(error, [each]) from error
-        if why := _why_not(node):
-            left_out[why] += 1
+        if why := why_omitted(node.labels):
+            omitted[why] += 1
         else:
             found.append(node)
-    return tuple(found), tuple(f"Left out: {count} {why}." for why, count in sorted(left_out.items()))
+    return tuple(found), omission_notes(omitted)
 
 
 def _read(value: Value) -> KubernetesNode:
@@ -45,7 +45,7 @@ def _read(value: Value) -> KubernetesNode:
         architecture=info["architecture"].text(),
         kubelet=info["kubeletVersion"].text(),
         runtime=info["containerRuntimeVersion"].text(),
-        system=info["osImage"].text(),
+        os_image=info["osImage"].text(),
         kernel=info["kernelVersion"].text(),
         version=meta["resourceVersion"].text(),
     )
@@ -57,11 +57,3 @@ def _readiness(value: Value) -> tuple[str, str]:
             said = condition["message"].text() or condition["reason"].text()
             return condition["status"].text(), said
     return "Unknown", "the Node has no condition Ready"
-
-
-def _why_not(node: KubernetesNode) -> str:
-    """Why it is left out, as text that follows a number; empty if it is not."""
-    system = node.labels.get(OPERATING_SYSTEM, "linux")
-    if system != "linux":
-        return f"node(s) with {system}"
-    return "Fargate node(s)" if node.labels.get(EKS_COMPUTE_TYPE) == "fargate" else ""

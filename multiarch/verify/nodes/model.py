@@ -12,6 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import EKS_COMPUTE_TYPE
 from multiarch.facts.taints import Taint
 from multiarch.rules import Severity
+from multiarch.serialization import OMITTED
 from multiarch.ssm.model import Answer
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.nodes.rules import RULES
@@ -50,14 +51,14 @@ class Instance:
 
     id: str
     type: str
-    architecture: Architecture | None
+    architecture: Architecture | None = field(metadata=OMITTED)
     image: Image
     state: str
     launched: datetime
     zone: str
-    private_dns: str
-    tags: Mapping[str, str]
-    profile: str = ""
+    private_dns: str = field(metadata=OMITTED)
+    tags: Mapping[str, str] = field(metadata=OMITTED)
+    profile: str = field(default="", metadata=OMITTED)
     scaling_group: str = ""
     lifecycle: str = ""
     template: Template | None = None
@@ -81,21 +82,21 @@ class KubernetesNode:
     """A Node. ``instance`` is the instance's ID of its provider ID, or empty.
 
     ``ready`` is the condition's status, ``True``, ``False`` or ``Unknown``, and ``why_not_ready`` its message.
-    ``architecture``, ``kubelet``, ``runtime``, ``system`` and ``kernel`` are nodeInfo's texts.
+    ``architecture``, ``kubelet``, ``runtime``, ``os_image`` and ``kernel`` are nodeInfo's texts.
     """
 
-    name: str
-    instance: str
-    labels: Mapping[str, str]
+    name: str = field(metadata=OMITTED)
+    instance: str = field(metadata=OMITTED)
+    labels: Mapping[str, str] = field(metadata=OMITTED)
     taints: tuple[Taint, ...]
     ready: str
-    why_not_ready: str
-    architecture: str
+    why_not_ready: str = field(metadata=OMITTED)
+    architecture: str = field(metadata=OMITTED)
     kubelet: str
     runtime: str
-    system: str
+    os_image: str
     kernel: str
-    version: str = ""
+    version: str = field(default="", metadata=OMITTED)
     """The object's ``resourceVersion``."""
 
     @property
@@ -188,7 +189,7 @@ class NodeRow:
     findings: tuple[Finding, ...]
     not_checked: tuple[str, ...]
     verdict: NodeVerdict
-    missing_taints: tuple[Taint, ...] = ()
+    missing_taints: tuple[Taint, ...] = field(default=(), metadata=OMITTED)
     """The plan's taints that can be added to the Node: it has no other taint with the same key and effect."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.images.elf import Elf
+from multiarch.serialization import OMITTED, JsonProperty
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,24 @@ class NodeReport:
     """
 
     machine: str
-    architecture: Architecture | None
+    architecture: Architecture | None = field(metadata=OMITTED)
     kernel: str
     distribution: str
     programs: tuple[ProgramFile, ...]
     package: str = ""
-    package_architecture: Architecture | None = None
+    package_architecture: Architecture | None = field(default=None, metadata=OMITTED)
     labels: Mapping[str, str] | None = None
     taints: tuple[Taint, ...] | None = None
-    boot_log: tuple[str, ...] = ()
-    containers: tuple[RunningContainer, ...] = ()
-    faults: tuple[str, ...] = ()
+    boot_log: tuple[str, ...] = field(default=(), metadata=OMITTED)
+    containers: tuple[RunningContainer, ...] = field(default=(), metadata=OMITTED)
+    faults: tuple[str, ...] = field(default=(), metadata=OMITTED)
     agent_version: str = ""
-    incomplete: bool = False
+    incomplete: bool = field(default=False, metadata=OMITTED)
+
+    @JsonProperty
+    def status(self) -> str:
+        """As an answer without a report has it."""
+        return "done"
 
     def program(self, name: str) -> ProgramFile | None:
         """The program of this name, None if the report does not have it."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import LINUX, Inspected, Platform
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.serialization import INLINED, OMITTED
 
 
 class Proof(StrEnum):
@@ -53,11 +54,11 @@ class HostNode:
 
     name: str
     architecture: str
-    label: str = ""
-    operating_system: str = LINUX
+    label: str = field(default="", metadata=OMITTED)
+    operating_system: str = field(default=LINUX, metadata=OMITTED)
     runtime: str = ""
-    instance: str = ""
-    region: str = ""
+    instance: str = field(default="", metadata=OMITTED)
+    region: str = field(default="", metadata=OMITTED)
 
     @property
     def known(self) -> Architecture | None:
@@ -81,20 +82,20 @@ class PodContainer:
     ``running`` or the reason why not (``CrashLoopBackOff``). ``workload`` is the end of the chain of owners.
     """
 
-    workload: WorkloadKey
+    workload: WorkloadKey = field(metadata=OMITTED)
     pod: str
     name: str
     role: ContainerRole
-    node: str
+    node: str = field(metadata=OMITTED)
     image: str
-    reported: str
+    reported: str = field(metadata=OMITTED)
     image_id: str
-    container_id: str
+    container_id: str = field(metadata=OMITTED)
     state: str
-    running: bool
-    failure: Failure | None = None
-    service_account: str = "default"
-    pull_secrets: tuple[str, ...] = ()
+    running: bool = field(metadata=OMITTED)
+    failure: Failure | None = field(default=None, metadata=OMITTED)
+    service_account: str = field(default="default", metadata=OMITTED)
+    pull_secrets: tuple[str, ...] = field(default=(), metadata=OMITTED)
 
     @property
     def namespace(self) -> str:
@@ -134,21 +135,21 @@ class Digest:
 class Judged:
     """The verdict on one container.
 
-    ``kind`` and ``digest`` are those of the imageID. ``manifest`` is the digest of the platform manifest that runs, if
-    it is known. ``settled_by`` says what would settle ``consistent`` or ``cannot tell``, and is empty otherwise.
-    ``program`` is the running process's executable and ``machine`` what it is (``arm64``); both are empty without
+    ``digest_kind`` and ``digest`` are those of the imageID. ``manifest`` is the digest of the platform manifest that
+    runs, if it is known. ``settled_by`` says what would settle ``consistent`` or ``cannot tell``, else it is empty.
+    ``process`` is the running process's executable and ``machine`` what it is (``arm64``); both are empty without
     ``--on-node``, or if the node could not tell.
     """
 
-    container: PodContainer
+    container: PodContainer = field(metadata=INLINED)
     node: HostNode | None
-    proof: Proof
+    verdict: Proof
     reason: str
-    kind: DigestKind = DigestKind.UNKNOWN
-    digest: str = ""
+    digest_kind: DigestKind = DigestKind.UNKNOWN
+    digest: str = field(default="", metadata=OMITTED)
     settled_by: str = ""
     manifest: str = ""
-    program: str = ""
+    process: str = ""
     machine: str = ""
     emulator: str = ""
 
@@ -157,18 +158,18 @@ class Judged:
 class PodVerification:
     """The verdicts, in the order of the containers; ``notes`` are sentences about nodes and what was left out.
 
-    ``on_node`` is None if nodes were not asked, else how many of them answered.
+    ``nodes_answered`` is None if nodes were not asked, else how many of them answered.
     """
 
     judged: tuple[Judged, ...]
     notes: tuple[str, ...]
     not_started: int = 0
-    on_node: int | None = None
+    nodes_answered: int | None = None
 
     def count(self, proof: Proof) -> int:
         """How many containers have this verdict."""
-        return sum(each.proof is proof for each in self.judged)
+        return sum(each.verdict is proof for each in self.judged)
 
     def has(self, *proofs: Proof) -> bool:
         """Whether any container has one of these verdicts."""
-        return any(each.proof in proofs for each in self.judged)
+        return any(each.verdict in proofs for each in self.judged)

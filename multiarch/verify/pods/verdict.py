@@ -33,7 +33,7 @@ def by_registry(container: PodContainer, node: HostNode | None, digest: Digest) 
         return Judged(container, node, Proof.CANNOT_TELL, reason, digest.kind, digest.digest, settled_by)
     found = Judged(container, node, Proof.CANNOT_TELL, "", digest.kind, digest.digest)
     if not container.image_id:
-        return replace(found, proof=Proof.WRONG, reason=_not_pulled(container, architecture))
+        return replace(found, verdict=Proof.WRONG, reason=_not_pulled(container, architecture))
     if digest.kind is DigestKind.INDEX and digest.inspected is not None:
         rule = judge_volume if container.role is ContainerRole.VOLUME else judge
         found = _of_index(found, rule(digest.inspected, architecture))
@@ -50,7 +50,7 @@ def on_node(judged: Judged, held: RunningContainer) -> Judged:
     found = replace(
         judged,
         manifest=held.manifest or judged.manifest,
-        program=held.executable,
+        process=held.executable,
         machine="" if held.elf is None else str(held.elf),
         emulator=held.emulator,
     )
@@ -59,11 +59,11 @@ def on_node(judged: Judged, held: RunningContainer) -> Judged:
     if held.elf is not None:
         return _of_process(found, held.elf, architecture)
     if held.emulator and _emulated(held.emulator) != architecture:
-        return replace(found, proof=Proof.WRONG, reason=f"emulated by {held.emulator}", settled_by="")
+        return replace(found, verdict=Proof.WRONG, reason=f"emulated by {held.emulator}", settled_by="")
     why = f"the node could not read its process{f': {held.fault}' if held.fault else ''}"
-    if judged.proof is Proof.CONSISTENT and held.manifest and held.manifest == judged.manifest:
+    if judged.verdict is Proof.CONSISTENT and held.manifest and held.manifest == judged.manifest:
         reason = f"the node holds the index's {architecture} manifest; {why}"
-        return replace(found, proof=Proof.PROVEN, reason=reason, settled_by="")
+        return replace(found, verdict=Proof.PROVEN, reason=reason, settled_by="")
     return replace(found, reason=f"{found.reason}; {why}", settled_by="")
 
 
@@ -74,7 +74,7 @@ def _emulated(emulator: str) -> str:
 
 def not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:
     """Say why the node could not settle what is open. A verdict that is settled stays as it is."""
-    if judged.proof in (Proof.PROVEN, Proof.WRONG):
+    if judged.verdict in (Proof.PROVEN, Proof.WRONG):
         return judged
     before = judged.settled_by.removesuffix(ON_NODE).removesuffix(_OR)
     settled_by = ", ".join(each for each in (before, hint) if each)
@@ -106,45 +106,49 @@ def _of_index(found: Judged, judgement: Judgement) -> Judged:
         settled_by = ""
     else:
         settled_by = "" if proof is Proof.WRONG else _settled_by(found.container, "")
-    return replace(found, proof=proof, reason=judgement.reason, manifest=judgement.digest or "", settled_by=settled_by)
+    return replace(
+        found, verdict=proof, reason=judgement.reason, manifest=judgement.digest or "", settled_by=settled_by
+    )
 
 
 def _of_platform(found: Judged, platform: Platform, architecture: Architecture) -> Judged:
     """By the config's platform, which the platform manifest and the config themselves lead to."""
-    manifest = found.digest if found.kind is DigestKind.MANIFEST else found.manifest
+    manifest = found.digest if found.digest_kind is DigestKind.MANIFEST else found.manifest
     if platform.os in (LINUX, "") and platform.architecture == architecture:
-        return replace(found, proof=Proof.PROVEN, reason=f"its config is {platform}", manifest=manifest, settled_by="")
+        return replace(
+            found, verdict=Proof.PROVEN, reason=f"its config is {platform}", manifest=manifest, settled_by=""
+        )
     if found.container.role is ContainerRole.VOLUME:
         reason = f"its config is {platform}; the files of a volume are not run"
-        return replace(found, proof=Proof.CONSISTENT, reason=reason, manifest=manifest, settled_by="")
+        return replace(found, verdict=Proof.CONSISTENT, reason=reason, manifest=manifest, settled_by="")
     reason = f"its config is {platform}, and the node is {architecture}"
-    return replace(found, proof=Proof.WRONG, reason=reason, manifest=manifest, settled_by="")
+    return replace(found, verdict=Proof.WRONG, reason=reason, manifest=manifest, settled_by="")
 
 
 def _failed(found: Judged, architecture: Architecture) -> Judged:
     """A container that fails with an exec format error."""
-    if found.proof is Proof.WRONG:
+    if found.verdict is Proof.WRONG:
         return replace(found, reason=f"{found.reason}; it fails with {Failure.EXEC_FORMAT}")
     image = found.container.image
     doubt = f"its program is not {architecture}, or a script without #!"
     reason = f"it fails with {Failure.EXEC_FORMAT}: {doubt}; {found.reason}"
-    known = found.kind is not DigestKind.UNKNOWN
+    known = found.digest_kind is not DigestKind.UNKNOWN
     settled_by = f"multiarch image verify {image} --platform linux/{architecture}" if known else found.settled_by
-    return replace(found, proof=Proof.CANNOT_TELL, reason=reason, settled_by=settled_by)
+    return replace(found, verdict=Proof.CANNOT_TELL, reason=reason, settled_by=settled_by)
 
 
 def _of_process(found: Judged, elf: Elf, architecture: Architecture) -> Judged:
-    process = f"its process {found.program or '(no path)'} is {found.machine}"
+    process = f"its process {found.process or '(no path)'} is {found.machine}"
     if found.emulator:
         process += f", run by {found.emulator}"
     if elf.architecture is not architecture:
-        declared = found.proof in (Proof.PROVEN, Proof.CONSISTENT)
+        declared = found.verdict in (Proof.PROVEN, Proof.CONSISTENT)
         if declared and not found.emulator and elf.little_endian and elf.machine == _32_BIT[architecture]:
             reason = f"{found.reason}; {process}, which this {architecture} node runs"
             return replace(found, reason=reason, settled_by="")
         lie = f", though the image declares linux/{architecture}" if declared else f", and the node is {architecture}"
-        return replace(found, proof=Proof.WRONG, reason=f"{process}{lie}", settled_by="")
-    if found.proof is Proof.WRONG:
+        return replace(found, verdict=Proof.WRONG, reason=f"{process}{lie}", settled_by="")
+    if found.verdict is Proof.WRONG:
         return replace(found, reason=f"{found.reason}; {process}")
     # An emulator of the node's own architecture: the whole node is emulated.
-    return replace(found, proof=Proof.PROVEN, reason=process, settled_by="")
+    return replace(found, verdict=Proof.PROVEN, reason=process, settled_by="")

@@ -71,7 +71,7 @@ FAULTS: Mapping[str, Fault] = {
         world,
         image=Image("ami-old", "amazon-eks-node-al2023-arm64-standard-1.35-v20250101", world.group.architectures[0]),
     ),
-    "ami-family": lambda world: with_node(world, system="Bottlerocket OS 1.52.0 (aws-k8s-1.35)"),
+    "ami-family": lambda world: with_node(world, os_image="Bottlerocket OS 1.52.0 (aws-k8s-1.35)"),
     "launch-template": lambda world: with_instance(world, template=Template("lt-1", "2", "3")),
     "unknown-group": lambda world: with_instance(world, tags={"multiarch-eks/node-group": "else"}, scaling_group=""),
     "node-architecture": lambda world: with_node(world, architecture=str(_other(world))),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.options.stacks import planned
 from multiarch.facts.ami_families import AmiFamily
+from multiarch.runs.stacks import load_plan
 from multiarch.verify.nodes.planned import PlannedGroup, group_of, planned_groups
 
 STACKS = Path(__file__).parents[3] / "config" / "stacks"
@@ -19,7 +19,7 @@ def day(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def groups(stack: str) -> dict[str, PlannedGroup]:
-    plan = planned(STACKS / f"Pulumi.{stack}.yaml")[1]
+    plan = load_plan(STACKS / f"Pulumi.{stack}.yaml")[1]
     return {each.name: each for each in planned_groups(plan)}
 
 

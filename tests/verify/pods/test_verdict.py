@@ -63,16 +63,16 @@ UNKNOWN = Digest(DigestKind.UNKNOWN, INDEX, reason="example.com: denied", settle
 )
 def test_the_registry_and_the_node_make_the_verdict(node: str, digest: Digest, proof: Proof, reason: str) -> None:
     found = by_registry(container(INDEX), host(node), digest)
-    assert found.proof is proof
+    assert found.verdict is proof
     assert found.reason.startswith(reason)
-    assert (found.kind, found.digest) == (digest.kind, digest.digest)
+    assert (found.digest_kind, found.digest) == (digest.kind, digest.digest)
 
 
 def test_an_index_names_the_manifest_that_must_run_and_the_node_settles_it() -> None:
     found = by_registry(container(INDEX), host(), index("linux/amd64", "linux/arm64"))
     assert (found.manifest, found.settled_by) == (MANIFEST[:-1] + "1", ON_NODE)
     ended = by_registry(container(INDEX, running=False, state="Completed"), host(), index("linux/arm64"))
-    assert (ended.proof, ended.settled_by) == (Proof.CONSISTENT, "")
+    assert (ended.verdict, ended.settled_by) == (Proof.CONSISTENT, "")
 
 
 def test_what_can_t_be_told_says_what_would_settle_it() -> None:
@@ -81,7 +81,7 @@ def test_what_can_t_be_told_says_what_would_settle_it() -> None:
     assert missing.reason == "node arm was not read, so its architecture is unknown"
     assert missing.settled_by == "read the nodes too: kubectl get pods,nodes -A"
     windows = by_registry(container(INDEX), host("amd64", operating_system="windows"), index("linux/amd64"))
-    assert (windows.proof, windows.reason) == (
+    assert (windows.verdict, windows.reason) == (
         Proof.CANNOT_TELL,
         "node arm runs windows; only Linux nodes are verified",
     )
@@ -90,7 +90,7 @@ def test_what_can_t_be_told_says_what_would_settle_it() -> None:
 def test_an_image_that_the_node_found_no_platform_in_is_wrong() -> None:
     waiting = container("", running=False, state="ImagePullBackOff", failure=Failure.NO_PLATFORM)
     found = by_registry(waiting, host(), Digest(DigestKind.UNKNOWN))
-    assert (found.proof, found.reason) == (
+    assert (found.verdict, found.reason) == (
         Proof.WRONG,
         'ImagePullBackOff: the node found no linux/arm64 in the image ("no match for platform")',
     )
@@ -99,22 +99,22 @@ def test_an_image_that_the_node_found_no_platform_in_is_wrong() -> None:
 def test_an_exec_format_error_makes_a_fitting_image_doubtful_and_a_wrong_one_worse() -> None:
     failing = container(INDEX, running=False, state="CrashLoopBackOff", failure=Failure.EXEC_FORMAT)
     wrong = by_registry(failing, host(), index("linux/amd64"))
-    assert (wrong.proof, wrong.reason) == (
+    assert (wrong.verdict, wrong.reason) == (
         Proof.WRONG,
         "index has linux/amd64, but not linux/arm64; it fails with exec format error",
     )
     for digest in (index("linux/arm64"), single("linux/arm64")):
         doubtful = by_registry(failing, host(), digest)
-        assert doubtful.proof is Proof.CANNOT_TELL
+        assert doubtful.verdict is Proof.CANNOT_TELL
         assert "its program is not arm64, or a script without #!" in doubtful.reason
         assert doubtful.settled_by == "multiarch image verify example.com/team/image:1 --platform linux/arm64"
 
 
 def test_a_volumes_files_are_not_run() -> None:
     volume = container(CONFIG, role=ContainerRole.VOLUME, running=False, state="mounted")
-    assert by_registry(volume, host(), single("linux/amd64")).proof is Proof.CONSISTENT
-    assert by_registry(volume, host(), single("linux/arm64")).proof is Proof.PROVEN
-    assert by_registry(volume, host(), index("linux/amd64")).proof is Proof.WRONG
+    assert by_registry(volume, host(), single("linux/amd64")).verdict is Proof.CONSISTENT
+    assert by_registry(volume, host(), single("linux/arm64")).verdict is Proof.PROVEN
+    assert by_registry(volume, host(), index("linux/amd64")).verdict is Proof.WRONG
 
 
 def held(**more: Any) -> RunningContainer:
@@ -200,13 +200,13 @@ def held(**more: Any) -> RunningContainer:
 )
 def test_the_process_settles_it(digest: Digest, process: RunningContainer, proof: Proof, reason: str) -> None:
     found = on_node(by_registry(container(INDEX), host(), digest), process)
-    assert (found.proof, found.reason, found.settled_by) == (proof, reason, "")
+    assert (found.verdict, found.reason, found.settled_by) == (proof, reason, "")
 
 
 def test_a_node_that_did_not_answer_leaves_the_verdict_and_says_so() -> None:
     judged = by_registry(container(INDEX), host(), index("linux/arm64"))
     found = not_on_node(judged, "its node did not answer (offline)", "restart the SSM agent")
-    assert (found.proof, found.settled_by) == (Proof.CONSISTENT, "restart the SSM agent")
+    assert (found.verdict, found.settled_by) == (Proof.CONSISTENT, "restart the SSM agent")
     assert found.reason == "index has linux/arm64; its node did not answer (offline)"
     unknown = not_on_node(by_registry(container(INDEX), host(), UNKNOWN), "its node did not answer (offline)")
     assert unknown.settled_by == "Log in"
@@ -246,9 +246,9 @@ def test_no_verdict_is_without_its_reason_and_only_evidence_proves(
     judged: Judged = by_registry(made, node, digest)
     found = judged if process is None else on_node(judged, process)
     assert found.reason
-    if found.proof in (Proof.PROVEN, Proof.WRONG):
+    if found.verdict in (Proof.PROVEN, Proof.WRONG):
         assert found.settled_by == ""
-    if found.proof is Proof.PROVEN:
+    if found.verdict is Proof.PROVEN:
         assert node is not None
         native = process is not None and process.elf is not None and process.elf.architecture is node.known
         holds = process is not None and bool(process.manifest) and digest.kind is DigestKind.INDEX
@@ -257,8 +257,8 @@ def test_no_verdict_is_without_its_reason_and_only_evidence_proves(
         other = process.elf.architecture is not node.known
         # An arm64 node runs programs of the 32-bit architecture too, which an image for linux/arm64 may hold.
         older = process.elf == ARM_32 and node.known is Architecture.ARM64 and not process.emulator
-        declared = older and found.proof in (Proof.PROVEN, Proof.CONSISTENT)
-        assert (found.proof is Proof.WRONG) >= (other and not declared)
+        declared = older and found.verdict in (Proof.PROVEN, Proof.CONSISTENT)
+        assert (found.verdict is Proof.WRONG) >= (other and not declared)
 
 
 def _is(platform: Platform, architecture: Architecture | None) -> bool:

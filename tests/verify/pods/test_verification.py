@@ -56,14 +56,14 @@ def test_the_same_index_is_consistent_everywhere_and_the_nodes_prove_or_refute_i
         pod(status("app", IMAGE, images.image_id, 2), name="b", node="amd"),
     )
     before = verified(images, *objects)
-    assert [each.proof for each in before.judged] == [Proof.CONSISTENT, Proof.CONSISTENT]
+    assert [each.verdict for each in before.judged] == [Proof.CONSISTENT, Proof.CONSISTENT]
     assert [each.manifest for each in before.judged] == [images.children["arm64"], images.children["amd64"]]
-    assert before.on_node is None
+    assert before.nodes_answered is None
     reports = {"i-0a": report(process(1, AMD_ELF)), "i-0b": report(process(2, AMD_ELF), machine="x86_64")}
     after = verified(images, *objects, reports=reports)
-    assert [each.proof for each in after.judged] == [Proof.WRONG, Proof.PROVEN]
+    assert [each.verdict for each in after.judged] == [Proof.WRONG, Proof.PROVEN]
     assert after.judged[0].reason == "its process /app is amd64, though the image declares linux/arm64"
-    assert (after.on_node, after.notes) == (2, ())
+    assert (after.nodes_answered, after.notes) == (2, ())
 
 
 def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_said() -> None:
@@ -79,14 +79,14 @@ def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_s
         pod(status("app", IMAGE, images.image_id, 3), name="c", node="far"),
         reports={"i-0a": report(), "i-0b": silent},
     )
-    assert {each.proof for each in found.judged} == {Proof.CONSISTENT}
+    assert {each.verdict for each in found.judged} == {Proof.CONSISTENT}
     assert [each.reason.partition("; ")[2] for each in found.judged] == [
         "its node no longer has this container, which restarted meanwhile",
         "its node did not answer (offline)",
         "its node is not an EC2 instance that SSM can ask",
     ]
     assert [each.settled_by for each in found.judged] == ["verify again", "Restart its SSM agent", ""]
-    assert found.on_node == 1
+    assert found.nodes_answered == 1
     assert found.notes == ("Not asked through SSM: amd (offline: last seen 3 hours ago). Restart its SSM agent.",)
 
 

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from multiarch.aws_errors import failures_as_errors
-from multiarch.cli.terminal import progress
 from multiarch.errors import MultiarchError, OutsideError
+from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.errors import ConflictError, KubeconfigError
+from multiarch.kubernetes.resources import Kind
+from multiarch.observed.images import Progress, ignore_progress
+from multiarch.ssm.model import Answer
+from multiarch.stack.model import Plan
+from multiarch.verify.nodes.boot import boot_fault
+from multiarch.verify.nodes.instances import (
+    console_output,
+    find_instances,
+    kubernetes_version,
+    with_images,
+    with_scaling_groups,
+)
+from multiarch.verify.nodes.join import not_joined
+from multiarch.verify.nodes.kubernetes_nodes import read_nodes
+from multiarch.verify.nodes.model import BootFault, Instance, KubernetesNode, Sources
+from multiarch.verify.nodes.planned import clusters_of, planned_groups
+from multiarch.verify.nodes.taints import TaintFix, with_fixes
+from multiarch.verify.on_node.collect import collect
+from multiarch.verify.on_node.model import NodeReport
 
-if TYPE_CHECKING:
-    from multiarch.cli.options.aws import AwsOptions
-    from multiarch.cli.options.cluster import AccessOptions
-    from multiarch.ssm.model import Answer
-    from multiarch.stack.model import Plan
-    from multiarch.verify.nodes.model import BootFault, Instance, KubernetesNode, Sources
-    from multiarch.verify.on_node.model import NodeReport
+
+class OpenClient(Protocol):
+    """Opens a client of an AWS service; ``region_key`` names what sets the region, for an error."""
+
+    def __call__(self, service: str, *, region: str | None, region_key: str) -> Any:  # noqa: ANN401 (boto3 is untyped)
+        """Return the client."""
+
 
 Result = TypeVar("Result")
 _CONSOLES = 20
@@ -25,23 +46,24 @@ _CONSOLES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked for. ``plan`` None: a cluster without a stack, whose name is ``cluster``."""
+class NodesRequest:
+    """What is verified, and how. ``plan`` None: a cluster without a stack, whose name is ``cluster``."""
 
     cluster: str
     plan: Plan | None
-    aws: AwsOptions
-    access: AccessOptions
+    open_client: OpenClient
+    access: ClusterAccess
     ssm: bool = True
     join_minutes: float = 10.0
     deadline: float = 300.0
+    progress: Progress = ignore_progress
 
 
 @dataclass(slots=True)
-class Reader:
+class NodeSourceReader:
     """Reads the sources one after another. ``failed`` names those that could not be read; ``notes`` say why."""
 
-    request: Request
+    request: NodesRequest
     notes: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     _clients: dict[str, Any] = field(default_factory=dict)
@@ -51,9 +73,6 @@ class Reader:
 
         Raises MultiarchError for a cluster that does not exist, and if neither instances nor Nodes could be read.
         """
-        from multiarch.verify.nodes.model import Sources
-        from multiarch.verify.nodes.planned import planned_groups
-
         request, plan = self.request, self.request.plan
         version = self._version()
         nodes = self._nodes()
@@ -91,33 +110,26 @@ class Reader:
             plan = self.request.plan
             key = "aws:region in the stack file" if plan else "AWS_REGION"
             region = plan.region if plan else None
-            self._clients[service] = self.request.aws.client(service, region=region, region_key=key)
+            self._clients[service] = self.request.open_client(service, region=region, region_key=key)
         return self._clients[service]
 
     def _region(self) -> str:
         return str(self._client("ec2").meta.region_name)
 
     def _version(self) -> str | None:
-        from multiarch.verify.nodes.instances import kubernetes_version
-
         name, region = self.request.cluster, self._region()
         eks = self._client("eks")
         return self._try("the cluster at EKS", lambda: kubernetes_version(eks, name, region=region))
 
     def _nodes(self) -> tuple[KubernetesNode, ...] | None:
-        from multiarch.kubernetes.cluster import open_cluster
-        from multiarch.kubernetes.errors import KubeconfigError
-        from multiarch.kubernetes.resources import Kind
-        from multiarch.verify.nodes.kubernetes_nodes import read_nodes
-
         access = self.request.access
 
         def listed() -> tuple[tuple[KubernetesNode, ...], tuple[str, ...]]:
             try:
-                with open_cluster(access.access) as cluster:
+                with open_cluster(access) as cluster:
                     return read_nodes(cluster.objects([Kind.NODE]))
             except KubeconfigError as error:
-                if access.given:
+                if access.kubeconfig or access.context:
                     raise
                 get = f"`aws eks update-kubeconfig --name {self.request.cluster} --region {self._region()}`"
                 raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
@@ -129,8 +141,6 @@ class Reader:
         return found[0]
 
     def _instances(self, nodes: Iterable[KubernetesNode]) -> tuple[Instance, ...] | None:
-        from multiarch.verify.nodes.instances import find_instances, with_images, with_scaling_groups
-
         ec2 = self._client("ec2")
         identifiers = [node.instance for node in nodes if node.instance]
         found = self._try("the instances", lambda: find_instances(ec2, self.request.cluster, identifiers))
@@ -143,8 +153,6 @@ class Reader:
 
     def _check_same_cluster(self, nodes: Iterable[KubernetesNode], instances: Iterable[Instance]) -> None:
         """Raise MultiarchError if the kubeconfig's context is of another cluster."""
-        from multiarch.verify.nodes.planned import clusters_of
-
         cluster = self.request.cluster
         named = {node.instance for node in nodes if node.instance}
         clusters = {each.id: clusters_of(each.tags) for each in instances}
@@ -172,26 +180,20 @@ class Reader:
         if not self.request.ssm:
             self.notes.append("Not read: the nodes themselves, because of --no-ssm.")
             return None
-        from multiarch.verify.on_node.collect import collect
-
         if instances is None:
             wanted = sorted({node.instance for node in nodes if node.instance})
         else:
             wanted = [each.id for each in instances if each.running]
         if not wanted:
             return {}
-        with progress("asking nodes") as shown:
-            return self._try(
-                "the nodes themselves",
-                lambda: collect(self._client("ssm"), wanted, deadline=self.request.deadline, progress=shown),
-            )
+        request = self.request
+        return self._try(
+            "the nodes themselves",
+            lambda: collect(self._client("ssm"), wanted, deadline=request.deadline, progress=request.progress),
+        )
 
     def _boot(self, sources: Sources) -> dict[str, BootFault]:
         """Why instances did not join, by their ID: their boot log says it, or their console."""
-        from multiarch.verify.nodes.boot import boot_fault
-        from multiarch.verify.nodes.join import not_joined
-        from multiarch.verify.on_node.model import NodeReport
-
         found: dict[str, BootFault] = {}
         silent = []
         for instance in not_joined(sources):
@@ -210,7 +212,25 @@ class Reader:
         return found
 
     def _console(self, identifier: str) -> str | None:
-        from multiarch.verify.nodes.instances import console_output
-
         ec2 = self._client("ec2")
         return self._try(f"the console output of {identifier}", lambda: console_output(ec2, identifier))
+
+
+def add_taints(
+    sources: Sources, fixes: Sequence[TaintFix], access: ClusterAccess, say: Callable[[str], None]
+) -> Sources:
+    """Add taints to Nodes, and say what is done; return the sources with them.
+
+    Raises MultiarchError if the first Node can't be changed.
+    """
+    done = []
+    with open_cluster(access) as cluster:
+        for fix in fixes:
+            try:
+                cluster.patch_node(fix.node.name, fix.operations)
+            except ConflictError as error:
+                say(f"error: {error}")
+                continue
+            done.append(fix)
+            say(f"Added {', '.join(map(str, fix.taints))} to {fix.node.name}.")
+    return with_fixes(sources, done)

@@ -6,70 +6,64 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from multiarch.cli.memory import few_collections
-from multiarch.cli.options import project
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_bytes
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from multiarch.review.model import Change, Preview
-    from multiarch.review.versions import Folder
-    from multiarch.scheduling.pods import Pod
+from multiarch.kubernetes.pods import pods_in
+from multiarch.observed.objects import read_manifest_objects
+from multiarch.review.model import Change, Preview
+from multiarch.review.previews.reading import read
+from multiarch.review.versions import Folder, at_commit, in_folder
+from multiarch.runs.stacks import find_root
+from multiarch.scheduling.pods import Pod
+from multiarch.stack.affected import same_values
+from multiarch.stack.engine_config import NAMESPACE
+from multiarch.today import today
 
 STANDARD_INPUT = "-"
 _BOTH = "Give --since REF, or --before FOLDER."
 _HOW = "`pulumi preview --json > preview.json` writes one."
 
 
-def changes(paths: Sequence[str], since: str | None, before: Path | None, manifests: Sequence[str]) -> list[Change]:
-    """The changes of all stacks of the previews, and of all stack files that differ. Raises MultiarchError.
+def read_changes(
+    paths: Sequence[str],
+    since: str | None,
+    before: Path | None,
+    manifests: Sequence[str],
+    project: Path | None = None,
+) -> list[Change]:
+    """Return the changes of all stacks of the previews, and of all stack files that differ. Raises MultiarchError.
 
     ``manifests`` are files whose pods the change must not strand.
     """
-    from multiarch.review.model import Change
-    from multiarch.today import today
-
     if since is not None and before is not None:
-        raise MultiarchError("--since and --before exclude each other.", hint="Give one of them.")
+        raise MultiarchError("--since and --before are mutually exclusive.", hint="Give one of them.")
     if manifests and since is None and before is None:
-        raise MultiarchError("--pods needs the stack files before and after the change.", hint=_BOTH)
+        raise MultiarchError("--manifests needs the stack files before and after the change.", hint=_BOTH)
     if STANDARD_INPUT in paths and STANDARD_INPUT in manifests:
         raise MultiarchError("Standard input can't be both a preview and manifests.")
     if not paths and since is None and before is None:
         raise MultiarchError("No preview is given.", hint=f"{_HOW} --since REF compares the stack files alone.")
-    with few_collections():
-        previews = _previews(paths)
+    previews = _previews(paths)
     day, pods = today(), _pods(manifests) if manifests else ()
     if since is None and before is None:
         return [Change(preview, None, None, day) for preview in previews]
-    from multiarch.review.versions import Folder, at_commit, in_folder
-
-    root = project.root()
+    root = find_root(project)
     with ExitStack() as stack:
         old = stack.enter_context(at_commit(root, since)) if since is not None else in_folder(before or root)
         return [replace(each, pods=pods) for each in _with_files(previews, old, Folder(root, ""), day)]
 
 
 def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
-    from multiarch.kubernetes.pods import pods_in
-    from multiarch.observed.objects import read_manifest_objects
-
     pods = pods_in(list(read_manifest_objects(manifests)[0]))
     if not pods:
-        raise MultiarchError(f"--pods: no object in {', '.join(manifests)} creates pods.")
+        raise MultiarchError(f"--manifests: no object in {', '.join(manifests)} creates pods.")
     return pods
 
 
 def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date) -> Iterator[Change]:
-    from multiarch.review.model import Change, Preview
-    from multiarch.stack.affected import same_values
-    from multiarch.stack.engine_config import NAMESPACE
-
     reviewed = set()
     for preview in previews:
         if preview.project != NAMESPACE:
@@ -86,8 +80,6 @@ def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date
 
 
 def _previews(paths: Sequence[str]) -> list[Preview]:
-    from multiarch.review.previews.reading import read
-
     found: dict[tuple[str, str], Preview] = {}
     for path in paths:
         name = "standard input" if path == STANDARD_INPUT else path

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL, ZONE
-from multiarch.kubernetes.running_objects import Running
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.objects import Owner
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, Running, read_cluster_state, read_running
 from multiarch.scheduling.resources import Resources
-from multiarch.simulate.running import UNSCHEDULABLE, ClusterState, cluster_state
 from multiarch.simulate.simulation import SimulationContext, settle
+from tests.kubernetes.api_server import Answer, Request, serving
+from tests.kubernetes.kubeconfigs import opened
 from tests.scheduling.manifests import ZONES, container
 from tests.stack.words import plan
 
@@ -50,7 +52,7 @@ def loaded(objects: list[Object]) -> tuple[LoadedObject, ...]:
 
 def state(nodes: list[Object], *pods: Object, pools: tuple[str, ...] = ()) -> ClusterState:
     running = Running("here", loaded(nodes), loaded(list(pods)), ())
-    return cluster_state(running, plan().node_groups, pools)
+    return read_cluster_state(running, plan().node_groups, pools)
 
 
 def test_nodes_have_their_group_and_what_the_kubelet_reports() -> None:
@@ -113,12 +115,12 @@ def test_what_is_left_out_is_counted() -> None:
     assert [each.name for each in found.nodes] == ["one"]
     assert (found.nodes[0].pods, found.pending) == ((), ())
     assert found.notes == (
-        "Left out: 1 Fargate node(s).",
-        "Left out: 1 node(s) of architecture ppc64le.",
-        "Left out: 1 node(s) with windows.",
-        "Left out: 1 pod(s) being deleted.",
-        "Left out: 1 pod(s) on such a node or on one that is gone.",
-        "Left out: 1 pod(s) with a scheduling gate.",
+        "Omitted: 1 Fargate node(s).",
+        "Omitted: 1 node(s) of architecture ppc64le.",
+        "Omitted: 1 node(s) with windows.",
+        "Omitted: 1 pod(s) being deleted.",
+        "Omitted: 1 pod(s) on such a node or on one that is gone.",
+        "Omitted: 1 pod(s) with a scheduling gate.",
     )
 
 
@@ -138,3 +140,22 @@ def test_a_cluster_can_be_settled() -> None:
     result = settle(made.autoscaling, made.node_groups, context, found.nodes, found.pending)
     assert {each.name: [pod.name for pod in each.pods] for each in result.nodes} == {"one": ["a"], "other": ["b"]}
     assert [pod.name for pod in result.unplaced] == ["c"]
+
+
+def test_nodes_pods_and_budgets_are_listed_in_the_whole_cluster(tmp_path: Path) -> None:
+    def answer(request: Request) -> Answer:
+        name = request.path.rpartition("/")[2]
+        return 200, {"metadata": {}, "items": [{"metadata": {"name": name, "uid": name}, "spec": {}}]}, {}
+
+    with serving(answer) as server, opened(tmp_path, server.url) as cluster:
+        found = read_running(cluster, budgets=True)
+        without = read_running(cluster)
+    asked = [(request.path, request.query.get("fieldSelector")) for request in server.requests]
+    assert asked[:4] == [
+        ("/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed"),
+        ("/api/v1/nodes", None),
+        ("/apis/apps/v1/daemonsets", None),
+        ("/apis/policy/v1/poddisruptionbudgets", None),
+    ]
+    assert asked[4:] == asked[:3]
+    assert (found.name, found.budgets[0].value["kind"], without.budgets) == ("here", "PodDisruptionBudget", ())

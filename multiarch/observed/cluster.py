@@ -1,4 +1,4 @@
-"""The nodes of a live cluster with the pods on them, as what may become of them is computed from.
+"""A live cluster: its nodes with the pods on them, the group of each node, and what is omitted and why.
 
 Labels and taints are the Nodes' own, and allocatable resources are what their kubelets report. Pods of a Deployment
 carry its ReplicaSet's hash as a label, which tells the Deployment's name without the right to read ReplicaSets
@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
+from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.pods import pods_in
-from multiarch.kubernetes.running_objects import Running, group_of
+from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.objects import Owner
+from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
@@ -28,8 +30,36 @@ from multiarch.simulate.settled import NodeState
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
 """What the node controller adds to a cordoned node."""
+GATED = "with a scheduling gate"
 _TEMPLATE_HASH = "pod-template-hash"
 _CAPACITY_TYPES: Mapping[str, CapacityType] = {each.eks: each for each in CapacityType}
+_NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Objects of the cluster of context ``name``. ``pods`` have not ended; some may have no node."""
+
+    name: str
+    nodes: tuple[LoadedObject, ...]
+    pods: tuple[LoadedObject, ...]
+    daemon_sets: tuple[LoadedObject, ...]
+    budgets: tuple[LoadedObject, ...] = ()
+
+
+def read_running(cluster: Cluster, *, budgets: bool = False) -> Running:
+    """Read the whole cluster, page by page; ``budgets``: its PodDisruptionBudgets too.
+
+    It takes the right to list Nodes, Pods and DaemonSets, and PodDisruptionBudgets, in the whole cluster. Raises
+    ClusterError.
+    """
+    return Running(
+        name=cluster.name,
+        pods=tuple(cluster.objects([Kind.POD], fields=_NOT_ENDED)),
+        nodes=tuple(cluster.objects([Kind.NODE])),
+        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
+        budgets=tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])) if budgets else (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +68,7 @@ class ClusterState:
 
     Pods are as their controllers make them again: without a node's name. ``daemon_sets`` are the templates of
     DaemonSets, one pod for each. ``zones`` are those of the groups' nodes, sorted; ``unknown`` are the names of nodes
-    of no group, which are among ``nodes``. ``notes`` say what is left out.
+    of no group, which are among ``nodes``. ``omitted`` counts what is omitted, by reason.
     """
 
     nodes: tuple[NodeState, ...]
@@ -46,27 +76,67 @@ class ClusterState:
     daemon_sets: tuple[Pod, ...]
     zones: tuple[str, ...]
     unknown: tuple[str, ...]
-    notes: tuple[str, ...]
+    omitted: Mapping[str, int]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each reason why something is omitted."""
+        return omission_notes(self.omitted)
+
+    def choose_pending(self, namespaces: Collection[str], selector: LabelSelector | None) -> tuple[Pod, ...]:
+        """Return the pending pods in ``namespaces`` (all if empty) whose labels match."""
+        return tuple(
+            pod
+            for pod in self.pending
+            if (not namespaces or pod.namespace in namespaces)
+            and (selector is None or selector.matches(dict(pod.labels)))
+        )
 
 
-def cluster_state(running: Running, groups: Sequence[NodeGroupPlan], pools: Collection[str]) -> ClusterState:
-    """The state of a cluster whose nodes are of ``groups``, of NodePools named ``pools``, or of neither.
+def omission_notes(omitted: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a sentence for each reason, such as that 2 Fargate node(s) are omitted."""
+    return tuple(f"Omitted: {count} {what}." for what, count in sorted(omitted.items()))
 
-    Left out are pods that are being deleted, pods behind a scheduling gate, and nodes that run no Linux pods of an
+
+def read_cluster_state(running: Running, groups: Sequence[NodeGroupPlan], pools: Collection[str]) -> ClusterState:
+    """Return the state of a cluster whose nodes are of ``groups``, of NodePools named ``pools``, or of neither.
+
+    Omitted are pods that are being deleted, pods with a scheduling gate, and nodes that run no Linux pods of an
     architecture that is known; static pods are taken from what their node has for others.
-    Raises MultiarchError for an object that the API server would refuse.
+    Raises MultiarchError for an object that the API server would reject.
     """
     reader = _Reader(groups, frozenset(pools))
     for found in running.nodes:
         reader.add_node(found)
     pods = pods_in(running.pods)
-    gated = _gated(running.pods)
+    gated = _find_gated(running.pods)
     for pod in pods:
         reader.add_pod(pod, gated=(pod.namespace, pod.name) in gated)
     return reader.state(pods_in(running.daemon_sets))
 
 
-def _gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
+def find_group(labels: Mapping[str, str], groups: Iterable[NodeGroupPlan], pools: Collection[str]) -> str:
+    """Return the managed node group or NodePool that made a node with these labels; empty for a node of neither.
+
+    A managed group's nodes carry its name with the suffix that was added to it, a NodePool's carry the pool's.
+    Nodes of self-managed groups have no such label.
+    """
+    if (pool := labels.get(keys.KARPENTER_NODE_POOL, "")) in pools:
+        return pool
+    made = labels.get(keys.EKS_NODE_GROUP, "")
+    managed = (each for each in groups if each.kind is NodeGroupKind.MANAGED)
+    return next((each.name for each in managed if each.made_name.fullmatch(made)), "")
+
+
+def why_omitted(labels: Mapping[str, str]) -> str:
+    """Return why a node with these labels is omitted, as text that follows a number; empty if it is not."""
+    system = labels.get(keys.OPERATING_SYSTEM, "linux")
+    if system != "linux":
+        return f"node(s) with {system}"
+    return "Fargate node(s)" if labels.get(keys.EKS_COMPUTE_TYPE) == "fargate" else ""
+
+
+def _find_gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
     return frozenset(
         (each.value["metadata"].get("namespace") or "default", each.value["metadata"]["name"])
         for each in found
@@ -83,7 +153,7 @@ class _Reader:
         self._nodes: dict[str, NodeState] = {}
         self._pods: defaultdict[str, list[Pod]] = defaultdict(list)
         self._pending: list[Pod] = []
-        self._left_out: Counter[str] = Counter()
+        self._omitted: Counter[str] = Counter()
         self._shapes: dict[NodeShape, NodeShape] = {}
 
     def add_node(self, found: LoadedObject) -> None:
@@ -92,7 +162,7 @@ class _Reader:
         except ManifestError as error:
             raise placed(error, [found]) from error
         if isinstance(node, str):
-            self._left_out[node] += 1
+            self._omitted[node] += 1
         else:
             self._nodes[node.name] = node
 
@@ -101,7 +171,7 @@ class _Reader:
             return
         name = pod.node_name
         if pod.terminating:
-            self._left_out["pod(s) being deleted"] += 1
+            self._omitted["pod(s) being deleted"] += 1
         elif name in self._nodes and pod.owner is not None and pod.owner.kind == "Node":
             node = self._nodes[name]
             shape = replace(node.shape, allocatable=node.shape.allocatable - pod.requests)
@@ -109,9 +179,9 @@ class _Reader:
         elif name in self._nodes:
             self._pods[name].append(_made_again(pod))
         elif name:
-            self._left_out["pod(s) on such a node or on one that is gone"] += 1
+            self._omitted["pod(s) on such a node or on one that is gone"] += 1
         elif gated:
-            self._left_out["pod(s) with a scheduling gate"] += 1
+            self._omitted[f"pod(s) {GATED}"] += 1
         else:
             self._pending.append(_made_again(pod))
 
@@ -125,22 +195,19 @@ class _Reader:
             daemon_sets=daemon_sets,
             zones=tuple(sorted(zones)),
             unknown=tuple(node.name for node in nodes if not node.group),
-            notes=tuple(f"Left out: {count} {what}." for what, count in sorted(self._left_out.items())),
+            omitted=dict(self._omitted),
         )
 
     def _node(self, value: Value) -> NodeState | str:
-        """The node without its pods, or why it is left out."""
+        """Return the node without its pods, or why it is omitted."""
         labels = dict(value["metadata"]["labels"].pairs())
         name = value["metadata"]["name"].required_text()
         architecture = labels.get(keys.ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
-        system = labels.get(keys.OPERATING_SYSTEM, "linux")
-        if system != "linux":
-            return f"node(s) with {system}"
-        if labels.get(keys.EKS_COMPUTE_TYPE) == "fargate":
-            return "Fargate node(s)"
+        if why := why_omitted(labels):
+            return why
         if architecture not in set(Architecture):
             return f"node(s) of architecture {architecture or 'unknown'}"
-        group = group_of(labels, self._groups, self._pools)
+        group = find_group(labels, self._groups, self._pools)
         zone = labels.get(keys.ZONE)
         shape = _shape(group or "other", Architecture(architecture), value, labels, name)
         return NodeState(

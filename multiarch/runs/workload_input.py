@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from multiarch.capacity.sources import Workloads, budgets_in, workloads_in
-from multiarch.cli.terminal import say_notes
+from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
-from multiarch.kubernetes.running import read_running
+from multiarch.kubernetes.source import LoadedObject
+from multiarch.manifests.disruption_budgets import DisruptionBudget
+from multiarch.observed.cluster import ClusterState, Running, read_cluster_state, read_running
+from multiarch.observed.objects import check_namespaces
 from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
 from multiarch.observed.workloads import uses_in
+from multiarch.prices.model import RegionPrices
 from multiarch.simulate.context import simulation_context
-from multiarch.simulate.running import cluster_state
-
-if TYPE_CHECKING:
-    from multiarch.kubernetes.access import ClusterAccess
-    from multiarch.kubernetes.running_objects import Running
-    from multiarch.kubernetes.source import LoadedObject
-    from multiarch.manifests.disruption_budgets import DisruptionBudget
-    from multiarch.prices.model import RegionPrices
-    from multiarch.registry.credentials.model import Credentials
-    from multiarch.simulate.running import ClusterState
-    from multiarch.simulate.settled import NodeState
-    from multiarch.simulate.simulation import SimulationContext
-    from multiarch.stack.model import Plan
+from multiarch.simulate.settled import NodeState
+from multiarch.simulate.simulation import SimulationContext
+from multiarch.stack.model import Plan
 
 _SHOWN = 5
 """Nodes that a note names."""
@@ -46,12 +39,18 @@ class LiveCluster:
     state: ClusterState
     objects: tuple[LoadedObject, ...]
     budgets: tuple[DisruptionBudget, ...] | ForbiddenError
-    credentials: Credentials | None
+    credentials: PodCredentials
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which nodes are not the stack's, and what is left out."""
-        return (*_of_no_group(self.state.unknown), *self.state.notes)
+        """Which nodes are not the stack's, and what is omitted."""
+        names = self.state.unknown
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        outside = (
+            f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}. They do "
+            "not count towards maxSize, and nothing replaces them."
+        )
+        return (*([outside] if names else []), *self.state.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +72,9 @@ class WorkloadInput:
         return None if self.cluster is None else self.cluster.state.nodes
 
     @property
-    def credentials(self) -> Credentials | None:
+    def credentials(self) -> PodCredentials:
         """The cluster's for the images of its pods."""
-        return None if self.cluster is None else self.cluster.credentials
+        return PodCredentials() if self.cluster is None else self.cluster.credentials
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -83,7 +82,7 @@ class WorkloadInput:
         return self.workloads.notes if self.cluster is None else self.cluster.notes
 
     def budgets(self) -> tuple[DisruptionBudget, ...]:
-        """The PodDisruptionBudgets. Raises ForbiddenError if they can't be read."""
+        """Return the PodDisruptionBudgets. Raises ForbiddenError if they can't be read."""
         if self.cluster is None:
             return self.workloads.budgets
         if isinstance(self.cluster.budgets, ForbiddenError):
@@ -92,49 +91,46 @@ class WorkloadInput:
 
 
 def from_manifests(plan: Plan, files: Sequence[str], *, prices: RegionPrices | None = None) -> WorkloadInput:
-    """Workloads of manifests, on the nodes of a stack's plan. Raises MultiarchError as :func:`workloads_in` does."""
+    """Read workloads of manifests, for the nodes of a plan. Raises MultiarchError as :func:`workloads_in` does."""
     found = tuple(read_manifests(files))
     return WorkloadInput(simulation_context(plan, prices=prices), workloads_in(found, files), found)
 
 
 def from_cluster(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | None = None) -> WorkloadInput:
-    """The pending pods of a cluster, on the nodes that it has."""
+    """Return the pending pods of a cluster, with the nodes that it has."""
     state = cluster.state
     context = simulation_context(plan, seen=state.zones, prices=prices)
     return WorkloadInput(context, Workloads((*state.pending, *state.daemon_sets), ()), cluster.objects, cluster)
 
 
 def read_cluster(
-    plan: Plan, access: ClusterAccess, *, owners: bool = False, budgets: bool = False, images: bool = True
+    plan: Plan,
+    access: ClusterAccess,
+    *,
+    owners: bool = False,
+    budgets: bool = False,
+    images: bool = True,
+    namespaces: Sequence[str] = (),
 ) -> LiveCluster:
     """Read the pods of a cluster and its nodes. Raises MultiarchError and OutsideError.
 
     It takes the right to list Nodes, Pods and DaemonSets in the whole cluster. ``owners``: the other kinds that create
     pods are read too; ``budgets``: PodDisruptionBudgets too; ``images``: the credentials that pods have for images.
+    ``namespaces`` must exist.
     """
     with open_cluster(access) as cluster:
+        check_namespaces(cluster, namespaces)
         running = read_running(cluster)
-        found = _budgets(cluster) if budgets else ()
+        found = _read_budgets(cluster) if budgets else ()
         kinds = [kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET] if owners else []
         objects = (*cluster.objects(kinds), *running.daemon_sets, *running.pods)
-        secrets = read_pull_secrets(cluster, uses_in(objects)) if images else PodCredentials()
-    say_notes(secrets.notes)
-    state = cluster_state(running, plan.node_groups, plan.autoscaling.pool_names)
-    return LiveCluster(running, state, objects, found, secrets.credentials)
+        credentials = read_pull_secrets(cluster, uses_in(objects)) if images else PodCredentials()
+    state = read_cluster_state(running, plan.node_groups, plan.autoscaling.pool_names)
+    return LiveCluster(running, state, objects, found, credentials)
 
 
-def _budgets(cluster: Cluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:
+def _read_budgets(cluster: Cluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:
     try:
         return budgets_in(tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])))
     except ForbiddenError as error:
         return error
-
-
-def _of_no_group(names: Sequence[str]) -> Iterator[str]:
-    """Yield a note about nodes that no group of the stack made, if there are any."""
-    if names:
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        yield (
-            f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}. They do "
-            "not count towards maxSize, and nothing replaces them."
-        )

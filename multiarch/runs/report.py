@@ -1,8 +1,8 @@
-"""What the page shows, part by part: one that fails leaves the others."""
+"""The contents of the page about a stack or its cluster, part by part: one that fails leaves the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -14,34 +14,78 @@ from multiarch.audit.workloads import WorkloadAudit
 from multiarch.capacity.evaluation import evaluate
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport
-from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.terminal import progress, say_notes
-from multiarch.cli.workload_input import WorkloadInput
+from multiarch.capacity.sources import Workloads
 from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import stack_costs
-from multiarch.errors import MultiarchError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import Architecture
+from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.manifests import names_of
 from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import owners_in
-from multiarch.observed.images import look_up
+from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageVerdicts
 from multiarch.observed.workloads import uses_in
 from multiarch.report.contents import Placement, ReportContents, Unread
 from multiarch.runs.audits import audit_with_tags
 from multiarch.runs.images import list_image_support
+from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
+from multiarch.simulate.context import simulation_context
 from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 from multiarch.today import now
 
 Result = TypeVar("Result")
+_NO_WORKLOADS = "No workloads were given: --manifests FILE reads manifests, --live reads the cluster."
 _NO_IMAGES = "Images were not read: architectures follow from scheduling rules alone."
 _NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them to a file, and --prices FILE reads it.")
 
 
 @dataclass(frozen=True, slots=True)
-class PageSource:
+class Page:
+    """The contents of a page. ``failed`` are parts that could not be made, each with the reason."""
+
+    contents: ReportContents
+    failed: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def gather_page(
+    plan: Plan,
+    pricing: Pricing | None,
+    registries: RegistryAccess,
+    *,
+    files: Sequence[str] = (),
+    live: ClusterAccess | None = None,
+    progress: Progress = ignore_progress,
+) -> Page:
+    """Gather the contents of a page, from manifests, a live cluster, or the stack file alone. Raises MultiarchError."""
+    failed: list[tuple[str, str]] = []
+    prices = None if pricing is None else pricing.known
+    description, unread = "Stack file", _NO_WORKLOADS
+    source = None
+    if live is not None:
+        try:
+            opened = read_cluster(plan, live, owners=True, budgets=True)
+        except OutsideError as error:
+            failed.append(("the cluster", str(error)))
+            description, unread = "Stack file; the cluster could not be read", str(error)
+        else:
+            name = f"Cluster of context {opened.running.name}"
+            source = _Source(name, from_cluster(plan, opened, prices=prices))
+    elif files:
+        source = _Source(f"Stack file, and workloads of {names_of(files)}", from_manifests(plan, files, prices=prices))
+    if source is None:
+        nothing = WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ()))
+        source = _Source(description, nothing, unread)
+    parts = _Parts(plan, source, pricing, registries, progress, failed)
+    return Page(parts.contents(), tuple(parts.failed), tuple(parts.notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
     """What the parts are made of, in words and as it was read. ``unread`` says why there are no workloads."""
 
     description: str
@@ -58,14 +102,16 @@ class _Images:
 
 
 @dataclass(slots=True)
-class Parts:
+class _Parts:
     """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason."""
 
     plan: Plan
-    source: PageSource
+    source: _Source
     pricing: Pricing | None
-    registries: RegistryOptions
+    access: RegistryAccess
+    progress: Progress
     failed: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def contents(self) -> ReportContents:
         """Make all parts."""
@@ -104,13 +150,12 @@ class Parts:
         return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
 
     def _images(self) -> _Images:
-        given, taint, access = self.source.given, self.plan.arm64_taint, self.registries.access
-        with progress("reading images") as step:
-            uses = uses_in(given.objects)
-            images = look_up(uses, Architecture, access, credentials=given.credentials, progress=step)
-        say_notes(images.notes)
+        given, taint, access = self.source.given, self.plan.arm64_taint, self.access
+        own = given.credentials.credentials
+        images = look_up(uses_in(given.objects), Architecture, access, credentials=own, progress=self.progress)
+        self.notes += (*given.credentials.notes, *images.notes)
         subjects = gather(given.objects, taint)
-        return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=given.credentials))
+        return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """On the groups of the plan, or on the nodes of the cluster."""

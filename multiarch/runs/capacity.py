@@ -1,0 +1,213 @@
+"""What keeps running when something fails, and the change of the stack file that helps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from multiarch.autoscaling.model import Autoscaler
+from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.failures import failures_of, parse_failure
+from multiarch.capacity.headroom import Headroom, headroom_of, manifests
+from multiarch.capacity.model import CapacityReport, Failure
+from multiarch.capacity.recommendation.changes import Change
+from multiarch.capacity.recommendation.patch import patched
+from multiarch.capacity.recommendation.recommend import Recommendation, Surroundings, recommend
+from multiarch.capacity.recommendation.time_limit import TimeLimit
+from multiarch.capacity.waiting import Waits
+from multiarch.capacity.workloads import ImageSupport, WorkloadName
+from multiarch.errors import MultiarchError, StackError
+from multiarch.facts.architectures import Architecture
+from multiarch.files import write_atomically
+from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
+from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
+from multiarch.observed.workloads import uses_in
+from multiarch.prices.model import RegionPrices, UnknownPrice
+from multiarch.rules import Severity
+from multiarch.runs.images import list_image_support, name_deployment
+from multiarch.runs.workload_input import WorkloadInput
+from multiarch.scheduling.pods import Pod
+from multiarch.serialization import INLINED, OMITTED, JsonProperty
+from multiarch.stack.load import load_text
+from multiarch.stack.model import Plan
+from multiarch.stack.plan import make_plan
+from multiarch.stack.yaml_source import shown
+from multiarch.today import today
+from multiarch.yaml_text.difference import difference
+from multiarch.yaml_text.dump import dump
+
+_MINIMUM = re.compile(r"([0-9]{1,4})(%?)")
+_WHOLE = 100
+
+
+@dataclass(slots=True)
+class CapacityRun:
+    """Evaluates failures of a stack with its workloads.
+
+    ``without_budget`` is what workloads without a PodDisruptionBudget are to keep; ``images`` is what images support,
+    None if they were not read.
+    """
+
+    given: WorkloadInput
+    budgets: tuple[DisruptionBudget, ...]
+    images: dict[WorkloadName, ImageSupport] | None
+    waits: Waits
+    without_budget: PodCount
+    zonal_volumes: bool
+    _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
+
+    def __call__(
+        self, plan: Plan, failures: Sequence[Failure], *, explain: bool = True, pods: Sequence[Pod] | None = None
+    ) -> CapacityReport:
+        """Return the report. The same one is evaluated once: a recommendation starts and ends with some."""
+        keep = explain and pods is None
+        asked = plan, tuple(failures)
+        if known := next((each[2] for each in self._known if keep and each[:2] == asked), None):
+            return known
+        made = evaluate(
+            plan,
+            self.given.workloads.pods if pods is None else pods,
+            self.budgets,
+            failures,
+            self.given.context,
+            nodes=self.given.nodes,
+            images=self.images,
+            waits=self.waits,
+            without_budget=self.without_budget,
+            zonal_volumes=self.zonal_volumes,
+            explain=explain,
+        )
+        if keep:
+            self._known.append((*asked, made))
+        return made
+
+
+def choose_failures(plan: Plan, given: WorkloadInput, written: Sequence[str], largest: int) -> list[Failure]:
+    """Return the failures that are ``written``, or else all of the plan. Raises MultiarchError for an invalid one."""
+    zones = given.context.zones
+    found = [parse_failure(each, plan, zones) for each in written]
+    return found or list(failures_of(plan, zones, largest_nodes=largest))
+
+
+def find_image_support(
+    given: WorkloadInput, registries: RegistryAccess, progress: Progress = ignore_progress
+) -> dict[WorkloadName, ImageSupport]:
+    """Return what the images of each workload support, as their registries say."""
+    if given.cluster is None:
+        uses = list(uses_in(given.objects))
+    else:
+        uses = [name_deployment(each) for each in uses_in(given.cluster.running.pods)]
+    credentials = given.credentials.credentials
+    return list_image_support(
+        look_up(uses, tuple(Architecture), registries, credentials=credentials, progress=progress)
+    )
+
+
+def parse_pod_count(text: str) -> PodCount:
+    """Read ``--minimum``. Raises MultiarchError for anything but a number or a percentage up to 100."""
+    found = _MINIMUM.fullmatch(text)
+    if found is None or (found[2] and int(found[1]) > _WHOLE):
+        raise MultiarchError(f"--minimum {text}: must be a number of pods, or a percentage up to 100%.")
+    return PodCount(int(found[1]), percent=bool(found[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendedChange:
+    """A recommendation for a stack file, whose text is ``old`` before and ``new`` after the change.
+
+    ``report`` is that of the changed stack; ``written`` says whether the file has the change.
+    """
+
+    file: str
+    written: bool
+    result: Recommendation = field(metadata=INLINED)
+    report: CapacityReport = field(metadata=OMITTED)
+    old: str = field(metadata=OMITTED)
+    new: str = field(metadata=OMITTED)
+
+    @JsonProperty
+    def patch(self) -> str:
+        """The change as ``diff -u`` writes it."""
+        return difference(self.file, self.old, self.new)
+
+
+def recommend_change(
+    path: Path,
+    plan: Plan,
+    failures: Sequence[Failure],
+    run: CapacityRun,
+    prices: RegionPrices | UnknownPrice | None,
+    *,
+    seconds: int,
+    write: bool,
+) -> RecommendedChange:
+    """Search the cheapest change, check that the changed file is valid, and write it if that is wanted.
+
+    Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
+    sizes, as when its subnets are too small.
+    """
+    given = run.given
+    planned = given.nodes is None
+    if not planned and plan.autoscaling.use is Autoscaler.NONE:
+        raise MultiarchError(
+            "--recommend with --live needs an autoscaler: without one the cluster keeps the nodes that it has.",
+            hint="Use --manifests instead of --live: each node group then starts with its desiredSize.",
+        )
+    text = path.read_bytes().decode("utf-8")
+
+    def replan(changes: Sequence[Change]) -> Plan | None:
+        try:
+            return make_plan(load_text(patched(text, changes), path), today=today())
+        except StackError:
+            return None
+
+    result = recommend(
+        plan,
+        failures,
+        run,
+        prices,
+        # The nodes of a live cluster are not all the plan's, and belong to the groups that there are.
+        surroundings=Surroundings(given.workloads.pods, run.budgets, given.context) if planned else None,
+        replan=replan if planned else None,
+        limit=TimeLimit(seconds),
+    )
+    if not result.changes:
+        return RecommendedChange(shown(path), written=False, result=result, report=result.report, old=text, new=text)
+    new = patched(text, result.changes)
+    try:
+        changed = make_plan(load_text(new, path), today=today())
+    except StackError as error:
+        rejected = next(each for each in error.problems if each.severity is Severity.ERROR)
+        needed = ", ".join(f"{each.name} {format_value(each.new)}" for each in result.changes)
+        raise MultiarchError(
+            f"The stack does not allow what would help ({needed}): {rejected.message}", hint=rejected.hint
+        ) from error
+    if write:
+        write_atomically(path, new)
+    # What the file says now counts: another group can share a value with a changed one.
+    report = run(changed, result.failures)
+    return RecommendedChange(shown(path), written=write, result=result, report=report, old=text, new=new)
+
+
+def format_value(value: object) -> str:
+    """Return a value of the stack file as a person reads it; several zones are separated by commas."""
+    return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)
+
+
+def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: WorkloadInput) -> tuple[Headroom, ...]:
+    """Write the manifests of placeholder pods, unless no pod moves; return what they hold."""
+    placed = [pod for node in given.nodes or () for pod in node.pods]
+    found = tuple(headroom_of(plan, report, [*given.workloads.pods, *placed]))
+    if found:
+        write_atomically(file, "---\n".join(dump(each) for each in manifests(plan, found)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityResult:
+    """What ``multiarch capacity`` found; ``recommendation`` is None unless one was wanted."""
+
+    report: CapacityReport = field(metadata=INLINED)
+    recommendation: RecommendedChange | None = None

@@ -1,0 +1,108 @@
+"""Which stacks a change touches, and what pinning a stack changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from multiarch.aws_errors import failures_as_errors, open_client
+from multiarch.errors import MultiarchError
+from multiarch.files import read_bytes, write_atomically
+from multiarch.git import ChangedFile, Repository
+from multiarch.runs.stacks import find_root
+from multiarch.stack.affected import FileChange, affected, of_stack
+from multiarch.stack.load import PROJECT_FILE, load_file, stack_files
+from multiarch.stack.pin import Clients, Kept, Pin, find_pins, without_releases, write_pins
+from multiarch.stack.plan import make_plan
+from multiarch.stack.yaml_source import shown
+from multiarch.today import today
+
+
+class DeletedStack(NamedTuple):
+    """A stack whose file was deleted."""
+
+    stack: str
+    file: str
+
+
+class TouchedStack(NamedTuple):
+    """A stack that a change touches, and why."""
+
+    stack: str
+    file: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedStacks:
+    """The stacks that the change since ``since`` touches; ``base`` is the commit that it is compared with."""
+
+    since: str
+    base: str
+    stacks: tuple[TouchedStack, ...]
+    deleted: tuple[DeletedStack, ...]
+
+
+def find_affected_stacks(since: str, project: Path | None = None) -> AffectedStacks:
+    """Compare the working tree with the commit that HEAD and ``since`` last had in common. Raises MultiarchError."""
+    root = find_root(project)
+    repository = Repository.of(root)
+    base = repository.base(since)
+    changed = repository.changed(base)
+    files = {str(of_stack(path.relative_to(root).as_posix())): path for path in stack_files(root)}
+    found = affected(
+        [_change(repository, base, each) for each in changed], {name: _text(path) for name, path in files.items()}
+    )
+    return AffectedStacks(
+        since,
+        base,
+        tuple(TouchedStack(each.stack, shown(files[each.stack]), tuple(each.reasons)) for each in found),
+        tuple(
+            DeletedStack(name, each.path)
+            for each in changed
+            if each.deleted and (name := of_stack(each.path)) and name not in files
+        ),
+    )
+
+
+def _change(repository: Repository, base: str, changed: ChangedFile) -> FileChange:
+    if of_stack(changed.path) is None and changed.path != PROJECT_FILE:
+        return FileChange(changed.path)
+    before = repository.read(base, changed.path)
+    after = None if changed.deleted else _text(repository.folder / changed.path)
+    return FileChange(changed.path, None if before is None else before.decode("utf-8-sig", "replace"), after)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise MultiarchError(f"{path} can't be read: {error.strerror or error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedStack:
+    """What pinning a stack file changes. ``written``: the file has the changes."""
+
+    file: str
+    written: bool
+    changes: tuple[Pin, ...]
+    kept: tuple[Kept, ...]
+
+
+def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -> PinnedStack:
+    """Pin a stack file to what AWS recommends today. Raises MultiarchError and OutsideError."""
+    stack = load_file(path)
+    # An outdated pin makes a stack invalid, so an upgrade ignores pins.
+    plan = make_plan(without_releases(stack) if upgrade else stack, today=today(), pinning=True)
+    where = region or plan.region
+    ssm, eks, ec2 = (
+        open_client(name, where, region_key="aws:region in the stack file") for name in ("ssm", "eks", "ec2")
+    )
+    with failures_as_errors():
+        pins = find_pins(stack, plan, Clients(ssm, eks, ec2), upgrade=upgrade)
+    written = bool(pins.changes) and not dry_run
+    if written:
+        write_atomically(path, write_pins(path.read_bytes().decode("utf-8"), pins.changes))
+    return PinnedStack(shown(path), written, pins.changes, pins.kept)

@@ -1,0 +1,106 @@
+"""Which architecture runs in every container: pods, their nodes, and what registries and nodes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, Protocol
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.kubernetes.resources import Kind
+from multiarch.observed.images import Progress, RegistryAccess, use_registry
+from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
+from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
+from multiarch.ssm.model import Answer
+from multiarch.verify.on_node.collect import collect
+from multiarch.verify.on_node.model import NodeReport
+from multiarch.verify.pods.containers import PodReader
+from multiarch.verify.pods.model import Pods, PodVerification
+from multiarch.verify.pods.verification import instances, verify_pods
+
+
+class OpenClient(Protocol):
+    """Opens a client of an AWS service, in ``region`` unless the user chose another one."""
+
+    def __call__(self, service: str, *, region: str | None) -> Any:  # noqa: ANN401 (boto3 is untyped)
+        """Return the client."""
+
+
+class ShowProgress(Protocol):
+    """Shows the progress of what it names."""
+
+    def __call__(self, what: str, /) -> AbstractContextManager[Progress]:
+        """Return what takes the steps."""
+
+
+def verify_containers(
+    source: ObjectSource, registries: RegistryAccess, *, on_node: OpenClient | None, progress: ShowProgress
+) -> PodVerification:
+    """Verify the containers of live pods, or of their manifests; with ``on_node`` the nodes are asked through SSM.
+
+    Raises MultiarchError and OutsideError.
+    """
+    found, secrets, notes = _read(source)
+    reports = None
+    if on_node is not None:
+        reports = {}
+        if wanted := instances(found):
+            with progress("asking nodes") as step:
+                reports = collect(on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step)
+    verified, more = _verify(found, reports, registries, secrets, progress)
+    return replace(verified, notes=(*notes, *secrets.notes, *more, *verified.notes))
+
+
+def _verify(
+    found: Pods,
+    reports: Mapping[str, NodeReport | Answer] | None,
+    registries: RegistryAccess,
+    secrets: PodCredentials,
+    progress: ShowProgress,
+) -> tuple[PodVerification, tuple[str, ...]]:
+    with progress("reading digests") as step:
+        return use_registry(
+            registries,
+            lambda registry: verify_pods(registry, found, reports, looked_up=step),
+            credentials=secrets.credentials,
+        )
+
+
+def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:
+    """Return the containers and their nodes, the cluster's credentials for their images, and notes."""
+    reader = PodReader()
+    if source.files:
+        reader.read(read_manifest_objects(source.files)[0])
+        if not reader.pods:
+            hint = "It reads the status of live Pods: kubectl get pods,nodes,replicasets -A -o yaml"
+            raise MultiarchError(f"{', '.join(source.files)}: no Pods found.", hint=hint)
+        return reader.result(), PodCredentials(), []
+    with open_cluster(source.access) as cluster:
+        check_namespaces(cluster, source.namespaces)
+        namespaces = source.namespaces or None
+        reader.read(cluster.objects([Kind.POD], namespaces=namespaces, selector=source.selector))
+        reader.read(cluster.objects([Kind.NODE]))
+        notes = _read_owners(reader, cluster, namespaces)
+        found = reader.result()
+        return found, read_pull_secrets(cluster, found.containers), notes
+
+
+def _read_owners(reader: PodReader, cluster: Cluster, namespaces: Sequence[str] | None) -> list[str]:
+    """Read what owns the owners of pods. Without permission for it, pods are grouped by their direct owners."""
+    notes = []
+    for kind in (Kind.REPLICA_SET, Kind.JOB):
+        if kind in reader.owner_kinds():
+            try:
+                reader.read(cluster.objects([kind], namespaces=namespaces))
+            except ForbiddenError as error:
+                notes.append(str(error))
+    return notes
+
+
+def _find_region(found: Pods) -> str | None:
+    """Return the region that the labels of all nodes name, if they name one."""
+    named = {node.region for node in found.nodes.values() if node.region}
+    return named.pop() if len(named) == 1 else None
