@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo report-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo report-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -113,8 +113,8 @@ format: $(STAMP) ## lay the code out
 bench: $(STAMP) ## measure, and print ratios
 	@$(BIN)/python benchmarks/run.py
 
-schema: $(STAMP) ## regenerate config/stack.schema.json
-	@$(BIN)/multiarch stack schema --write
+generate: $(STAMP) ## write every generated file: JSON Schemas, chart values, arguments, parts of the documents
+	@$(BIN)/python -m tools.generate
 
 lock: $(STAMP) ## renew the lock files after a change in requirements*.txt
 	@$(COMPILE) --output-file requirements.lock requirements-dev.txt $(LOCK)

@@ -7,7 +7,7 @@ Markers are HTML comments, which readers do not see:
 - ``<!-- engine: COMMAND -->`` before a block: what the sandbox prints for that command.
 - ``<!-- registry: demo -->`` before a block: its commands ask the registry of ``make registry-demo``.
 - ``<!-- migration: WAY NUMBER -->`` before a block: see tests/migration_steps.py.
-- ``<!-- NAME -->`` … ``<!-- end -->``: a part that is generated from the code, see tests/documents.py.
+- ``<!-- NAME -->`` … ``<!-- end -->``: a part that is generated from the code, see tools/generate/documents.py.
 
 In quoted output a line ``…`` matches any lines, and ``…`` within a line any text.
 """
@@ -51,16 +51,6 @@ class Block:
     def marked(self, name: str) -> list[str]:
         """What stands behind ``name:`` in the block's markers."""
         return [marker.removeprefix(f"{name}: ") for marker in self.markers if marker.startswith(f"{name}: ")]
-
-
-def documents() -> list[Path]:
-    """Every document of the project."""
-    return [
-        *sorted(ROOT.glob("*.md")),
-        *sorted((ROOT / "docs").rglob("*.md")),
-        *sorted((ROOT / "examples").rglob("*.md")),
-        ROOT / "sandbox" / "README.md",
-    ]
 
 
 def blocks(document: Path) -> list[Block]:

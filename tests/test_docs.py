@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
-from tests.documents import help_text, renewed
-from tests.quotations import ROOT, blocks, documents, ran
+from tests.quotations import ROOT, blocks, ran
+from tools.generate.documents import help_text, list_documents, renewed
 
 DOCS = ROOT / "docs"
-NAMES = [document.relative_to(ROOT).as_posix() for document in documents()]
+NAMES = [document.relative_to(ROOT).as_posix() for document in list_documents()]
 OWN_PREFIXES = (
     ".ci/",
     "benchmarks/",
@@ -109,7 +109,7 @@ def test_every_command_and_option_of_ours_that_is_named_exists(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parts_that_are_made_from_the_code_are_current(name: str) -> None:
-    assert text_of(name) == renewed(text_of(name)), "run .venv/bin/python -m tests.documents"
+    assert text_of(name) == renewed(text_of(name)), "run make generate"
 
 
 def test_the_table_of_keys_has_every_key_of_the_schema() -> None:
@@ -165,6 +165,6 @@ def test_no_document_names_a_folder_of_somebody_s_machine() -> None:
 
 
 def test_fenced_blocks_say_what_they_hold() -> None:
-    for document in documents():
+    for document in list_documents():
         for block in blocks(document):
             assert block.language in LANGUAGES, f"{document}:{block.line}"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.quotations import ROOT, Block, blocks, documents, environment, matches
+from tests.quotations import ROOT, Block, blocks, environment, matches
+from tools.generate.documents import list_documents
 
 PAGE = ROOT / "docs" / "reference" / "python-api.md"
 MODULES = re.findall(r"^::: ([\w.]+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
@@ -58,7 +59,7 @@ def test_what_is_public_is_defined_there_and_described(name: str) -> None:
 def programs() -> list[tuple[Path, Block, Block | None]]:
     """Each Python block of the documents, with the text block after it, which is what it prints."""
     found = []
-    for document in documents():
+    for document in list_documents():
         all_blocks = blocks(document)
         for block, after in pairwise([*all_blocks, None]):
             if block and block.language == "python":

@@ -16,10 +16,13 @@ import pytest
 from ruamel.yaml import YAML
 
 from multiarch.rules import RULES
-from tests.quotations import ROOT, Block, blocks, commands, documents, edited, matches, ran
+from tests.quotations import ROOT, Block, blocks, commands, edited, matches, ran
+from tools.generate.documents import list_documents
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "sandbox.md"
-CONSOLE = {document: [block for block in blocks(document) if block.language == "console"] for document in documents()}
+CONSOLE = {
+    document: [block for block in blocks(document) if block.language == "console"] for document in list_documents()
+}
 RAN = {
     document: [block for block in found if not block.marked("registry") and not block.marked("migration")]
     for document, found in CONSOLE.items()

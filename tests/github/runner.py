@@ -16,23 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tools.generate.documents import load_workflow
 
-from tests.quotations import ROOT
-
-WORKFLOWS = ROOT / ".github" / "workflows"
-REUSABLE = ("audits", "drift", "image", "review", "up")
-"""Workflows that other repositories call."""
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_][\w.-]*(?:\(\))?|&&|\|\||==|!=|!|[()]|\d+|\s+")
 _OPERATORS = {"&&": " and ", "||": " or ", "==": "==", "!=": "!=", "!": " not ", "(": "(", ")": ")"}
 _TIMEOUT = 120
-
-
-def load(name: str) -> dict[str, Any]:
-    """A workflow by its file's name. The key ``on`` is there as a string: YAML 1.1 has it as a truth value."""
-    content: dict[Any, Any] = yaml.safe_load((WORKFLOWS / name).read_text(encoding="utf-8"))
-    return {"on" if key is True else key: value for key, value in content.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +52,7 @@ class Job:
 
     def __post_init__(self) -> None:
         """Read the workflow, and make the runner's files."""
-        content = load(self.workflow)
+        content = load_workflow(self.workflow)
         self._content, self._job = content, content["jobs"][self.job]
         declared = content["on"].get("workflow_call", {})
         given = {name: row.get("default", "") for name, row in declared.get("inputs", {}).items()}

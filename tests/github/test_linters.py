@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.github.runner import WORKFLOWS
 from tests.quotations import ROOT, blocks
 from tools import build
+from tools.generate.documents import WORKFLOWS
 
 SCRIPTS = Path(sys.executable).parent
 FILES = sorted(map(str, WORKFLOWS.iterdir()))

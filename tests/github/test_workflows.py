@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.github.runner import REUSABLE, WORKFLOWS, load
 from tests.quotations import ROOT
+from tools.generate.documents import REUSABLE, WORKFLOWS, load_workflow
 
 NAMES = sorted(file.name for file in WORKFLOWS.iterdir())
 WRITES = {
@@ -28,7 +28,7 @@ _USES = re.compile(r"^\s*(?:- )?uses: (?P<what>\S+?)(?:@(?P<commit>\S+))?(?:\s+#
 
 
 def jobs(name: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = load(name)["jobs"]
+    found: dict[str, dict[str, Any]] = load_workflow(name)["jobs"]
     return found
 
 
@@ -38,7 +38,9 @@ def steps(name: str) -> Iterator[dict[str, Any]]:
 
 
 def test_the_reusable_workflows_and_the_projects_own_are_all_there_are() -> None:
-    assert [name for name in NAMES if "workflow_call" in load(name)["on"]] == [f"{name}.yml" for name in REUSABLE]
+    assert [name for name in NAMES if "workflow_call" in load_workflow(name)["on"]] == [
+        f"{name}.yml" for name in REUSABLE
+    ]
     assert set(NAMES) == set(WRITES)
 
 
@@ -83,7 +85,7 @@ def test_scripts_are_bash(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_permissions_are_given_per_job_and_no_more_than_needed(name: str) -> None:
-    assert load(name)["permissions"] == {}
+    assert load_workflow(name)["permissions"] == {}
     written = set()
     for job in jobs(name).values():
         for permission, level in job["permissions"].items():
@@ -95,7 +97,7 @@ def test_permissions_are_given_per_job_and_no_more_than_needed(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_workflow_runs_code_of_a_fork_with_credentials(name: str) -> None:
-    content = load(name)
+    content = load_workflow(name)
     assert not {"pull_request_target", "workflow_run", "issue_comment"} & set(content["on"])
     for job in jobs(name).values():
         secret = any(
@@ -126,7 +128,7 @@ def test_credentials_are_removed_at_the_end_of_every_job_that_gets_some(name: st
 
 @pytest.mark.parametrize("name", REUSABLE)
 def test_inputs_and_secrets_are_typed_and_documented(name: str) -> None:
-    call = load(f"{name}.yml")["on"]["workflow_call"]
+    call = load_workflow(f"{name}.yml")["on"]["workflow_call"]
     text = (WORKFLOWS / f"{name}.yml").read_text(encoding="utf-8")
     for key, row in call["inputs"].items():
         assert row["description"].endswith((".", "%")), key

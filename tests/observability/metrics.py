@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
-from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from multiarch.facts.admission import Mode
-from multiarch.registry.errors import RegistryReason
-from multiarch.webhook.images.statistics import Statistics
-from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import Decision, Outcome, Reason, Request
-from multiarch.webhook.review import FailureReason
+from tools.generate.metrics import metric_families
 
 TARGET: Mapping[str, str] = {
     "job": "multiarch-webhook",
@@ -37,19 +29,9 @@ ENTRY = "tolerate.webhook.multiarch-eks"
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Described:
-    """A metric as its documentation lists it."""
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    text: str
-
-
 def webhook() -> Iterator[tuple[str, Labels]]:
     """Every series of a webhook to which everything has happened, with the target's labels."""
-    for family in _families():
+    for family in metric_families():
         for sample in family.samples:
             yield sample.name, {**TARGET, **sample.labels}
 
@@ -61,31 +43,6 @@ def series(text: str) -> Iterator[tuple[str, Labels]]:
         for sample in family.samples:
             # The parser adds _total to the name of a counter without it.
             yield sample.name if sample.name in names else sample.name.removesuffix("_total"), sample.labels
-
-
-def described() -> Iterator[Described]:
-    """The webhook's own metrics, by name: those of every Python process are left out."""
-    for family in sorted(_families(), key=lambda family: family.name):
-        if family.name.startswith("multiarch_webhook"):
-            labels = {label: None for sample in family.samples for label in sample.labels if label != "le"}
-            name = f"{family.name}_total" if family.type == "counter" else family.name
-            yield Described(name, family.type, tuple(labels), family.documentation)
-
-
-def _families() -> Iterable[Metric]:
-    metrics = Metrics()
-    for outcome in Outcome:
-        for reason in Reason:
-            request = Request("uid", "shop", "web-*", "ReplicaSet/web", Mode.TOLERATE, dry_run=False)
-            metrics.decided(request, Decision(outcome, reason, "text"), 0.001)
-    for failure in FailureReason:
-        metrics.failed(failure, "text")
-    metrics.responses.labels("200").inc()
-    metrics.expiry.set(1_800_000_000.0)
-    metrics.watch_server(lambda: 1.0, lambda: 2.0)
-    found = Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason}))
-    metrics.watch_look_ups(lambda: found, 64 * 2**20)
-    return text_string_to_metric_families(metrics.text()[0].decode())
 
 
 def api_server() -> Iterator[tuple[str, Labels]]:

@@ -1,4 +1,4 @@
-"""Write ``multiarch/webhook/manifests.yaml``: ``python -m tools.generate.webhook_manifests``."""
+"""``multiarch/webhook/manifests.yaml``: what ``multiarch webhook manifests`` prints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,3 @@ def generate_manifests() -> str:
     values = {"image": manifests.IMAGE, "name": manifests.NAME, "certificates": "cert-manager"}
     rendered = helm.render_chart(helm.WEBHOOK, values, namespace=manifests.NAMESPACE)
     return "---\n".join(dump(each) for each in (namespace, *rendered))
-
-
-if __name__ == "__main__":
-    TARGET.write_text(generate_manifests(), encoding="utf-8")

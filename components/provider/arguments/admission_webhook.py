@@ -1,4 +1,4 @@
-"""Generated from multiarch/schema/admission_webhook.py by ``python -m tests.documents``: arguments of components."""
+"""Generated from multiarch/schema/admission_webhook.py by ``make generate``: arguments of components."""
 
 from typing import Any, NotRequired, TypedDict
 

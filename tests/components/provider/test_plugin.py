@@ -14,8 +14,8 @@ import pytest
 import yaml
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from tests.components.provider.plugin_files import SCHEMA
 from tests.quotations import ROOT, environment
+from tools.generate.plugin import SCHEMA
 
 FOLDER = ROOT / "provider"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.components.provider.plugin_files import SCHEMA
 from tests.quotations import ROOT
 from tools import build
+from tools.generate.plugin import SCHEMA
 
 pytestmark = pytest.mark.tools
 PAGE = (ROOT / "docs" / "how-to" / "own-program.md").read_text(encoding="utf-8")

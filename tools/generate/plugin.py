@@ -1,8 +1,7 @@
-"""The generated files of the Pulumi plugin; ``python -m tests.documents`` writes them.
+"""The generated files of the Pulumi plugin.
 
 ``components/provider/arguments`` has the components' typed arguments, from the schema of a stack, one file for each
-module of ``multiarch/schema``; ``provider/schema.json`` is what the plugin infers from them. A test holds that all are
-up to date.
+module of ``multiarch/schema``; ``provider/schema.json`` is what the plugin infers from them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from multiarch.schema.base import Section
 from multiarch.schema.parts import KNOWN_LATER
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.schema_paths import descriptions, fields, models, options
-from tests.quotations import ROOT
+from tools.generate import ROOT
 
 FOLDER = ROOT / "components" / "provider" / "arguments"
 ROOTS: Mapping[type[Section], str] = {
@@ -38,7 +37,7 @@ ROOTS: Mapping[type[Section], str] = {
 SCHEMA = ROOT / "provider" / "schema.json"
 _SCHEMA = "from components.provider.host import Host; print(Host().schema)"
 _WIDTH = 116
-_HEAD = '"""Generated from multiarch/schema/{name}.py by ``python -m tests.documents``: arguments of components."""\n'
+_HEAD = '"""Generated from multiarch/schema/{name}.py by ``make generate``: arguments of components."""\n'
 
 
 def name_of(model: type[Section]) -> str:
@@ -46,15 +45,15 @@ def name_of(model: type[Section]) -> str:
     return ROOTS.get(model, f"{model.__name__}Settings")
 
 
-def files() -> dict[Path, str]:
-    """The text of each generated file."""
-    return {**arguments(), SCHEMA: schema()}
-
-
 def schema() -> str:
     """What the plugin answers when an engine asks for its schema. It has the arguments as their files are now."""
     done = subprocess.run([sys.executable, "-c", _SCHEMA], cwd=ROOT, capture_output=True, text=True, check=True)
     return json.dumps(json.loads(done.stdout), indent=2, sort_keys=True) + "\n"
+
+
+def schema_files() -> dict[Path, str]:
+    """Return the text of the plugin's schema, with the arguments as their files are now."""
+    return {SCHEMA: schema()}
 
 
 def arguments() -> dict[Path, str]:

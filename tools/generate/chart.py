@@ -1,7 +1,7 @@
-"""The generated files of the Helm chart; ``python -m tests.documents`` writes them.
+"""The generated files of the Helm chart.
 
 ``values.yaml`` has every value with its default and its docstring, ``values.schema.json`` is the schema of the same
-model. A test holds that both are up to date.
+model.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from multiarch.schema.base import Section
@@ -16,7 +17,7 @@ from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.json_schema import tidy
 from multiarch.stack.schema_paths import descriptions, fields, models
 from multiarch.yaml_text.dump import dump
-from tests.quotations import ROOT
+from tools.generate import ROOT
 
 CHART = ROOT / "charts" / "multiarch-webhook"
 _WIDTH = 110
@@ -63,4 +64,6 @@ def schema() -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-GENERATED = {"values.yaml": values, "values.schema.json": schema}
+def files() -> dict[Path, str]:
+    """Return the text of each generated file."""
+    return {CHART / "values.yaml": values(), CHART / "values.schema.json": schema()}

@@ -1,20 +1,24 @@
-"""The generated parts of the documents, and the generated files of the Helm chart: ``python -m tests.documents``.
+"""The generated parts of the documents.
 
-A part stands between ``<!-- NAME -->`` and ``<!-- end -->``; ``GENERATED`` maps the names to what they hold. Tests hold
-that every document is up to date.
+A part stands between ``<!-- NAME -->`` and ``<!-- end -->``; ``GENERATED`` maps the names to what they hold.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
+import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
 from typer.core import TyperGroup
 
+from multiarch.cli import main
 from multiarch.cli.application import application
 from multiarch.review.digest import RULES_BY_TOPIC
 from multiarch.review.noise import FILTERS, OF_WARNINGS
@@ -24,18 +28,38 @@ from multiarch.schema.stack import StackSpec
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema_paths import fields
 from multiarch.verify.nodes.rules import RULES
-from tests.components.provider import plugin_files
-from tests.github.runner import REUSABLE, load
-from tests.observability.metrics import described
-from tests.quotations import ROOT, documents, ran
-from tests.webhook import chart_files
-from tests.webhook.chart_files import CHART
+from tools.generate import ROOT
+from tools.generate.metrics import list_metrics
+
+WORKFLOWS = ROOT / ".github" / "workflows"
+REUSABLE = ("audits", "drift", "image", "review", "up")
+"""Workflows that other repositories call."""
+
+
+def list_documents() -> list[Path]:
+    """Return every document of the project."""
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+        ROOT / "sandbox" / "README.md",
+    ]
+
+
+def load_workflow(name: str) -> dict[str, Any]:
+    """Read a workflow by its file's name. The key ``on`` is a string: YAML 1.1 has it as a truth value."""
+    content: dict[Any, Any] = yaml.safe_load((WORKFLOWS / name).read_text(encoding="utf-8"))
+    return {"on" if key is True else key: value for key, value in content.items()}
 
 
 @functools.cache
 def help_text(command: str) -> str:
-    """What a command prints with ``--help``; each is run once."""
-    return ran(f"{command} --help", ROOT)
+    """Return what a command prints with ``--help`` in a plain terminal of 80 columns."""
+    printed = io.StringIO()
+    plain = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+    with mock.patch.dict(os.environ, plain), contextlib.redirect_stdout(printed):
+        main([*command.split()[1:], "--help"])
+    return printed.getvalue()
 
 
 def help_texts() -> str:
@@ -118,14 +142,14 @@ def webhook_metrics() -> str:
     """The metrics of the webhook."""
     rows = [
         (f"`{each.name}`", each.kind, ", ".join(f"`{label}`" for label in each.labels), each.text)
-        for each in described()
+        for each in list_metrics()
     ]
     return "\n" + _table(("Metric", "Type", "Labels", "Meaning"), rows) + "\n"
 
 
 def workflow_inputs(name: str) -> str:
     """The inputs and secrets of a reusable workflow of GitHub."""
-    call = load(f"{name}.yml")["on"]["workflow_call"]
+    call = load_workflow(f"{name}.yml")["on"]["workflow_call"]
     rows = [(f"`{key}`", row["description"], row["type"], _value(row)) for key, row in call["inputs"].items()]
     rows += [(f"`{key}`", row["description"], "secret", "–") for key, row in call.get("secrets", {}).items()]
     return "\n" + _table((f"Input of `{name}.yml`", "Meaning", "Type", "Default"), rows) + "\n"
@@ -249,7 +273,8 @@ def _meaning(key: str, schema: Mapping[str, Any]) -> str:
     text = str(schema.get("description") or "")
     if not text and (inner := _reference(schema)):
         text = str(_definition(inner).get("description") or "")
-    assert text, key
+    if not text:
+        raise ValueError(f"{key} has no description")
     return _DEFAULT.sub("", text).replace("|", "\\|")
 
 
@@ -267,20 +292,6 @@ def renewed(text: str) -> str:
     return _GENERATED.sub(part, text)
 
 
-def main() -> int:
-    """Write all generated parts, and print the documents that changed; with ``--check`` change none, and return 1."""
-    check = sys.argv[1:] == ["--check"]
-    outdated = False
-    made = {CHART / name: text() for name, text in chart_files.GENERATED.items()} | plugin_files.files()
-    for document in (*documents(), *made):
-        text = document.read_text(encoding="utf-8") if document.is_file() else ""
-        if (new := made.get(document) or renewed(text)) != text:
-            outdated = True
-            print(document.relative_to(ROOT))  # noqa: T201
-            if not check:
-                document.write_text(new, encoding="utf-8")
-    return int(check and outdated)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def files() -> dict[Path, str]:
+    """Return the text of each document, with its generated parts as they are now."""
+    return {document: renewed(document.read_text(encoding="utf-8")) for document in list_documents()}

@@ -1,0 +1,53 @@
+"""The webhook's metrics, as the documents list them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from multiarch.facts.admission import Mode
+from multiarch.registry.errors import RegistryReason
+from multiarch.webhook.images.statistics import Statistics
+from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.review import FailureReason
+
+
+@dataclass(frozen=True)
+class Described:
+    """A metric as its documentation lists it."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    text: str
+
+
+def list_metrics() -> Iterator[Described]:
+    """Yield the webhook's own metrics by name, without those of every Python process."""
+    for family in sorted(metric_families(), key=lambda family: family.name):
+        if family.name.startswith("multiarch_webhook"):
+            labels = {label: None for sample in family.samples for label in sample.labels if label != "le"}
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            yield Described(name, family.type, tuple(labels), family.documentation)
+
+
+def metric_families() -> Iterable[Metric]:
+    """Return what a webhook to which everything has happened exposes."""
+    metrics = Metrics()
+    for outcome in Outcome:
+        for reason in Reason:
+            request = Request("uid", "shop", "web-*", "ReplicaSet/web", Mode.TOLERATE, dry_run=False)
+            metrics.decided(request, Decision(outcome, reason, "text"), 0.001)
+    for failure in FailureReason:
+        metrics.failed(failure, "text")
+    metrics.responses.labels("200").inc()
+    metrics.expiry.set(1_800_000_000.0)
+    metrics.watch_server(lambda: 1.0, lambda: 2.0)
+    found = Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason}))
+    metrics.watch_look_ups(lambda: found, 64 * 2**20)
+    return text_string_to_metric_families(metrics.text()[0].decode())
