@@ -10,6 +10,7 @@ import functools
 import io
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from multiarch.verify.nodes.rules import RULES
 from tools.generate import ROOT
 from tools.generate.metrics import list_metrics
 
+_PACKAGES = 4
+"""Packages that a contract's row names; the others are counted."""
 WORKFLOWS = ROOT / ".github" / "workflows"
 REUSABLE = ("audits", "drift", "image", "review", "up")
 """Workflows that other repositories call."""
@@ -147,6 +150,19 @@ def webhook_metrics() -> str:
     return "\n" + _table(("Metric", "Type", "Labels", "Meaning"), rows) + "\n"
 
 
+def import_contracts() -> str:
+    """Return a row for each contract of import-linter: what it holds for, and its layers or what it forbids."""
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    rows = []
+    for each in tables:
+        packages = each.get("containers") or each["source_modules"]
+        below = each.get("layers") or [f"not {name}" for name in each["forbidden_modules"]]
+        named = ", ".join(f"`{name}`" for name in packages[:_PACKAGES])
+        more = f" and {len(packages) - _PACKAGES} more" if len(packages) > _PACKAGES else ""
+        rows.append((each["name"], named + more, "; ".join(below).replace(" | ", ", ")))
+    return "\n" + _table(("Contract", "Packages", "Layers from the top, or what is not imported"), rows) + "\n"
+
+
 def workflow_inputs(name: str) -> str:
     """The inputs and secrets of a reusable workflow of GitHub."""
     call = load_workflow(f"{name}.yml")["on"]["workflow_call"]
@@ -187,10 +203,9 @@ _MODELS = {
     model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_NAMES = "commands|git(?:hub|lab)-inputs [a-z]+|help|keys|node-rules|noise-filters|review-rules|rules|webhook-metrics"
-_GENERATED = re.compile(rf"(?P<begin><!-- (?P<name>{_NAMES}) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": command_table,
+    "contracts": import_contracts,
     **{f"github-inputs {name}": functools.partial(workflow_inputs, name) for name in REUSABLE},
     **{f"gitlab-inputs {name}": functools.partial(template_inputs, name) for name in ("stacks", "audits", "image")},
     "help": help_texts,
@@ -201,6 +216,8 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "rules": rules,
     "webhook-metrics": webhook_metrics,
 }
+_NAMES = "|".join(map(re.escape, GENERATED))
+_GENERATED = re.compile(rf"(?P<begin><!-- (?P<name>{_NAMES}) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 
 def _definition(name: str) -> dict[str, Any]:
