@@ -107,7 +107,7 @@ class _Worker:
     def json(self, text: str) -> str | None:
         """Change one JSON document; ``None`` for other text, such as flow-style YAML, which starts alike."""
         try:
-            found = list(json_documents(text, keep_numbers=True))
+            found = list(json_documents(text))
         except (ValueError, RecursionError):
             return None
         if len(found) != 1:

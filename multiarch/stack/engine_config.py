@@ -28,7 +28,6 @@ REGION = f"{AWS}:region"
 # https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-reference/
 _STACK_FILE_KEYS = ("config", "encryptedkey", "encryptionsalt", "environment", "secretsprovider")
 _DECLARATION_KEYS = {"type", "description", "items", "default", "value", "secret"}
-_JSON_POSITIONAL = (1e-6, 1e21)
 _DEFAULTS_DEPTH = 3  # config, multiarch-eks:defaults, value
 
 
@@ -104,19 +103,7 @@ def as_text(value: Any) -> Any:  # noqa: ANN401  (any YAML value)
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        return _float_text(value)
-    return str(value) if isinstance(value, int) else value
-
-
-def _float_text(value: float) -> str:
-    from decimal import Decimal  # noqa: PLC0415  (of all values, few are such numbers)
-
-    low, high = _JSON_POSITIONAL
-    if low <= abs(value) < high:
-        return format(Decimal(repr(value)), "f")
-    mantissa, _, exponent = repr(value).partition("e")
-    return f"{mantissa}e{int(exponent):+d}" if exponent else mantissa
+    return repr(value) if isinstance(value, int | float) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,7 @@ _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _OWN_NAME = re.compile(rb"^name:\s*[\"']?" + NAMESPACE.encode() + rb"[\"']?\s*(#|$)", re.MULTILINE)
 # With one of these the value itself is already known to be wrong; what the schema says of it is noise.
-_VALUE_FAULTS = {
-    "date", "invisible-character", "not-a-number", "octal-number", "secure-value", "template", "typographic-quotes",
-    "unknown-tag",
-}  # fmt: skip
+_VALUE_FAULTS = {"date", "not-a-number", "octal-number", "secure-value", "template", "unknown-tag"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +147,6 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     """
     files = _Files.read(file, project_file)
     values = {key: _from_text(key, text) for key, text in _of_namespace(NAMESPACE, config)}
-    for key, value in values.items():
-        if _is_not_text(value):
-            message = f"{key} contains half of a character (a lone surrogate)."
-            problem = Origin(files.file, files.places).problem("not-utf-8", (key,), message, hint="Write it in UTF-8.")
-            files.problems.append(problem)
     return _validated(name, values, dict(_of_namespace(AWS, config)), files)
 
 
@@ -184,15 +176,6 @@ def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list 
             return text
         return value if isinstance(value, dict | list) else text
     return text
-
-
-def _is_not_text(value: Any) -> bool:  # noqa: ANN401
-    r"""Whether a value can't be written as UTF-8: JSON can name half of a character, such as ``"\ud800"``."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 @dataclass(slots=True)
@@ -285,29 +268,25 @@ def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[
     written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     empty = dict.fromkeys(key for key, value in merged.items() if value == "")
     for key in empty:
-        message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or leave the line out."
+        message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or omit it."
         problems.append(origin.problem("empty-value", (key,), message, hint=hint))
     try:
         spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:
         known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
-        longest = max(map(len, known), default=0)
         for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
             key = problem.key or ""
             if problem.rule == "missing-key" and key in files.meant:
                 continue
-            if key not in empty and not _is_inside(key, known, longest):
+            if key not in empty and not _is_inside(key, known):
                 problems.append(_beside_config(problem, files.top))
         return None
     return spec
 
 
-def _is_inside(key: str, known: AbstractSet[str], longest: int) -> bool:
-    """Whether ``key``, or a key around it, is in ``known``: ``a``, ``a.b`` and ``a.b[0]`` are around ``a.b[0]``.
-
-    ``longest`` is the length of the longest in ``known``.
-    """
-    ends = (end for end, character in enumerate(key[: longest + 1]) if character in ".[")
+def _is_inside(key: str, known: AbstractSet[str]) -> bool:
+    """Return whether ``key``, or a key around it, is in ``known``: ``a``, ``a.b`` and ``a.b[0]`` are around itself."""
+    ends = (end for end, character in enumerate(key) if character in ".[")
     return key in known or any(key[:end] in known for end in ends)
 
 

@@ -250,7 +250,6 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork | None:
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.", value=spec.vpc_id)
         fine = False
     private = spec.private_subnet_ids or []
-    first = {subnet: index for index, subnet in reversed(list(enumerate(private)))}
     for index, subnet in enumerate(private):
         path = (*_NETWORK, "privateSubnetIds", index)
         if not _SUBNET_ID.fullmatch(subnet):
@@ -261,10 +260,7 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork | None:
                 value=subnet,
             )
             fine = False
-        elif first[subnet] < index:
-            report("subnet-twice", path, f"{subnet} is named twice.", value=subnet)
-            fine = False
-    if len(private) < _MIN_ZONES:
+    if len(set(private)) < _MIN_ZONES:
         report(
             "subnets",
             (*_NETWORK, "privateSubnetIds"),

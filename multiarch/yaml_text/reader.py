@@ -26,7 +26,6 @@ from multiarch.yaml_text.events import Event, Parser, YamlError, YamlFault, pars
 from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
 from multiarch.yaml_text.scalars import (
     COLLECTION_TAGS,
-    LOOK_ALIKES,
     Dialect,
     InvalidValueError,
     kubernetes,
@@ -303,9 +302,6 @@ class _NodeReader(_ValueReader):
                 written = self._text[inner.start - 1 : inner.start - 1 + _SHOWN].partition("\n")[0].partition("}}")[0]
                 raise InvalidValueError("template", f"{written}}}}} is a placeholder of a template")
             raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
-        for fault in inner.faults:
-            if fault.rule in LOOK_ALIKES:
-                raise InvalidValueError(fault.rule, fault.message, fault.hint)
         if inner.faults or not isinstance(inner.value, str):
             message = f"key {inner.text} is not a string" if inner.text else "empty key"
             raise InvalidValueError("key-not-text", message)

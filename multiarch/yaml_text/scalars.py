@@ -33,11 +33,6 @@ _WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([Tt ].*)?", re.DOTALL)
-LOOK_ALIKE_SPACES = frozenset("\u00a0\u1680\u202f\u205f\u2060\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200E))))
-"""Characters that look like a space or like nothing, and are text to YAML."""
-TYPOGRAPHIC_QUOTES = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb"
-LOOK_ALIKES = ("invisible-character", "typographic-quotes")
-"""Rules about characters that look like others."""
 _WHOLE_RANGE = range(-(2**63), 2**64)
 _JSON_EXPONENT = 1e21
 """From here on Go writes a number into JSON with an exponent, and it stays a float."""
@@ -80,11 +75,9 @@ def pulumi(written: str, tag: str | None = None) -> object:
     """A scalar as Pulumi's engine hands it on: as JSON, where 1.0 is 1.
 
     Raises InvalidValueError for an unknown tag, for what Pulumi reads as an octal number, as a date, or as a number
-    that JSON does not have, and for characters that only look like spaces or quotes.
+    that JSON does not have.
     """
     if tag is None:
-        if not written.isascii():
-            _refuse_look_alikes(written)
         return _PULUMI_WORDS[written] if written in _PULUMI_WORDS else _pulumi_number(written)
     if tag == f"{_TAG}str":
         return written
@@ -140,22 +133,6 @@ def _pulumi_number(written: str) -> object:
     except OverflowError:
         raise _not_a_number(written) from None
     return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number
-
-
-def named(character: str) -> str:
-    """Name an invisible character: ``a no-break space (U+00A0)``."""
-    import unicodedata  # noqa: PLC0415  (only needed once something is wrong)
-
-    return f"a {unicodedata.name(character, 'character').lower()} (U+{ord(character):04X})"
-
-
-def _refuse_look_alikes(written: str) -> None:
-    if found := next((each for each in written if each in LOOK_ALIKE_SPACES), None):
-        message = f"{written!a} contains {named(found)}"
-        raise InvalidValueError("invisible-character", message, "Type the space again, or put the text in quotes.")
-    if len(written) > 1 and written[0] in TYPOGRAPHIC_QUOTES and written[-1] in TYPOGRAPHIC_QUOTES:
-        message = f"{written} has typographic quotes, which would be part of the text"
-        raise InvalidValueError("typographic-quotes", message, f'Write "{written[1:-1]}".')
 
 
 def _not_a_number(written: str) -> InvalidValueError:

@@ -39,12 +39,6 @@ def values(found: World) -> Any:  # noqa: ANN401  (the chart's)
     return found.inputs(RELEASE, NAME)["values"]
 
 
-def test_without_it_nothing_of_it_is_declared(small: World, full: World) -> None:
-    for each in (small, full):
-        assert not each.all(COMPONENT)
-        assert NAME not in {release.name for release in each.all(RELEASE)}
-
-
 def test_it_is_the_release_of_the_chart_of_this_version(found: World, monkeypatch: pytest.MonkeyPatch) -> None:
     release = found.inputs(RELEASE, NAME)
     assert (release["name"], release["namespace"], release["version"]) == (NAME, NAME, multiarch.__version__)

@@ -33,12 +33,6 @@ def test_it_finds_this_clusters_groups_in_this_region(with_cluster_autoscaler: W
     assert (found["cloudProvider"], found["awsRegion"]) == ("aws", "eu-west-1")
 
 
-def test_the_expander_is_one_that_the_chart_writes_priorities_for(with_cluster_autoscaler: World) -> None:
-    expander = values(with_cluster_autoscaler)["extraArgs"]["expander"]
-    assert expander == "priority,least-waste"
-    assert "priority" in expander.split(",")
-
-
 def test_the_priorities_are_the_plans(with_cluster_autoscaler: World) -> None:
     text = values(with_cluster_autoscaler)["expanderPriorities"]
     assert YAML(typ="safe", pure=True).load(text) == {
@@ -94,10 +88,6 @@ def test_its_pods_run_on_arm64_nodes_too_and_have_no_rights(with_cluster_autosca
 def test_without_an_arm64_taint_nothing_of_it_is_tolerated() -> None:
     found = autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), {"arm64Taint": "none"})
     assert values(found)["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
-
-
-def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_cluster_autoscaler: World) -> None:
-    assert values(with_cluster_autoscaler)["serviceMonitor"] == {"enabled": True, "namespace": "kube-system"}
 
 
 def test_the_role_is_for_its_service_account_and_changes_tagged_groups_alone(with_cluster_autoscaler: World) -> None:
@@ -161,17 +151,3 @@ def test_it_comes_after_nodes_coredns_its_rights_and_the_groups_tags_and_goes_be
     for thing in needed:
         assert goes_before(with_cluster_autoscaler, release, thing), thing.urn
         assert not goes_before(with_cluster_autoscaler, thing, release), thing.urn
-
-
-def test_its_pods_are_refused_until_they_get_credentials(with_cluster_autoscaler: World) -> None:
-    policy, binding = (
-        with_cluster_autoscaler.one(each, "cluster-autoscaler-credentials")
-        for each in (autoscaled.GUARD, autoscaled.GUARD_BINDING)
-    )
-    association = with_cluster_autoscaler.one(autoscaled.ASSOCIATION)
-    assert goes_before(with_cluster_autoscaler, association, binding)
-    assert goes_before(with_cluster_autoscaler, binding, policy)
-    spec: Any = policy.inputs["spec"]
-    (condition,) = spec["matchConditions"]
-    assert condition["expression"].endswith("object.spec.serviceAccountName == 'cluster-autoscaler'")
-    assert values(with_cluster_autoscaler)["rbac"]["serviceAccount"]["name"] == NAME

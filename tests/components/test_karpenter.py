@@ -23,35 +23,9 @@ def values(found: World) -> dict[str, Any]:
     return dict(release["values"])
 
 
-def test_both_charts_are_pinned_to_one_version_and_crds_have_their_own(with_karpenter: World) -> None:
-    crds, controller = (with_karpenter.inputs(autoscaled.RELEASE, name) for name in (CRDS, CONTROLLER))
-    assert crds["chart"] == "oci://public.ecr.aws/karpenter/karpenter-crd"
-    assert controller["chart"] == "oci://public.ecr.aws/karpenter/karpenter"
-    assert crds["version"] == controller["version"] == "1.14.1"
-    assert controller["skipCrds"] is True
-    assert "skipCrds" not in crds
-    assert {crds["namespace"], controller["namespace"]} == {"kube-system"}
-
-
 def test_an_upgrade_brings_the_crds_before_the_controller(with_karpenter: World) -> None:
     controller = with_karpenter.one(autoscaled.RELEASE, CONTROLLER)
     assert with_karpenter.one(autoscaled.RELEASE, CRDS).urn in controller.dependencies
-
-
-def test_the_interruption_queue_is_given_by_name_under_the_key_that_the_chart_reads(with_karpenter: World) -> None:
-    settings = values(with_karpenter)["settings"]
-    assert settings["interruptionQueue"] == "shop-dev-karpenter"
-    assert settings["interruptionQueue"] == with_karpenter.inputs(autoscaled.QUEUE)["name"]
-    assert settings["clusterName"] == "shop-dev"
-
-
-def test_the_controller_runs_on_its_group_and_never_on_its_own_nodes(with_karpenter: World) -> None:
-    affinity = values(with_karpenter)["affinity"]
-    terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert len(terms) == 1
-    assert {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"} in terms[0]["matchExpressions"]
-    group = {"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": ["web-RENDERED"]}
-    assert group in terms[0]["matchExpressions"]
 
 
 def test_the_controller_tolerates_the_arm64_taint_and_those_of_its_group(with_karpenter: World) -> None:
@@ -67,16 +41,6 @@ def test_the_controller_tolerates_the_arm64_taint_and_those_of_its_group(with_ka
         "value": "system",
         "effect": "NoSchedule",
     } in values(found)["tolerations"]
-
-
-def test_two_controllers_spread_and_go_one_by_one(with_karpenter: World) -> None:
-    found = values(with_karpenter)
-    assert found["replicas"] == 2
-    assert found["podDisruptionBudget"] == {"name": "karpenter", "maxUnavailable": 1}
-    assert [spread["topologyKey"] for spread in found["topologySpreadConstraints"]] == [
-        "topology.kubernetes.io/zone",
-        "kubernetes.io/hostname",
-    ]
 
 
 def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_karpenter: World) -> None:
@@ -101,13 +65,6 @@ def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: Wo
     role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
     attached = {a.inputs["policyArn"] for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role}
     assert attached == {f"arn:aws:iam::111122223333:<Policy:{name}>" for name in policies}
-
-
-def test_the_policies_name_this_cluster_its_queue_and_its_node_role(with_karpenter: World) -> None:
-    everything = "\n".join(str(policy.inputs["policy"]) for policy in with_karpenter.all(autoscaled.POLICY))
-    assert "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter" in everything
-    assert "<Role:karpenter-nodes>" in everything
-    assert "ec2:DescribeInstanceStatus" in everything
 
 
 def test_the_controllers_role_is_for_its_service_account_alone(with_karpenter: World) -> None:
@@ -218,12 +175,6 @@ def test_subnets_of_an_existing_network_are_named_and_left_alone() -> None:
     spec: Any = made.inputs["spec"]
     assert spec["subnetSelectorTerms"] == [{"id": subnet} for subnet in SUBNETS]
     assert spec["securityGroupSelectorTerms"] == [{"tags": {"karpenter.sh/discovery": "shop-dev"}}]
-
-
-def test_without_karpenter_nothing_is_tagged_for_it(small: World) -> None:
-    assert not small.all(autoscaled.EC2_TAG)
-    for subnet in small.all(declared.SUBNET):
-        assert "karpenter.sh/discovery" not in subnet.inputs["tags"]  # type: ignore[operator]
 
 
 def test_the_node_class_launches_with_the_declared_role_where_the_tags_are(with_karpenter: World) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from components.pod_identity import CREDENTIALS
 from multiarch.rebalance.install.objects import objects
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, world
@@ -36,12 +35,6 @@ def pod_spec(found: World) -> dict[str, Any]:
 
 def roles(found: World, kind: str) -> list[dict[str, Any]]:
     return [dict(each.inputs) for each in found.all(f"{RBAC}:{kind}")]
-
-
-def test_without_it_nothing_of_it_is_declared(small: World, full: World) -> None:
-    for each in (small, full):
-        assert not each.all(COMPONENT)
-        assert not each.all(CRON_JOB)
 
 
 def test_its_objects_are_those_that_are_listed(found: World) -> None:
@@ -118,16 +111,6 @@ def test_it_reads_the_listed_secrets_alone() -> None:
     }
     for role in roles(found, "ClusterRole"):
         assert not any("secrets" in rule["resources"] for rule in role["rules"])
-
-
-def test_its_role_reads_repositories_and_its_pods_wait_for_credentials(found: World) -> None:
-    role = found.inputs(declared.ROLE, NAME)
-    (trust,) = json.loads(role["assumeRolePolicy"])["Statement"]
-    assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-service-account"] == NAME
-    _, read = json.loads(found.inputs(declared.ROLE_POLICY, NAME)["policy"])["Statement"]
-    assert read["Action"] == ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
-    guard: Any = found.inputs(POLICY, f"{NAME}-credentials")["spec"]
-    assert CREDENTIALS in guard["validations"][0]["expression"]
 
 
 def test_without_ecr_it_has_no_role() -> None:

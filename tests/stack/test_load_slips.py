@@ -46,35 +46,10 @@ config:
         ("aws:region", "aws-region", "Write aws:region."),
         ("aws:region: eu-west-1", "aws:\n    region: eu-west-1", "Write aws:region."),
         ("    web:\n", "    web:\n      region: eu-west-1\n", "Write aws:region."),
-        (
-            "    web:\n      instanceTypes: [m7i.large]",
-            "    web:\n      instanceTypes: [m7i.large]\n  api:\n      instanceTypes: [m7g.large]",
-            "Its keys are those of an entry of nodeGroups. Indent it below nodeGroups.",
-        ),
-        (
-            "      instanceTypes: [m7i.large]",
-            "      instanceTypes: [m7i.large]\n      api:\n      minSize: 1",
-            "If it is a name such as web, begin it in the column of web.",
-        ),
-        ("[m7i.large]", "\n        -m7i.large\n        -m6i.large", "Write a space after each dash."),
         ("multiarch-eks:owner", "multiarch:version", "Did you mean multiarch-eks:kubernetesVersion?"),
         ("shop@example.com", "{{ owner }}", "{{ owner }} is a placeholder of a template"),
         ("[m7i.large]", "[{{ types }}]", "{{ types }} is a placeholder of a template"),
-        ("shop@example.com", "“shop@example.com”", 'Write "shop@example.com".'),
-        ("shop@example.com", "team\u00a0shop", "contains a no-break space (U+00A0)"),
-        ("instanceTypes:", "instance\u200bTypes:", "contains a zero width space (U+200B)"),
-        (
-            "    web:\n      instanceTypes: [m7i.large]",
-            "    web:\n      api:\n        instanceTypes: [m7i.large]",
-            "Begin it in the column of web.",
-        ),
-        (
-            "    web:\n      instanceTypes: [m7i.large]",
-            "    instanceTypes: [m7i.large]",
-            "instanceTypes belongs below a name: nodeGroups: {NAME: {instanceTypes: …}}.",
-        ),
         ("instanceTypes: [m7i", "instanceTypes [m7i", "Is a colon missing? Write `instanceTypes: [m7i.large]`."),
-        ("      instanceTypes", "      minSize:\u00a01\n      instanceTypes", "no-break space (U+00A0)"),
         ("config:", "confg:", "Did you mean config?"),
         ("multiarch-eks:team", "multiarch-ek:team", "Did you mean multiarch-eks:team?"),
     ],
@@ -96,16 +71,11 @@ def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: st
         ("shop@example.com", "{{ owner }}"),
         ("eu-west-1", "{{ region }}"),
         ("eu-west-1", "{{region}}"),
-        ("shop@example.com", "“shop@example.com”"),
-        ("[m7i.large]", "[“m7i.large”]"),
-        ("    web:\n", "    group:\n      web:\n"),
     ],
 )
 def test_a_slip_is_one_problem_without_its_consequences(tmp_path: Path, written: str, instead: str) -> None:
     file = tmp_path / "Pulumi.shop-dev.yaml"
     text = STACK.replace(written, instead, 1)
-    if "group" in instead:
-        text = text.replace("      instanceTypes", "        instanceTypes")
     file.write_text(text, encoding="utf-8")
     with pytest.raises(StackError) as refused:
         load_file(file)

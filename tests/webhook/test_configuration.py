@@ -59,8 +59,8 @@ def test_what_the_schema_refuses_is_named_with_line_key_and_value(tmp_path: Path
         "fresh_seconds: 5\n"
     )
     assert faults(tmp_path, text) == [
-        "1 mode: mode can't be the text 'tolerat'. Did you mean tolerate? Allowed: tolerate, prefer, pin, observe.",
-        "2 deadlineSeconds: deadlineSeconds is the text 'soon'; it takes a number. Write a number, such as 4.",
+        "1 mode: mode can't be the string 'tolerat'. Did you mean tolerate? Allowed: tolerate, prefer, pin, observe.",
+        "2 deadlineSeconds: deadlineSeconds is the string 'soon'; it takes a number. Write a number, such as 4.",
         "3 architecture: architecture is unknown here. Did you mean architectures?",
         (
             "4 region: region is unknown here. Known here: mode, architectures, taints, preferredWeight, "

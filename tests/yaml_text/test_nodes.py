@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.events import MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-from multiarch.yaml_text.events import YamlError
 from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, line_of
 from multiarch.yaml_text.positions import end_of, pair_end
 from multiarch.yaml_text.reader import nodes
@@ -122,20 +121,3 @@ def test_an_alias_stands_where_it_is_written_and_its_target_knows() -> None:
     assert isinstance(second, AliasNode)
     assert (second.target, second.line, first.aliased, third.aliased) == (first, 2, True, False)
     assert [line_of(root, path) for path in (("b", "k"), ("c", "none"), ("d",), ())] == [1, 3, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("text", "said", "line"),
-    [
-        ("a: 1\n---\nb: 2\n", "more than one YAML document", 2),
-        ("a: *b\n", "not valid YAML: *b has no anchor before it", 1),
-        ("a: &b [\n  *b]\n", "*b is inside of the value that it refers to", 2),
-        ("\ufeffa: 1\n", "not valid YAML: a byte order mark inside of the text", 1),
-        ("[" * 300 + "]" * 300, "nested deeper than 200 levels", 1),
-        ("a: 1\nb: [\n", "not valid YAML: [ is not closed", 2),
-    ],
-)
-def test_what_has_no_places_is_a_fault_with_its_line(text: str, said: str, line: int) -> None:
-    with pytest.raises(YamlError) as raised:
-        read(text)
-    assert (raised.value.fault.message, raised.value.fault.line) == (said, line)

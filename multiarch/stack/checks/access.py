@@ -13,7 +13,6 @@ from multiarch.stack.network import range_hint
 from multiarch.stack.origin import Origin
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
-_MAX_PUBLIC_CIDRS = 40
 _MANY_ADDRESSES = 2**31
 """Half of all addresses: 0.0.0.0/1 and 128.0.0.0/1 together are 0.0.0.0/0."""
 # RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
@@ -107,13 +106,6 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
             "publicCidrs without public has no effect.",
             value=spec.public_cidrs,
         )
-    if len(spec.public_cidrs) > _MAX_PUBLIC_CIDRS:
-        report(
-            "too-many-cidrs",
-            (*path, "publicCidrs"),
-            f"{len(spec.public_cidrs)} ranges; EKS takes {_MAX_PUBLIC_CIDRS}.",
-            value=len(spec.public_cidrs),
-        )
     _check_ranges(spec, report)
 
 
@@ -145,13 +137,6 @@ def _check_ranges(spec: ApiEndpoint, report: ProblemReport) -> None:
                 "documentation-cidr",
                 (*path, "publicCidrs", index),
                 f"{cidr} is reserved for documentation; no traffic comes from it.",
-                value=cidr,
-            )
-        elif network.is_private:
-            report(
-                "private-public-cidr",
-                (*path, "publicCidrs", index),
-                f"{cidr} is a private range; the public endpoint never sees such an address.",
                 value=cidr,
             )
     covered = sum(each.num_addresses for each in collapse_addresses(ranges))

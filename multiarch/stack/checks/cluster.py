@@ -70,7 +70,7 @@ def _upgrade_hint(today: date) -> str:
     return f"Use {version}; an existing cluster is upgraded one minor at a time."
 
 
-def check_encryption(spec: StackSpec, region: str | None, report: ProblemReport) -> None:
+def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
     """A key that is an ARN, and no key without encryption."""
     encryption, path = spec.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
     if encryption.kms_key_arn is None:
@@ -89,14 +89,6 @@ def check_encryption(spec: StackSpec, region: str | None, report: ProblemReport)
             f"{encryption.kms_key_arn!r} is not a KMS key ARN.",
             value=encryption.kms_key_arn,
         )
-    elif region is not None and (of := encryption.kms_key_arn.split(":")[3]) != region:
-        report(
-            "kms-key-region",
-            path,
-            f"the key is in {of} and the stack in {region}; EKS takes a key of its own region.",
-            hint=f"Name a key of {region}.",
-            value=encryption.kms_key_arn,
-        )
 
 
 def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
@@ -110,23 +102,3 @@ def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
                 f"{version!r} is not an EKS add-on version.",
                 value=version,
             )
-
-
-def check_session(spec: StackSpec, report: ProblemReport) -> None:
-    """A session can't end before it may idle; its user is a Linux name."""
-    session = spec.session
-    if session.max_duration_minutes is not None and session.max_duration_minutes < session.idle_timeout_minutes:
-        report(
-            "session-times",
-            ("session", "maxDurationMinutes"),
-            f"maxDurationMinutes {session.max_duration_minutes} is below idleTimeoutMinutes "
-            f"{session.idle_timeout_minutes}.",
-            value=session.max_duration_minutes,
-        )
-    if session.run_as_user is not None and not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", session.run_as_user):
-        report(
-            "session-user",
-            ("session", "runAsUser"),
-            f"{session.run_as_user!r} is not a Linux user name.",
-            value=session.run_as_user,
-        )
