@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pulumi
@@ -14,22 +13,9 @@ from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from multiarch.manifests import restricted
 from multiarch.stack.model import AdmissionWebhookPlan
 
-from . import kubernetes_api, pod_identity
-from .account import Account
-from .component import Component, Naming
+from . import kubernetes_api, pod_identity, policies
+from .component import Component, InCluster
 from .kubernetes_api import Chart
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionWebhookArgs:
-    """``provider`` reaches the Kubernetes API; ``ready`` is what the webhook's pods run on."""
-
-    plan: AdmissionWebhookPlan
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
 
 
 class AdmissionWebhook(Component):
@@ -39,40 +25,32 @@ class AdmissionWebhook(Component):
     webhook whose pods are gone.
     """
 
-    def __init__(self, name: str, args: AdmissionWebhookArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, plan: AdmissionWebhookPlan, cluster: InCluster, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
         """Declare namespace, role, Pod Identity association and release."""
-        super().__init__("AdmissionWebhook", name, args.naming, opts)
+        super().__init__("AdmissionWebhook", name, cluster.naming, opts)
         namespace = kubernetes_api.declare_object(
             NAME,
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}},
-            self.child(NAME, depends_on=args.ready, provider=args.provider),
+            self.child(NAME, depends_on=cluster.ready, provider=cluster.provider),
         )
-        before_pods = self._identity(args, [namespace])
+        before_pods: list[pulumi.Resource] = [namespace]
+        if plan.ecr_repositories:
+            policy = policies.read_repositories(cluster.account, plan.ecr_repositories)
+            description = f"Admission webhook of {self.naming.cluster}"
+            before_pods += pod_identity.give_policy(
+                self, NAME, replace(cluster, ready=[namespace]), description, policy, namespace=NAME
+            )
         kubernetes_api.declare_release(
             NAME,
             # The provider sees a change of a chart in a folder by its version, which is that of the package.
             Chart(_locate_chart(), __version__),
-            args.plan.values.chart_values(),
-            self.child(NAME, depends_on=(namespace, *before_pods), provider=args.provider),
+            plan.values.chart_values(),
+            self.child(NAME, depends_on=before_pods, provider=cluster.provider),
             namespace=NAME,
         )
         self.register_outputs({"namespace": NAME})
-
-    def _identity(self, args: AdmissionWebhookArgs, ready: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
-        """Declare the role of the pods and the guard, which must exist before they start."""
-        if not args.plan.ecr_repositories:
-            return []
-        return pod_identity.give_repositories(
-            self,
-            NAME,
-            args.plan.ecr_repositories,
-            account=args.account,
-            cluster_name=args.cluster_name,
-            description=f"Admission webhook of {self.naming.cluster}",
-            provider=args.provider,
-            ready=ready,
-            namespace=NAME,
-        )
 
 
 def _locate_chart() -> str:

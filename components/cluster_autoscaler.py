@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import pulumi
-from pulumi_aws import iam
 
 from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
 from multiarch.autoscaling.expander import priorities_text
@@ -16,8 +12,7 @@ from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 
 from . import kubernetes_api, pod_identity
-from .account import Account
-from .component import Component, Naming
+from .component import Component, InCluster
 from .kubernetes_api import NAMESPACE, Chart, Manifest
 
 NAME = "cluster-autoscaler"
@@ -26,57 +21,32 @@ REPOSITORY = "https://kubernetes.github.io/autoscaler"
 _NOBODY = 65532
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAutoscalerArgs:
-    """``provider`` reaches the Kubernetes API; ``ready`` is what the autoscaler runs on and manages."""
-
-    plan: ClusterAutoscalerPlan
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
-    arm64_taint: Taint | None
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
-
-
 class ClusterAutoscaler(Component):
     """The cluster autoscaler. ``release`` is its Helm release."""
 
     release: pulumi.CustomResource
 
-    def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        plan: ClusterAutoscalerPlan,
+        arm64_taint: Taint | None,
+        cluster: InCluster,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         """Declare role, Pod Identity association and release."""
-        super().__init__("ClusterAutoscaler", name, args.naming, opts)
-        before = self._identity(args)
+        super().__init__("ClusterAutoscaler", name, cluster.naming, opts)
+        own = self.naming.cluster
+        before = pod_identity.give_policy(
+            self, NAME, cluster, f"Cluster autoscaler of {own}", text(cluster_autoscaler_policy(own))
+        )
         self.release = kubernetes_api.declare_release(
             NAME,
-            Chart(NAME, args.plan.chart_version, repository=REPOSITORY),
-            values(args.plan, cluster=self.naming.cluster, region=args.account.region, arm64_taint=args.arm64_taint),
-            self.child(NAME, depends_on=(*args.ready, *before), provider=args.provider),
+            Chart(NAME, plan.chart_version, repository=REPOSITORY),
+            values(plan, cluster=own, region=cluster.account.region, arm64_taint=arm64_taint),
+            self.child(NAME, depends_on=(*cluster.ready, *before), provider=cluster.provider),
         )
-        self.register_outputs({"chartVersion": args.plan.chart_version})
-
-    def _identity(self, args: ClusterAutoscalerArgs) -> list[pulumi.Resource]:
-        """Declare the role of the pods and the guard, which must exist before they start."""
-        role = pod_identity.declare_role(
-            self,
-            NAME,
-            account=args.account,
-            service_account=NAME,
-            description=f"Cluster autoscaler of {self.naming.cluster}",
-        )
-        policy = iam.RolePolicy(
-            NAME,
-            name=NAME,
-            role=role.name,
-            policy=text(cluster_autoscaler_policy(self.naming.cluster)),
-            opts=self.child(NAME),
-        )
-        guard = pod_identity.guard(self, NAME, service_account=NAME, provider=args.provider, ready=args.ready)
-        association = pod_identity.associate(
-            self, NAME, role, cluster_name=args.cluster_name, service_account=NAME, after=[policy, *guard]
-        )
-        return [policy, *guard, association]
+        self.register_outputs({"chartVersion": plan.chart_version})
 
 
 def values(

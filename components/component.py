@@ -10,6 +10,8 @@ import pulumi
 
 from multiarch.nodes.model import Tags
 
+from .account import Account
+
 FORMER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 """Logical names of resources in earlier versions, so that a rename in the code replaces nothing.
 
@@ -38,6 +40,20 @@ class Naming:
 
     cluster: str
     tags: Tags
+
+
+@dataclass(frozen=True, slots=True)
+class InCluster:
+    """What every component in the cluster needs.
+
+    ``provider`` reaches the Kubernetes API; ``ready`` are the nodes and add-ons that its pods run on.
+    """
+
+    cluster_name: pulumi.Input[str]
+    naming: Naming
+    account: Account
+    provider: pulumi.ProviderResource
+    ready: Sequence[pulumi.Resource]
 
 
 class Component(pulumi.ComponentResource):

@@ -14,10 +14,9 @@ from multiarch.facts.taints import Taint
 from multiarch.nodes.model import Tags
 
 from . import kubernetes_api
-from .account import Account
-from .component import Component, Naming
+from .component import Component, InCluster
 from .interruption_queue import InterruptionQueue, InterruptionQueueArgs
-from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole, KarpenterRoleArgs
+from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole
 from .kubernetes_api import Chart, Manifest
 from .node_pools import NodePools, NodePoolsArgs
 from .node_role import NodeRole, NodeRoleArgs
@@ -33,13 +32,11 @@ class KarpenterArgs:
 
     ``discovery`` are the tags by which Karpenter finds the stack's subnets; the security group gets them here.
     ``subnet_ids`` are other subnets, in place of those that the plan says.
-    ``ready`` is what the controller's pods need; ``successor`` is the autoscaler that replaces Karpenter, or None.
+    ``successor`` is the autoscaler that replaces Karpenter, or None.
     """
 
     plan: KarpenterPlan
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
+    cluster: InCluster
     arm64_taint: Taint | None
     controller_group: pulumi.Input[str]
     controller_taints: Sequence[Taint]
@@ -47,8 +44,6 @@ class KarpenterArgs:
     discovery: Tags
     session_log_group: str | None
     session_key_arn: pulumi.Input[str] | None
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
     successor: pulumi.Resource | None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
@@ -62,13 +57,14 @@ class Karpenter(Component):
 
     def __init__(self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare everything."""
-        super().__init__("Karpenter", name, args.naming, opts)
+        super().__init__("Karpenter", name, args.cluster.naming, opts)
+        cluster = args.cluster
         nodes = NodeRole(
             "karpenter-nodes",
             NodeRoleArgs(
-                cluster_name=args.cluster_name,
+                cluster_name=cluster.cluster_name,
                 naming=self.naming,
-                account=args.account,
+                account=cluster.account,
                 kind=None,
                 session_log_group=args.session_log_group,
                 session_key_arn=args.session_key_arn,
@@ -77,22 +73,10 @@ class Karpenter(Component):
         )
         queue = InterruptionQueue(
             "interruption-queue",
-            InterruptionQueueArgs(naming=self.naming, account=args.account, queue=args.plan.queue),
+            InterruptionQueueArgs(naming=self.naming, account=cluster.account, queue=args.plan.queue),
             opts=self.child("interruption-queue"),
         )
-        role = KarpenterRole(
-            NAME,
-            KarpenterRoleArgs(
-                cluster_name=args.cluster_name,
-                naming=self.naming,
-                account=args.account,
-                node_role_arn=nodes.role_arn,
-                queue_arn=queue.arn,
-                provider=args.provider,
-                cluster_ready=args.ready,
-            ),
-            opts=self.child(NAME),
-        )
+        role = KarpenterRole(NAME, nodes.role_arn, queue.arn, cluster, opts=self.child(NAME))
         controller = self._charts(args, queue, role)
         NodePools(
             "node-pools",
@@ -101,7 +85,7 @@ class Karpenter(Component):
                 pools=args.plan.pools,
                 naming=self.naming,
                 role=nodes.role_name,
-                provider=args.provider,
+                provider=cluster.provider,
                 ready=(controller, *nodes.ready, *self._discovery(args)),
                 closed_after=(args.successor,) if args.successor else (),
                 subnet_ids=args.subnet_ids,
@@ -122,7 +106,7 @@ class Karpenter(Component):
             CRDS,
             Chart(f"{REGISTRY}/{CRDS}", version),
             {},
-            self.child(CRDS, depends_on=args.ready, provider=args.provider),
+            self.child(CRDS, depends_on=args.cluster.ready, provider=args.cluster.provider),
         )
         controller_values = values(
             cluster=self.naming.cluster,
@@ -136,7 +120,11 @@ class Karpenter(Component):
             NAME,
             Chart(f"{REGISTRY}/{NAME}", version, skip_crds=True),
             controller_values,
-            self.child(NAME, depends_on=(crds, *args.ready, *role.ready, *queue.resources), provider=args.provider),
+            self.child(
+                NAME,
+                depends_on=(crds, *args.cluster.ready, *role.ready, *queue.resources),
+                provider=args.cluster.provider,
+            ),
         )
 
     def _discovery(self, args: KarpenterArgs) -> list[pulumi.Resource]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 import pulumi
@@ -12,26 +11,9 @@ from pulumi_aws import iam
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
 
 from . import pod_identity
-from .account import Account
-from .component import Component, Naming
+from .component import Component, InCluster
 
 SERVICE_ACCOUNT = "karpenter"
-
-
-@dataclass(frozen=True, slots=True)
-class KarpenterRoleArgs:
-    """``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue.
-
-    ``provider`` reaches the Kubernetes API; ``cluster_ready`` is what objects in the cluster are declared after.
-    """
-
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
-    node_role_arn: pulumi.Input[str]
-    queue_arn: pulumi.Input[str]
-    provider: pulumi.ProviderResource
-    cluster_ready: Sequence[pulumi.Resource]
 
 
 class KarpenterRole(Component):
@@ -39,33 +21,29 @@ class KarpenterRole(Component):
 
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, args: KarpenterRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the role, its policies, the Pod Identity association and its guard."""
-        super().__init__("KarpenterRole", name, args.naming, opts)
-        role = pod_identity.declare_role(
-            self,
-            name,
-            account=args.account,
-            service_account=SERVICE_ACCOUNT,
-            description=f"Karpenter's controller in {self.naming.cluster}",
-        )
-        documents = _documents(args)
-        attachments = [
-            self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in KARPENTER_POLICY_NAMES
-        ]
-        guard = pod_identity.guard(
-            self, name, service_account=SERVICE_ACCOUNT, provider=args.provider, ready=args.cluster_ready
-        )
-        association = pod_identity.associate(
-            self,
-            name,
-            role,
-            cluster_name=args.cluster_name,
-            service_account=SERVICE_ACCOUNT,
-            after=[*attachments, *guard],
-        )
-        self.ready = (*attachments, *guard, association)
-        self.register_outputs({"roleArn": role.arn})
+    def __init__(
+        self,
+        name: str,
+        node_role_arn: pulumi.Input[str],
+        queue_arn: pulumi.Input[str],
+        cluster: InCluster,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare the role, its policies, the Pod Identity association and its guard.
+
+        ``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue.
+        """
+        super().__init__("KarpenterRole", name, cluster.naming, opts)
+        documents = _documents(cluster, node_role_arn, queue_arn)
+
+        def permit(role: iam.Role) -> list[pulumi.Resource]:
+            self.register_outputs({"roleArn": role.arn})
+            return [
+                self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in KARPENTER_POLICY_NAMES
+            ]
+
+        description = f"Karpenter's controller in {self.naming.cluster}"
+        self.ready = tuple(pod_identity.give_role(self, SERVICE_ACCOUNT, cluster, description, permit))
 
     def _policy(self, name: str, document: pulumi.Output[str], role: iam.Role) -> iam.RolePolicyAttachment:
         """Declare one policy, and attach it.
@@ -85,15 +63,17 @@ class KarpenterRole(Component):
         return iam.RolePolicyAttachment(full, role=role.name, policy_arn=policy.arn, opts=self.child(full))
 
 
-def _documents(args: KarpenterRoleArgs) -> pulumi.Output[dict[str, str]]:
-    """All six documents as JSON by name."""
-    account = args.account
-    known = pulumi.Output.all(account.partition, account.region, account.id, args.node_role_arn, args.queue_arn)
+def _documents(
+    cluster: InCluster, node_role_arn: pulumi.Input[str], queue_arn: pulumi.Input[str]
+) -> pulumi.Output[dict[str, str]]:
+    """Return all six documents as JSON by name."""
+    account = cluster.account
+    known = pulumi.Output.all(account.partition, account.region, account.id, node_role_arn, queue_arn)
 
     def written(values: Sequence[str]) -> dict[str, str]:
-        partition, region, id_, node_role_arn, queue_arn = values
-        scope = ArnScope(partition, region, id_, args.naming.cluster)
-        documents = karpenter_policies(scope, node_role_arn=node_role_arn, queue_arn=queue_arn)
+        partition, region, id_, node_role, queue = values
+        scope = ArnScope(partition, region, id_, cluster.naming.cluster)
+        documents = karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue)
         return {name: text(document) for name, document in documents.items()}
 
     return known.apply(written)

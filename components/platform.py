@@ -20,16 +20,16 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import discovery_tags
-from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
+from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
 
 from . import access, policies
 from .account import Account, look_up
 from .addons import Addons, AddonsArgs
-from .admission_webhook import AdmissionWebhook, AdmissionWebhookArgs
-from .cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
-from .component import Component, Naming
+from .admission_webhook import AdmissionWebhook
+from .cluster_autoscaler import ClusterAutoscaler
+from .component import Component, InCluster, Naming
 from .control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
 from .encryption import Encryption, EncryptionArgs
 from .flow_logs import FlowLogs, FlowLogsArgs, flow_log_group
@@ -38,10 +38,10 @@ from .network import Network, NetworkArgs
 from .node_group import NodeGroup, NodeGroupArgs, required
 from .node_role import NodeRole, NodeRoleArgs
 from .outputs import NodeGroupOutput
-from .rebalance import Rebalance, RebalanceArgs
+from .rebalance import Rebalance
 from .session import Session, SessionArgs
-from .storage_class import DefaultStorageClass, DefaultStorageClassArgs
-from .termination_handler import TerminationHandler, TerminationHandlerArgs
+from .storage_class import DefaultStorageClass
+from .termination_handler import TerminationHandler
 
 __all__ = ["Platform", "PlatformArgs"]
 
@@ -239,96 +239,36 @@ class Platform(Component):
         wanted = (plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
         if not (any(wanted) or autoscaler or karpenter):
             return
-        provider = kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster"))
+        cluster = InCluster(
+            cluster_name=self.control_plane.name,
+            naming=self.naming,
+            account=account,
+            provider=kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster")),
+            ready=ready,
+        )
         if plan.storage_class:
-            DefaultStorageClass(
-                "storage-class",
-                DefaultStorageClassArgs(naming=self.naming, provider=provider, ready=ready),
-                opts=self.child("storage-class"),
-            )
+            DefaultStorageClass("storage-class", cluster, opts=self.child("storage-class"))
         if plan.termination_handler:
             own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
-            TerminationHandler(
-                "termination-handler",
-                TerminationHandlerArgs(
-                    groups={name: groups[name].auto_scaling_group.apply(required) for name in own},
-                    naming=self.naming,
-                    provider=provider,
-                    ready=ready,
-                ),
-                opts=self.child("termination-handler"),
-            )
+            scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}
+            TerminationHandler("termination-handler", scaling_groups, cluster, opts=self.child("termination-handler"))
         if plan.admission_webhook:
-            AdmissionWebhook(
-                "admission-webhook",
-                AdmissionWebhookArgs(
-                    plan=plan.admission_webhook,
-                    cluster_name=self.control_plane.name,
-                    naming=self.naming,
-                    account=account,
-                    provider=provider,
-                    ready=ready,
-                ),
-                opts=self.child("admission-webhook"),
-            )
+            AdmissionWebhook("admission-webhook", plan.admission_webhook, cluster, opts=self.child("admission-webhook"))
         if plan.rebalance:
-            Rebalance(
-                "rebalance",
-                RebalanceArgs(
-                    plan=plan.rebalance,
-                    stack=plan.stack,
-                    arm64_taint=plan.arm64_taint,
-                    cluster_name=self.control_plane.name,
-                    naming=self.naming,
-                    account=account,
-                    provider=provider,
-                    ready=ready,
-                ),
-                opts=self.child("rebalance"),
-            )
-        release = self._cluster_autoscaler(autoscaler, account, provider, ready) if autoscaler else None
+            Rebalance("rebalance", plan, cluster, opts=self.child("rebalance"))
+        release = None
+        if autoscaler:
+            opts = self.child("cluster-autoscaler")
+            release = ClusterAutoscaler("cluster-autoscaler", autoscaler, plan.arm64_taint, cluster, opts).release
         if karpenter:
-            self._karpenter(
-                karpenter,
-                account,
-                groups[karpenter.controller_group],
-                provider,
-                ready,
-                successor=release if karpenter.cordoned else None,
-            )
-
-    def _cluster_autoscaler(
-        self,
-        autoscaler: ClusterAutoscalerPlan,
-        account: Account,
-        provider: pulumi.ProviderResource,
-        ready: Sequence[pulumi.Resource],
-    ) -> pulumi.Resource:
-        """Declare the cluster autoscaler and return its release."""
-        plan = self._plan
-        declared = ClusterAutoscaler(
-            "cluster-autoscaler",
-            ClusterAutoscalerArgs(
-                plan=autoscaler,
-                cluster_name=self.control_plane.name,
-                naming=self.naming,
-                account=account,
-                arm64_taint=plan.arm64_taint,
-                provider=provider,
-                ready=ready,
-            ),
-            opts=self.child("cluster-autoscaler"),
-        )
-        return declared.release
+            successor = release if karpenter.cordoned else None
+            self._karpenter(karpenter, cluster, groups[karpenter.controller_group], successor)
 
     def _karpenter(
         self,
         karpenter: KarpenterPlan,
-        account: Account,
+        cluster: InCluster,
         controller_group: NodeGroup,
-        provider: pulumi.ProviderResource,
-        ready: Sequence[pulumi.Resource],
-        *,
         successor: pulumi.Resource | None,
     ) -> None:
         plan = self._plan
@@ -336,9 +276,7 @@ class Platform(Component):
             "karpenter",
             KarpenterArgs(
                 plan=karpenter,
-                cluster_name=self.control_plane.name,
-                naming=self.naming,
-                account=account,
+                cluster=cluster,
                 arm64_taint=plan.arm64_taint,
                 controller_group=controller_group.eks_name,
                 controller_taints=controller_group.plan.taints,
@@ -346,8 +284,6 @@ class Platform(Component):
                 discovery=self._discovery(),
                 session_log_group=plan.session.log_group_name,
                 session_key_arn=self._session_key,
-                provider=provider,
-                ready=ready,
                 successor=successor,
             ),
             opts=self.child("karpenter"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pulumi
 from pulumi_aws import eks, iam
 
 from . import kubernetes_api, policies
 from .account import Account
-from .component import Component
+from .component import Component, InCluster
 from .kubernetes_api import NAMESPACE, Manifest
 
 CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
@@ -39,82 +39,60 @@ def declare_role(
     )
 
 
-def associate(
+def give_role(
     owner: Component,
     name: str,
-    role: iam.Role,
-    *,
-    cluster_name: pulumi.Input[str],
-    service_account: str,
-    after: Sequence[pulumi.Resource],
-    namespace: str = NAMESPACE,
-) -> eks.PodIdentityAssociation:
-    """Give the pods the role. ``after`` are its policies and the guard, which must exist before a pod starts."""
-    return eks.PodIdentityAssociation(
-        name,
-        cluster_name=cluster_name,
-        namespace=namespace,
-        service_account=service_account,
-        role_arn=role.arn,
-        tags=owner.tags(name),
-        opts=owner.child(name, depends_on=after),
-    )
-
-
-def give_repositories(
-    owner: Component,
-    name: str,
-    repositories: Sequence[str],
-    *,
-    account: Account,
-    cluster_name: pulumi.Input[str],
+    cluster: InCluster,
     description: str,
-    provider: pulumi.ProviderResource,
-    ready: Sequence[pulumi.Resource],
-    namespace: str,
+    permit: Callable[[iam.Role], Sequence[pulumi.Resource]],
+    *,
+    namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
-    """Let pods of the service account ``name`` read repositories of Amazon ECR; return what must come before them.
+    """Give pods of the service account ``name`` a role; return what must exist before they start.
 
-    ``repositories`` are names or ARNs, possibly with ``*``.
+    ``permit`` declares the role's policies.
+
+    The guard of :func:`guard_manifests` comes before the association, which takes effect some seconds after the API
+    call, and EKS adds credentials only when a pod is created: a pod that is created earlier never gets them, however
+    often it restarts. A rejected pod is created again by its ReplicaSet, until it gets them.
+    Source: EKS API reference, CreatePodIdentityAssociation.
     """
     role = declare_role(
-        owner, name, account=account, service_account=name, description=description, namespace=namespace
+        owner, name, account=cluster.account, service_account=name, description=description, namespace=namespace
     )
-    policy = iam.RolePolicy(
+    before = [*permit(role)]
+    guards: list[pulumi.Resource] = []
+    for manifest in guard_manifests(name, namespace):
+        opts = owner.child(f"{name}-credentials", depends_on=guards or cluster.ready, provider=cluster.provider)
+        guards.append(kubernetes_api.declare_object(f"{name}-credentials", manifest, opts))
+    before += guards
+    association = eks.PodIdentityAssociation(
         name,
-        name=name,
-        role=role.name,
-        policy=policies.read_repositories(account, repositories),
-        opts=owner.child(name),
-    )
-    before = [policy, *guard(owner, name, service_account=name, provider=provider, ready=ready, namespace=namespace)]
-    association = associate(
-        owner, name, role, cluster_name=cluster_name, service_account=name, after=before, namespace=namespace
+        cluster_name=cluster.cluster_name,
+        namespace=namespace,
+        service_account=name,
+        role_arn=role.arn,
+        tags=owner.tags(name),
+        opts=owner.child(name, depends_on=before),
     )
     return [*before, association]
 
 
-def guard(
+def give_policy(
     owner: Component,
     name: str,
+    cluster: InCluster,
+    description: str,
+    policy: pulumi.Input[str],
     *,
-    service_account: str,
-    provider: pulumi.ProviderResource,
-    ready: Sequence[pulumi.Resource],
     namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
-    """Declare the admission policy of :func:`guard_manifests` and its binding; ``ready`` as for all in the cluster.
+    """Give pods of the service account ``name`` a role with one inline policy, as :func:`give_role` does."""
 
-    An association takes effect some seconds after the API call, and EKS adds credentials only when a pod is created: a
-    pod that is created earlier never gets them, however often it restarts. A refused pod is created again by its
-    ReplicaSet, until it gets them. Source: EKS API reference, CreatePodIdentityAssociation.
-    """
-    resources: list[pulumi.Resource] = []
-    for manifest in guard_manifests(service_account, namespace):
-        before = resources or ready
-        opts = owner.child(f"{name}-credentials", depends_on=before, provider=provider)
-        resources.append(kubernetes_api.declare_object(f"{name}-credentials", manifest, opts))
-    return resources
+    def permit(role: iam.Role) -> Sequence[pulumi.Resource]:
+        return [iam.RolePolicy(name, name=name, role=role.name, policy=policy, opts=owner.child(name))]
+
+    return give_role(owner, name, cluster, description, permit, namespace=namespace)
 
 
 def guard_manifests(service_account: str, namespace: str = NAMESPACE) -> tuple[Manifest, Manifest]:

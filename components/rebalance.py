@@ -3,77 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pulumi
 
-from multiarch.facts.taints import Taint
 from multiarch.rebalance.install.names import NAME, NAMESPACE
 from multiarch.rebalance.install.objects import objects
-from multiarch.stack.model import RebalancePlan
+from multiarch.stack.model import Plan
 
-from . import kubernetes_api, pod_identity
-from .account import Account
-from .component import Component, Naming
+from . import kubernetes_api, pod_identity, policies
+from .component import Component, InCluster
 
 _BEFORE_RIGHTS = ("Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 """The policy is in force before there are rights that it limits, and until they are gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class RebalanceArgs:
-    """``stack`` is ``TEAM-ENV``; ``provider`` reaches the Kubernetes API; ``ready`` is what the pods run on."""
-
-    plan: RebalancePlan
-    stack: str
-    arm64_taint: Taint | None
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
-
-
 class Rebalance(Component):
     """The CronJob as :mod:`multiarch.rebalance.install` lists its objects; it comes last and goes first."""
 
-    def __init__(self, name: str, args: RebalanceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare role, Pod Identity association and objects."""
-        super().__init__("Rebalance", name, args.naming, opts)
-        manifests = objects(args.plan, args.stack, args.arm64_taint)
-        done: Sequence[pulumi.Resource] = args.ready
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        cluster: InCluster,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare role, Pod Identity association and objects; the plan has rebalancing enabled."""
+        super().__init__("Rebalance", name, cluster.naming, opts)
+        if plan.rebalance is None:
+            raise TypeError("rebalancing is not enabled")
+        manifests = objects(plan.rebalance, plan.stack, plan.arm64_taint)
+        done: Sequence[pulumi.Resource] = cluster.ready
         steps = (
             [each for each in manifests if each["kind"] in _BEFORE_RIGHTS],
             [each for each in manifests if each["kind"] not in (*_BEFORE_RIGHTS, "CronJob")],
         )
         for step in steps:
-            done = [self._declare(each, args, done) for each in step]
-        done = [*done, *self._identity(args, done)]
+            done = [self._declare(each, cluster, done) for each in step]
+        if plan.rebalance.ecr_repositories:
+            policy = policies.read_repositories(cluster.account, plan.rebalance.ecr_repositories)
+            description = f"Rebalancing of {self.naming.cluster}"
+            done = [
+                *done,
+                *pod_identity.give_policy(
+                    self, NAME, replace(cluster, ready=done), description, policy, namespace=NAMESPACE
+                ),
+            ]
         for each in manifests:
             if each["kind"] == "CronJob":
-                self._declare(each, args, done)
+                self._declare(each, cluster, done)
         self.register_outputs({"namespace": NAMESPACE})
 
     def _declare(
-        self, manifest: kubernetes_api.Manifest, args: RebalanceArgs, after: Sequence[pulumi.Resource]
+        self, manifest: kubernetes_api.Manifest, cluster: InCluster, after: Sequence[pulumi.Resource]
     ) -> pulumi.Resource:
         metadata: dict[str, str] = manifest["metadata"]  # type: ignore[assignment]  # of any object
         place = metadata.get("namespace", NAMESPACE)
         name = metadata["name"] if place == NAMESPACE else f"{metadata['name']}-{place}"
-        return kubernetes_api.declare_object(name, manifest, self.child(name, depends_on=after, provider=args.provider))
-
-    def _identity(self, args: RebalanceArgs, ready: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
-        """Declare the role of the pods and the guard, which must exist before they start."""
-        if not args.plan.ecr_repositories:
-            return []
-        return pod_identity.give_repositories(
-            self,
-            NAME,
-            args.plan.ecr_repositories,
-            account=args.account,
-            cluster_name=args.cluster_name,
-            description=f"Rebalancing of {self.naming.cluster}",
-            provider=args.provider,
-            ready=ready,
-            namespace=NAMESPACE,
-        )
+        opts = self.child(name, depends_on=after, provider=cluster.provider)
+        return kubernetes_api.declare_object(name, manifest, opts)

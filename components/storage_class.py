@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import pulumi
 
 from . import kubernetes_api
-from .component import Component, Naming
+from .component import Component, InCluster
 
 NAME = "gp3"
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultStorageClassArgs:
-    """``provider`` reaches the Kubernetes API; ``ready`` is what provisions volumes."""
-
-    naming: Naming
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
 
 
 class DefaultStorageClass(Component):
@@ -28,9 +16,9 @@ class DefaultStorageClass(Component):
     A volume is created where its pod was scheduled (``WaitForFirstConsumer``), after the node's zone is known.
     """
 
-    def __init__(self, name: str, args: DefaultStorageClassArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, cluster: InCluster, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the StorageClass."""
-        super().__init__("DefaultStorageClass", name, args.naming, opts)
+        super().__init__("DefaultStorageClass", name, cluster.naming, opts)
         kubernetes_api.declare_object(
             NAME,
             {
@@ -46,6 +34,6 @@ class DefaultStorageClass(Component):
                 "allowVolumeExpansion": True,
                 "reclaimPolicy": "Delete",
             },
-            self.child(NAME, depends_on=args.ready, provider=args.provider),
+            self.child(NAME, depends_on=cluster.ready, provider=cluster.provider),
         )
         self.register_outputs({"name": NAME})

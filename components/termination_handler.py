@@ -6,8 +6,7 @@ https://github.com/aws/aws-node-termination-handler, "Instance Metadata Service 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import pulumi
 from pulumi_aws import autoscaling
@@ -16,7 +15,7 @@ from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 
 from . import kubernetes_api
-from .component import Component, Naming
+from .component import Component, InCluster
 from .kubernetes_api import Chart, Manifest
 
 NAME = TERMINATION_HANDLER.name
@@ -28,35 +27,28 @@ _DRAIN = 120
 _HEARTBEAT = _DRAIN + 60
 
 
-@dataclass(frozen=True, slots=True)
-class TerminationHandlerArgs:
-    """``groups`` are the names of the self-managed Auto Scaling Groups by node group.
-
-    ``provider`` reaches the Kubernetes API; ``ready`` is what the handler's pods run on.
-    """
-
-    groups: Mapping[str, pulumi.Input[str]]
-    naming: Naming
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
-
-
 class TerminationHandler(Component):
     """The handler's release, and a lifecycle hook for each group.
 
     A hook without the handler would only make terminations slow, so the hooks come last and go first.
     """
 
-    def __init__(self, name: str, args: TerminationHandlerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare release and hooks."""
-        super().__init__("TerminationHandler", name, args.naming, opts)
+    def __init__(
+        self,
+        name: str,
+        groups: Mapping[str, pulumi.Input[str]],
+        cluster: InCluster,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare release and hooks; ``groups`` are the names of Auto Scaling Groups by self-managed node group."""
+        super().__init__("TerminationHandler", name, cluster.naming, opts)
         release = kubernetes_api.declare_release(
             NAME,
             Chart(CHART, NODE_TERMINATION_HANDLER_CHART),
             values(),
-            self.child(NAME, depends_on=args.ready, provider=args.provider),
+            self.child(NAME, depends_on=cluster.ready, provider=cluster.provider),
         )
-        for group, scaling_group in args.groups.items():
+        for group, scaling_group in groups.items():
             autoscaling.LifecycleHook(
                 group,
                 name="drain",

@@ -8,7 +8,7 @@ from multiarch.stack.parts import part_tags, plan_autoscaler_part
 
 from .. import cluster_autoscaler
 from ..account import look_up
-from ..component import Naming
+from ..component import InCluster, Naming
 from .arguments import ClusterAutoscalerArgs
 from .part import Part, accepted, region, settings
 
@@ -39,12 +39,12 @@ class ClusterAutoscaler(Part):
         child = pulumi.ResourceOptions(parent=self)
         cluster_autoscaler.ClusterAutoscaler(
             name,
-            cluster_autoscaler.ClusterAutoscalerArgs(
-                plan=part.plan,
+            part.plan,
+            part.arm64_taint,
+            InCluster(
                 cluster_name=known.cluster.name,
                 naming=Naming(known.cluster.name, part_tags(known.tags)),
                 account=look_up(self),
-                arm64_taint=part.arm64_taint,
                 provider=kubernetes.Provider(name, kubeconfig=known.cluster.kubeconfig, opts=child),
                 ready=(),
             ),

@@ -9,7 +9,7 @@ from multiarch.stack.parts import part_tags, plan_karpenter_part
 
 from .. import karpenter
 from ..account import look_up
-from ..component import Naming
+from ..component import InCluster, Naming
 from .arguments import KarpenterArgs
 from .part import Part, accepted, region, settings
 
@@ -46,9 +46,13 @@ class Karpenter(Part):
             name,
             karpenter.KarpenterArgs(
                 plan=plan,
-                cluster_name=cluster.name,
-                naming=Naming(cluster.name, part_tags(known.tags)),
-                account=look_up(self),
+                cluster=InCluster(
+                    cluster_name=cluster.name,
+                    naming=Naming(cluster.name, part_tags(known.tags)),
+                    account=look_up(self),
+                    provider=kubernetes.Provider(name, kubeconfig=cluster.kubeconfig, opts=child),
+                    ready=(),
+                ),
                 arm64_taint=part.arm64_taint,
                 controller_group=known.controller_group,
                 controller_taints=part.controller_taints,
@@ -56,8 +60,6 @@ class Karpenter(Part):
                 discovery=discovery_tags(cluster.name),
                 session_log_group=None,
                 session_key_arn=None,
-                provider=kubernetes.Provider(name, kubeconfig=cluster.kubeconfig, opts=child),
-                ready=(),
                 successor=None,
                 subnet_ids=known.subnet_ids,
             ),
