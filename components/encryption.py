@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pulumi
 from pulumi_aws import kms
@@ -13,31 +12,30 @@ from .account import Account
 from .component import Component, Naming
 
 
-@dataclass(frozen=True, slots=True)
-class EncryptionArgs:
-    """``log_groups`` are names; with ``keep_long`` a deleted key can be restored for 30 days instead of 7."""
-
-    naming: Naming
-    account: Account
-    log_groups: Sequence[str]
-    keep_long: bool
-
-
 class Encryption(Component):
     """A KMS key with yearly rotation and an alias. ``key_arn`` is its ARN."""
 
     key_arn: pulumi.Output[str]
 
-    def __init__(self, name: str, args: EncryptionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare key and alias."""
-        super().__init__("Encryption", name, args.naming, opts)
-        groups = [args.account.arn("logs", f"log-group:{group}") for group in sorted(args.log_groups)]
+    def __init__(
+        self,
+        name: str,
+        naming: Naming,
+        account: Account,
+        log_groups: Sequence[str],
+        opts: pulumi.ResourceOptions,
+        *,
+        keep_long: bool,
+    ) -> None:
+        """Declare key and alias; with ``keep_long`` a deleted key can be restored for 30 days instead of 7."""
+        super().__init__("Encryption", name, naming, opts)
+        groups = [account.arn("logs", f"log-group:{group}") for group in sorted(log_groups)]
         key = kms.Key(
             "key",
             description=f"Secrets and logs of the EKS cluster {self.naming.cluster}",
-            policy=policies.key_policy(args.account, groups),
+            policy=policies.key_policy(account, groups),
             enable_key_rotation=True,
-            deletion_window_in_days=30 if args.keep_long else 7,
+            deletion_window_in_days=30 if keep_long else 7,
             tags=self.tags("key"),
             opts=self.child("key"),
         )

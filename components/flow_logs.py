@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam
 
@@ -16,28 +14,26 @@ from .component import Component, Naming
 NAME = "flow-logs"
 
 
-@dataclass(frozen=True, slots=True)
-class FlowLogsArgs:
-    """``key_arn`` encrypts the log group."""
-
-    naming: Naming
-    account: Account
-    plan: FlowLogsPlan
-    vpc_id: pulumi.Input[str]
-    key_arn: pulumi.Input[str]
-
-
 class FlowLogs(Component):
     """A flow log of the VPC, its log group, and the role that writes to it."""
 
-    def __init__(self, name: str, args: FlowLogsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare them."""
-        super().__init__("FlowLogs", name, args.naming, opts)
+    def __init__(
+        self,
+        name: str,
+        naming: Naming,
+        account: Account,
+        plan: FlowLogsPlan,
+        vpc_id: pulumi.Input[str],
+        key_arn: pulumi.Input[str],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare them; ``key_arn`` encrypts the log group."""
+        super().__init__("FlowLogs", name, naming, opts)
         group = cloudwatch.LogGroup(
             NAME,
             name=flow_log_group(self.naming.cluster),
-            retention_in_days=args.plan.retention_days,
-            kms_key_id=args.key_arn,
+            retention_in_days=plan.retention_days,
+            kms_key_id=key_arn,
             tags=self.tags(NAME),
             opts=self.child(NAME),
         )
@@ -45,7 +41,7 @@ class FlowLogs(Component):
             NAME,
             name_prefix=self.prefix(NAME, 38),
             description=f"Flow logs of the VPC of {self.naming.cluster}",
-            assume_role_policy=policies.assumed_by_flow_logs(args.account),
+            assume_role_policy=policies.assumed_by_flow_logs(account),
             tags=self.tags(NAME),
             opts=self.child(NAME),
         )
@@ -53,13 +49,13 @@ class FlowLogs(Component):
             NAME,
             name=NAME,
             role=role.name,
-            policy=policies.write_flow_logs(args.account, flow_log_group(self.naming.cluster)),
+            policy=policies.write_flow_logs(account, flow_log_group(self.naming.cluster)),
             opts=self.child(NAME),
         )
         ec2.FlowLog(
             NAME,
-            vpc_id=args.vpc_id,
-            traffic_type=args.plan.traffic,
+            vpc_id=vpc_id,
+            traffic_type=plan.traffic,
             log_destination=group.arn,
             iam_role_arn=role.arn,
             tags=self.tags(NAME),

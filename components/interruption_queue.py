@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pulumi
 from pulumi_aws import cloudwatch, sqs
 
@@ -16,15 +14,6 @@ from .component import Component, Naming
 _RETENTION = 300
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptionQueueArgs:
-    """``queue`` is the queue's name, which Karpenter uses."""
-
-    naming: Naming
-    account: Account
-    queue: str
-
-
 class InterruptionQueue(Component):
     """An encrypted SQS queue to which only EventBridge may send, for these rules.
 
@@ -35,22 +24,29 @@ class InterruptionQueue(Component):
     arn: pulumi.Output[str]
     resources: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, args: InterruptionQueueArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        naming: Naming,
+        account: Account,
+        queue_name: str,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         """Declare the queue, its policy, and a rule with its target for each kind of event."""
-        super().__init__("InterruptionQueue", name, args.naming, opts)
+        super().__init__("InterruptionQueue", name, naming, opts)
         queue = sqs.Queue(
             "interruption",
-            name=args.queue,
+            name=queue_name,
             message_retention_seconds=_RETENTION,
             sqs_managed_sse_enabled=True,
             tags=self.tags("interruption"),
             opts=self.child("interruption"),
         )
         # Known before the queue exists, so that a preview shows its policy.
-        self.arn = args.account.arn("sqs", args.queue)
+        self.arn = account.arn("sqs", queue_name)
         self.name = queue.name
         # With the rules' prefixes, for the same reason.
-        senders = [args.account.arn("events", f"rule/{self._prefix(event)}*") for event in INTERRUPTION_EVENTS]
+        senders = [account.arn("events", f"rule/{self._prefix(event)}*") for event in INTERRUPTION_EVENTS]
         policy = sqs.QueuePolicy(
             "interruption",
             queue_url=queue.url,

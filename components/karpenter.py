@@ -15,7 +15,7 @@ from multiarch.nodes.model import Tags
 
 from . import kubernetes_api
 from .component import Component, InCluster
-from .interruption_queue import InterruptionQueue, InterruptionQueueArgs
+from .interruption_queue import InterruptionQueue
 from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole
 from .kubernetes_api import Chart, Manifest
 from .node_pools import NodePools, NodePoolsArgs
@@ -73,7 +73,9 @@ class Karpenter(Component):
         )
         queue = InterruptionQueue(
             "interruption-queue",
-            InterruptionQueueArgs(naming=self.naming, account=cluster.account, queue=args.plan.queue),
+            self.naming,
+            cluster.account,
+            args.plan.queue,
             opts=self.child("interruption-queue"),
         )
         role = KarpenterRole(NAME, nodes.role_arn, queue.arn, cluster, opts=self.child(NAME))

@@ -31,15 +31,15 @@ from .admission_webhook import AdmissionWebhook
 from .cluster_autoscaler import ClusterAutoscaler
 from .component import Component, InCluster, Naming
 from .control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
-from .encryption import Encryption, EncryptionArgs
-from .flow_logs import FlowLogs, FlowLogsArgs, flow_log_group
+from .encryption import Encryption
+from .flow_logs import FlowLogs, flow_log_group
 from .karpenter import Karpenter, KarpenterArgs
 from .network import Network, NetworkArgs
 from .node_group import NodeGroup, NodeGroupArgs, required
 from .node_role import NodeRole, NodeRoleArgs
 from .outputs import NodeGroupOutput
 from .rebalance import Rebalance
-from .session import Session, SessionArgs
+from .session import Session
 from .storage_class import DefaultStorageClass
 from .termination_handler import TerminationHandler
 
@@ -84,7 +84,9 @@ class Platform(Component):
         self._flow_logs(account, network, encryption)
         session = Session(
             "session",
-            SessionArgs(naming=self.naming, plan=plan.session, key_arn=encryption.key_arn),
+            self.naming,
+            plan.session,
+            encryption.key_arn,
             opts=self.child("session"),
         )
         self.control_plane = ControlPlane(
@@ -140,13 +142,11 @@ class Platform(Component):
             return
         FlowLogs(
             "flow-logs",
-            FlowLogsArgs(
-                naming=self.naming,
-                account=account,
-                plan=flow_logs,
-                vpc_id=network.vpc_id,
-                key_arn=encryption.key_arn,
-            ),
+            self.naming,
+            account,
+            flow_logs,
+            network.vpc_id,
+            encryption.key_arn,
             opts=self.child("flow-logs"),
         )
 
@@ -164,13 +164,11 @@ class Platform(Component):
         ]
         return Encryption(
             "encryption",
-            EncryptionArgs(
-                naming=self.naming,
-                account=account,
-                log_groups=groups,
-                keep_long=plan.cluster.deletion_protection,
-            ),
-            opts=self.child("encryption", protect=plan.cluster.deletion_protection),
+            self.naming,
+            account,
+            groups,
+            self.child("encryption", protect=plan.cluster.deletion_protection),
+            keep_long=plan.cluster.deletion_protection,
         )
 
     def _addons(self, name: str, account: Account, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import pulumi
@@ -13,15 +12,6 @@ from pulumi_aws import cloudwatch, ssm
 from multiarch.stack.model import SessionPlan
 
 from .component import Component, Naming
-
-
-@dataclass(frozen=True, slots=True)
-class SessionArgs:
-    """``key_arn`` encrypts the log group, and sessions where the plan says so."""
-
-    naming: Naming
-    plan: SessionPlan
-    key_arn: pulumi.Input[str]
 
 
 class Session(Component):
@@ -33,10 +23,16 @@ class Session(Component):
     document_name: pulumi.Output[str]
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, args: SessionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare document and log group."""
-        super().__init__("Session", name, args.naming, opts)
-        plan = args.plan
+    def __init__(
+        self,
+        name: str,
+        naming: Naming,
+        plan: SessionPlan,
+        key_arn: pulumi.Input[str],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare document and log group; ``key_arn`` encrypts the group, and sessions where the plan says so."""
+        super().__init__("Session", name, naming, opts)
         ready: Sequence[pulumi.Resource] = ()
         if plan.log_group_name:
             ready = [
@@ -44,7 +40,7 @@ class Session(Component):
                     "sessions",
                     name=plan.log_group_name,
                     retention_in_days=plan.log_retention_days,
-                    kms_key_id=args.key_arn,
+                    kms_key_id=key_arn,
                     tags=self.tags("sessions"),
                     opts=self.child("sessions"),
                 )
@@ -54,7 +50,7 @@ class Session(Component):
             name=plan.document_name,
             document_type="Session",
             document_format="JSON",
-            content=pulumi.Output.from_input(args.key_arn).apply(partial(preferences, plan, self.naming.cluster))
+            content=pulumi.Output.from_input(key_arn).apply(partial(preferences, plan, self.naming.cluster))
             if plan.encrypt
             else preferences(plan, self.naming.cluster, ""),
             tags=self.tags("sessions"),
