@@ -148,14 +148,13 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
     if config is not None and not isinstance(config, dict):
         message, hint = "config holds no keys.", "Write keys with their values below it."
         layer.problems.append(_at(document, ("config",), "wrong-type", message, hint))
-    lines = _lines_by_key(document)
     for entry in entries:
         written = ("config", entry.key)
         namespace, name = _split(entry.key)
         if namespace != NAMESPACE:
             if namespace == AWS:
                 layer.aws[name] = entry.value
-                _take_places(document, layer, f"{AWS}:{name}", (*written, *entry.inner), lines[written])
+                _take_places(document, layer, f"{AWS}:{name}", (*written, *entry.inner))
             if f"{namespace}:{name}" != REGION and (meant := _meant(namespace, name)):
                 layer.meant.add(meant.removeprefix(f"{NAMESPACE}:"))
                 message = f"{entry.key} is read by nothing."
@@ -167,24 +166,14 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
             continue
         layer.values[name] = as_text(entry.value)
         layer.written[name] = entry.value
-        _take_places(document, layer, name, (*written, *entry.inner), lines[written])
+        _take_places(document, layer, name, (*written, *entry.inner))
         _refuse_secrets(document, layer, entry.value, written)
 
 
-def _lines_by_key(document: YamlFile) -> Mapping[KeyPath, list[tuple[KeyPath, int]]]:
-    """The places in and below each key of ``config``: all places for every key would be the square of their number."""
-    found: dict[KeyPath, list[tuple[KeyPath, int]]] = {}
-    for path, line in document.lines.items():
-        found.setdefault(path[:2], []).append((path, line))
-    return found
-
-
-def _take_places(
-    document: YamlFile, layer: ConfigLayer, key: str, start: KeyPath, lines: list[tuple[KeyPath, int]]
-) -> None:
-    """Keep the places of ``key`` and of everything in its value, which begins at ``start``; ``lines`` has them all."""
+def _take_places(document: YamlFile, layer: ConfigLayer, key: str, start: KeyPath) -> None:
+    """Keep the places of ``key`` and of everything in its value, which begins at ``start``."""
     layer.places[key,] = Place(document.file, document.lines[start[:2]])
-    for path, line in lines:
+    for path, line in document.lines.items():
         if path[: len(start)] == start and len(path) > len(start):
             layer.places[(key, *path[len(start) :])] = Place(document.file, line)
 

@@ -54,17 +54,8 @@ def identity_of(found: Mapping[str, Any], origin: Origin, problems: list[Problem
     if "assumeRole" in found:
         message = "aws:assumeRole is not read by the AWS provider."
         problems.append(_problem(origin, (f"{AWS}:assumeRole",), message, _FORM))
-    return AwsIdentity(
-        _profile(found.get("profile"), origin, problems), _role(found.get("assumeRoles"), origin, problems)
-    )
-
-
-def _profile(written: object, origin: Origin, problems: list[Problem]) -> str | None:
-    if isinstance(written, list | Mapping):
-        message, hint = "aws:profile is not a text.", "Write the name of a profile."
-        problems.append(_problem(origin, (f"{AWS}:profile",), message, hint))
-        return None
-    return str(written) if written else None
+    profile = found.get("profile")
+    return AwsIdentity(str(profile) if profile else None, _role(found.get("assumeRoles"), origin, problems))
 
 
 def _role(written: object, origin: Origin, problems: list[Problem]) -> str | None:

@@ -32,8 +32,7 @@ from multiarch.schema.base import Section
 from multiarch.schema.parts import Cluster, PatchedWorkloads, SingleClusterAutoscaler, SingleKarpenter, SingleNodeGroup
 from multiarch.stack import wording
 from multiarch.stack.checks import cluster, names
-from multiarch.stack.origin import Origin
-from multiarch.stack.problems import CollectedProblems
+from multiarch.stack.origin import CollectedProblems, Origin
 
 Model = TypeVar("Model", bound=Section)
 _NOWHERE = Origin()

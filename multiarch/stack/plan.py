@@ -31,7 +31,7 @@ from multiarch.stack.model import (
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-from multiarch.stack.problems import CollectedProblems
+from multiarch.stack.origin import CollectedProblems
 
 __all__ = ["make_plan"]
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.browser.chromium import Browser
 from tests.browser.pixels import colors
-from tests.report import samples
 
 SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
@@ -112,14 +111,6 @@ def test_the_page_asks_for_nothing_and_the_console_is_silent(browser: Browser, p
     requests = [each["params"]["request"]["url"] for each in browser.events if each["method"] == REQUEST]
     assert requests == [page.resolve().as_uri()]
     assert [each for each in browser.events if each["method"] in CONSOLE] == []
-
-
-def test_a_name_that_is_html_stays_text(browser: Browser, page: Path) -> None:
-    open_page(browser, page)
-    assert browser.evaluate("document.title") == "payments-prod: amd64 and arm64"
-    assert browser.evaluate("document.images.length") == 0
-    shown = first_cells(browser, "pods-table-1")
-    assert f"Deployment/{samples.HOSTILE}".replace("\u202e", "\\u202e") in shown
 
 
 def test_the_policy_stops_what_is_not_the_page_s(browser: Browser, page: Path) -> None:

@@ -78,12 +78,6 @@ def test_an_object_is_what_the_sdks_class_declares() -> None:
     assert replace(declared_by(theirs), aliases=()) == declared_by(ours)
 
 
-def test_an_object_of_the_core_group_is_what_the_sdks_class_declares() -> None:
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
-    theirs = declared_by(lambda: kubernetes.core.v1.Namespace("a", metadata={"name": "a"}))
-    assert declared_by(lambda: kubernetes_api.declare_object("a", namespace, pulumi.ResourceOptions())) == theirs
-
-
 def test_a_custom_object_is_what_the_sdks_class_declares() -> None:
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}, "spec": {"weight": 9}}
 

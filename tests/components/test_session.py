@@ -52,10 +52,6 @@ def test_the_session_line_asks_for_a_running_node_of_the_group_and_opens_a_sessi
     assert "--region eu-west-1" in started
 
 
-def test_there_is_a_line_for_every_group(full: World) -> None:
-    assert set(full.outputs["sessions"]) == {group.name for group in full.plan.node_groups}
-
-
 NODE = "arn:aws:ec2:eu-west-1:111122223333:instance/i-0123456789abcdef0"
 DOCUMENT = "arn:aws:ssm:eu-west-1:111122223333:document/shop-dev-session"
 OWN = {"ssm:resourceTag/multiarch-eks/cluster": "shop-dev"}

@@ -345,3 +345,8 @@ def test_a_pool_takes_zones_of_the_region_local_ones_too(zone: str) -> None:
 def test_a_later_release_has_the_driver_of_g7() -> None:
     words = {"autoscaling": {"karpenter": {"amiAlias": "al2023@v20260917"}}}
     assert "driver-too-old" not in {p.rule for p in problems(merged(pool(families=["g7"]), words))}
+
+
+def test_amazon_linux_2_of_the_whole_stack_is_one_message() -> None:
+    found = [p for p in problems({"amiFamily": "AL2"} | karpenter(amiAlias=None)) if p.severity is ERROR]
+    assert [(p.rule, p.key) for p in found] == [("al2-too-new", "amiFamily")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.stack.engine_config import as_text, project_layer, stack_layer
+from multiarch.stack.engine_config import project_layer, stack_layer
 from multiarch.stack.yaml_source import read
 from tools import build
 
@@ -116,15 +116,3 @@ def test_every_value_is_the_engines(engine_values: tuple[Path, dict[str, object]
     assert project.problems + stack.problems == []
     assert project.values | stack.values == values
     assert len(values) == 39
-
-
-def test_a_tag_is_a_number_only_where_the_engine_says_so() -> None:
-    assert [as_text(value) for value in (None, True, False, 3, 1.3, "x", [1])] == [
-        "",
-        "true",
-        "false",
-        "3",
-        "1.3",
-        "x",
-        [1],
-    ]

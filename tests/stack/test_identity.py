@@ -58,7 +58,6 @@ def test_a_profile_of_the_whole_project_counts_unless_the_stack_has_its_own(proj
         ("aws:assumeRoles: [{sessionName: ci}]", "aws:assumeRoles: the role has no roleArn."),
         ("aws:assumeRoles: {roleArn: x}", "aws:assumeRoles: aws:assumeRoles is not a list of mappings."),
         ("aws:assumeRole: {roleArn: x}", "aws:assumeRole: aws:assumeRole is not read by the AWS provider."),
-        ("aws:profile: [deploy]", "aws:profile: aws:profile is not a text."),
         ("aws:secretKey: {secure: v1:abc}", "aws:secretKey: aws:secretKey does not reach the Kubernetes provider."),
         (
             "aws:assumeRoleWithWebIdentity: {roleArn: x}",

@@ -10,7 +10,7 @@ from multiarch.rules import Severity
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.stack.model import AdmissionWebhookPlan
 from tests.stack.files import CONFIG, Project
-from tests.stack.test_autoscaling_contradictions import KARPENTER, NO_AGENT, NO_NAT
+from tests.stack.test_autoscaling_contradictions import NO_AGENT, NO_NAT
 from tests.stack.words import check_contradiction, merged, plan, problems
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
@@ -82,12 +82,6 @@ def test_taints_and_architectures_follow_from_the_stack() -> None:
     assert (found.taints, found.architectures) == (["arch=arm64:NoSchedule"], ["amd64", "arm64"])
     found = configuration(webhook() | {"arm64Taint": "cpu=graviton:NoSchedule", "nodeGroups": {"web": None}})
     assert (found.taints, found.architectures) == (["cpu=graviton:NoSchedule"], ["arm64"])
-
-
-def test_architectures_of_pools_count_too() -> None:
-    change = merged(KARPENTER, merged(webhook(), {"nodeGroups": {"web-arm": None}}))
-    assert configuration(change).architectures == ["amd64", "arm64"]
-    assert "webhook-taint-unused" not in {p.rule for p in problems(change)}
 
 
 def test_what_is_written_stays_and_only_that_and_what_follows_is_set() -> None:

@@ -147,15 +147,6 @@ def test_files_of_an_earlier_rendering_go(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["shop-dev"]
 
 
-def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "shop-dev"
-    folder.mkdir()
-    (folder / "thesis.txt").write_text("years of work")
-    with pytest.raises(MultiarchError, match=r"but no resources\.json"):
-        render(plan(), tmp_path)
-    assert content(folder) == {"thesis.txt": b"years of work"}
-
-
 @pytest.mark.parametrize("marker", ["[]", "{}", '[{"name": "x"}]', "[" * 100_000, "", '[{"urn": "x"}]'])
 def test_a_folder_with_somebody_elses_resources_json_is_left_alone(tmp_path: Path, marker: str) -> None:
     folder = tmp_path / "shop-dev"
@@ -271,8 +262,3 @@ def test_a_fault_after_the_cluster_is_known_ends_the_run_and_is_told_once(
         declare(plan())
     gc.collect()
     assert not [record for record in caplog.records if record.name == "asyncio"]
-
-
-def test_collecting_garbage_goes_on_as_before() -> None:
-    declare(plan())
-    assert gc.isenabled()
