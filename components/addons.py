@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pulumi
 from pulumi_aws import eks, iam
@@ -15,26 +14,25 @@ from .account import Account
 from .component import Component, Naming
 
 
-@dataclass(frozen=True, slots=True)
-class AddonsArgs:
-    """``plans`` are installed together, after ``ready``."""
-
-    plans: Sequence[AddonPlan]
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
-    ready: Sequence[pulumi.Resource] = ()
-
-
 class Addons(Component):
     """Some of the cluster's add-ons. ``by_name`` holds them by the add-on's name."""
 
     by_name: dict[str, eks.Addon]
 
-    def __init__(self, name: str, args: AddonsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the add-ons, each with the role that its controller needs."""
-        super().__init__("Addons", name, args.naming, opts)
-        self.by_name = {plan.name: self._addon(plan, args) for plan in args.plans}
+    def __init__(
+        self,
+        name: str,
+        plans: Sequence[AddonPlan],
+        cluster_name: pulumi.Input[str],
+        naming: Naming,
+        account: Account,
+        ready: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare the add-ons, each with the role that its controller needs, after ``ready``."""
+        super().__init__("Addons", name, naming, opts)
+        self._cluster_name, self._account, self._ready = cluster_name, account, ready
+        self.by_name = {plan.name: self._addon(plan) for plan in plans}
         self.register_outputs({"addons": {name: addon.arn for name, addon in self.by_name.items()}})
 
     @property
@@ -42,11 +40,11 @@ class Addons(Component):
         """The add-ons, for others to depend on."""
         return tuple(self.by_name.values())
 
-    def _addon(self, plan: AddonPlan, args: AddonsArgs) -> eks.Addon:
-        associations, before = self._pod_identity(plan, args)
+    def _addon(self, plan: AddonPlan) -> eks.Addon:
+        associations, before = self._pod_identity(plan)
         return eks.Addon(
             plan.name,
-            cluster_name=args.cluster_name,
+            cluster_name=self._cluster_name,
             addon_name=plan.name,
             addon_version=plan.version,
             configuration_values=plan.configuration or None,
@@ -56,11 +54,11 @@ class Addons(Component):
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             tags=self.tags(plan.name),
-            opts=self.child(plan.name, depends_on=(*args.ready, *before)),
+            opts=self.child(plan.name, depends_on=(*self._ready, *before)),
         )
 
     def _pod_identity(
-        self, plan: AddonPlan, args: AddonsArgs
+        self, plan: AddonPlan
     ) -> tuple[list[eks.AddonPodIdentityAssociationArgs] | None, list[pulumi.Resource]]:
         """Declare the controller's role, if it needs one; the list holds what must exist before the add-on."""
         if plan.service_account is None or plan.managed_policy is None:
@@ -68,14 +66,14 @@ class Addons(Component):
         role = pod_identity.declare_role(
             self,
             plan.name,
-            account=args.account,
+            account=self._account,
             service_account=plan.service_account,
             description=f"Add-on {plan.name} of {self.naming.cluster}",
         )
         attachment = iam.RolePolicyAttachment(
             plan.name,
             role=role.name,
-            policy_arn=args.account.managed_policy(plan.managed_policy),
+            policy_arn=self._account.managed_policy(plan.managed_policy),
             opts=self.child(plan.name),
         )
         association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)

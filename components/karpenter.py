@@ -1,29 +1,32 @@
-"""Karpenter: CRDs, controller, and what they need in AWS; EC2NodeClass and NodePools are in another component."""
+"""Karpenter: CRDs, controller, what they need in AWS, and what Karpenter may launch: EC2NodeClass and NodePools."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 from pulumi_aws import ec2
 
+from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import Tags
+from multiarch.nodes.model import CLUSTER_TAG, Tags
 
 from . import kubernetes_api
 from .component import Component, InCluster
 from .interruption_queue import InterruptionQueue
 from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole
 from .kubernetes_api import Chart, Manifest
-from .node_pools import NodePools, NodePoolsArgs
 from .node_role import NodeRole, NodeRoleArgs
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"
 REGISTRY = "oci://public.ecr.aws/karpenter"
+# A node is deleted once its pods are evicted, and they may have disruption budgets.
+DRAIN_WITHIN = "30m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +83,8 @@ class Karpenter(Component):
         )
         role = KarpenterRole(NAME, nodes.role_arn, queue.arn, cluster, opts=self.child(NAME))
         controller = self._charts(args, queue, role)
-        NodePools(
-            "node-pools",
-            NodePoolsArgs(
-                node_class=args.plan.node_class,
-                pools=args.plan.pools,
-                naming=self.naming,
-                role=nodes.role_name,
-                provider=cluster.provider,
-                ready=(controller, *nodes.ready, *self._discovery(args)),
-                closed_after=(args.successor,) if args.successor else (),
-                subnet_ids=args.subnet_ids,
-            ),
-            opts=self.child("node-pools"),
-        )
+        ready = (controller, *nodes.ready, *self._discovery(args))
+        NodePools("node-pools", args, nodes.role_name, ready, opts=self.child("node-pools"))
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
     def _charts(self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole) -> pulumi.CustomResource:
@@ -141,6 +132,52 @@ class Karpenter(Component):
             )
             for key, value in args.discovery
         ]
+
+
+class NodePools(Component):
+    """An EC2NodeClass and its NodePools. The pools are deleted first: the class waits until it has no nodes."""
+
+    def __init__(
+        self,
+        name: str,
+        args: KarpenterArgs,
+        role: pulumi.Output[str],
+        ready: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare class and pools; ``role`` is the name of the role that nodes run under.
+
+        ``ready`` must exist before the first node is launched and until the last one is gone: controller, permissions,
+        and the tags by which Karpenter finds subnets and the security group. The autoscaler that replaces Karpenter
+        must exist before a migration closes the pools, so that one autoscaler can always add nodes.
+        """
+        super().__init__("NodePools", name, args.cluster.naming, opts)
+        plan, provider = args.plan, args.cluster.provider
+        closed_after = [args.successor] if args.successor else []
+        # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
+        manifest = node_class_manifest(
+            plan.node_class,
+            cluster=self.naming.cluster,
+            role=role,
+            tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
+        )
+        node_class = kubernetes_api.declare_object(
+            plan.node_class.name,
+            manifest if args.subnet_ids is None else _in_subnets(manifest, args.subnet_ids),
+            self.child(plan.node_class.name, depends_on=ready, provider=provider, delete_within=DRAIN_WITHIN),
+        )
+        for pool in plan.pools:
+            kubernetes_api.declare_object(
+                pool.name,
+                node_pool_manifest(pool),
+                self.child(
+                    pool.name,
+                    depends_on=[node_class, *closed_after],
+                    provider=provider,
+                    delete_within=DRAIN_WITHIN,
+                ),
+            )
+        self.register_outputs({"nodePools": [pool.name for pool in plan.pools]})
 
 
 def values(
@@ -198,3 +235,9 @@ def _affinity(node_group: pulumi.Input[str]) -> Manifest:
         # The chart's default would leave the second pod pending while the group has one node.
         "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
     }
+
+
+def _in_subnets(node_class: dict[str, Any], subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]) -> dict[str, Any]:
+    """The EC2NodeClass with these subnets."""
+    terms = pulumi.Output.from_input(subnet_ids).apply(lambda ids: [{"id": each} for each in ids])
+    return {**node_class, "spec": {**node_class["spec"], "subnetSelectorTerms": terms}}

@@ -26,7 +26,7 @@ from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
 
 from . import access, policies
 from .account import Account, look_up
-from .addons import Addons, AddonsArgs
+from .addons import Addons
 from .admission_webhook import AdmissionWebhook
 from .cluster_autoscaler import ClusterAutoscaler
 from .component import Component, InCluster, Naming
@@ -175,13 +175,11 @@ class Platform(Component):
         plan = self._plan
         return Addons(
             name,
-            AddonsArgs(
-                plans=[addon for addon in plan.addons if addon.before_nodes is before_nodes],
-                cluster_name=self.control_plane.name,
-                naming=self.naming,
-                account=account,
-                ready=ready,
-            ),
+            [addon for addon in plan.addons if addon.before_nodes is before_nodes],
+            self.control_plane.name,
+            self.naming,
+            account,
+            ready,
             # With only EKS's deletion protection a destroy would delete the nodes before it is refused. These add-ons
             # are deleted before the nodes, and are updated in place.
             opts=self.child(name, protect=plan.cluster.deletion_protection and not before_nodes),
