@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,17 +68,6 @@ class Stack:
         assert process.returncode != 0
         return out + err
 
-    def kill_during(self, step: str, seconds: float) -> bool:
-        """Kill engine, program and plugins without a warning; whether there was something to kill."""
-        with self.start(step) as process:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(seconds)
-            running = process.poll() is None
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        return running
-
     def leftovers(self) -> dict[str, list[str]]:
         return leftovers(self.aws.endpoint, REGION)
 
@@ -134,23 +120,6 @@ def test_what_was_deleted_outside_is_seen_and_made_again(stack: Stack) -> None:
     group = eks.describe_nodegroup(clusterName="shop", nodegroupName=nodes)["nodegroup"]
     assert group["scalingConfig"]["maxSize"] == 3
     assert stack.run("destroy") == {"delete": count}
-    assert stack.leftovers() == {}
-
-
-def test_after_a_kill_in_the_middle_nothing_is_there_twice(stack: Stack) -> None:
-    begun = time.monotonic()
-    whole = stack.run("up")["create"]
-    took = time.monotonic() - begun
-    expected = {kind: len(names) for kind, names in stack.leftovers().items()}
-    stack.run("destroy")
-    assert any(stack.kill_during("up", took * part) for part in (0.5, 0.6, 0.7))
-    stack.run("cancel")
-    stack.run("refresh")
-    finished = stack.run("up")
-    assert sum(finished.values()) == whole
-    assert {kind: len(names) for kind, names in stack.leftovers().items()} == expected
-    assert stack.run("preview") == {"same": whole}
-    assert stack.run("destroy") == {"delete": whole}
     assert stack.leftovers() == {}
 
 
