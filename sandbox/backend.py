@@ -97,7 +97,7 @@ def put_aside(layout: Layout) -> Path | None:
         return None
     place = layout.old / datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     place.mkdir(parents=True)
-    for folder in (layout.backend, layout.all_manifests, layout.baselines):
+    for folder in (layout.backend, layout.all_manifests):
         if folder.exists():
             folder.rename(place / folder.name)
     return place

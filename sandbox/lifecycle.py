@@ -149,10 +149,7 @@ class Sandbox:
         self.layout.require_stack(stack)
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
             aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
-            before = aws.everything()
-            made = vpc.create(aws)
-            inventory.add_to_baseline(self.layout, aws, inventory.without(aws.everything(), before))
-            return made
+            return vpc.create(aws)
 
     def registry(self) -> str:
         """Start the demo's registry unless it runs; return its address. ``down`` stops it."""
@@ -163,6 +160,8 @@ class Sandbox:
     def settings_by_hand(self, arguments: Sequence[str]) -> environment.Environment:
         """Bring Pulumi's project folder up to date; return what the stack needs that ``pulumi ARGUMENTS`` names."""
         self._sync()
+        if {"config", "--config", "-c"} & set(arguments):
+            self._say("the next command reads settings from your stack file again; change them there")
         stack = environment.stack_in_use(arguments, self._environ)
         if stack not in {*self.layout.stacks(), *backend.stacks(self.layout)}:
             return environment.Environment({})
@@ -210,7 +209,6 @@ class Sandbox:
                 self._say(
                     "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
-            inventory.baseline(self.layout, inventory.Aws(running.url, self.layout.region(stack)))
             self._sync()
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             if stack not in backend.stacks(self.layout):
@@ -317,7 +315,7 @@ class Sandbox:
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
         left: dict[str, tuple[str, ...]] = {}
         for aws in regions:
-            for label, found in inventory.without(aws.everything(), inventory.baseline(self.layout, aws)).items():
+            for label, found in aws.everything().items():
                 place = "" if label in inventory.EVERYWHERE else f" in {aws.region}"
                 left[f"{inventory.counted(len(found), label)}{place}"] = found
         return left

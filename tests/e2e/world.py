@@ -94,9 +94,8 @@ class World:
         return server
 
     def held(self, stack: str) -> dict[str, tuple[str, ...]]:
-        """What AWS holds in the stack's region beyond what it held before the first one, by kind."""
-        aws = self.aws(stack)
-        return inventory.without(aws.everything(), inventory.baseline(self.layout, aws))
+        """What AWS holds in the stack's region, by kind."""
+        return self.aws(stack).everything()
 
     def instance_ids(self, stack: str) -> dict[str, set[str]]:
         """The running instances of each of the stack's groups."""

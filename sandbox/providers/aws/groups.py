@@ -19,7 +19,6 @@ _TEMPLATE_DATA: Final = (
     "userData",
     "vpcSecurityGroupIds",
 )
-_TEMPLATE_ALIASES: Final = {"vpcSecurityGroupIds": "SecurityGroupIds"}
 
 
 def template_data(call: Call) -> Record:
@@ -27,12 +26,14 @@ def template_data(call: Call) -> Record:
     data = call.pick(*_TEMPLATE_DATA)
     if "tagSpecifications" in data:
         data["tagSpecifications"] = [{**row, "tags": pairs(row.get("tags") or {})} for row in data["tagSpecifications"]]
+    if "vpcSecurityGroupIds" in data:
+        data["SecurityGroupIds"] = data.pop("vpcSecurityGroupIds")
     return data
 
 
 _TEMPLATE: Final = ec2_api(
     "launch_template",
-    aliases={"name": "LaunchTemplateName", "description": "VersionDescription", **_TEMPLATE_ALIASES},
+    aliases={"name": "LaunchTemplateName", "description": "VersionDescription"},
     live={"defaultVersion": "DefaultVersionNumber", "latestVersion": "LatestVersionNumber"},
 )
 
@@ -50,7 +51,7 @@ def _new_version(call: Call) -> None:
             "VersionDescription": call["description"],
             "LaunchTemplateData": template_data(call),
         }
-        call.do("ec2", "create_launch_template_version", values, _TEMPLATE_ALIASES)
+        call.do("ec2", "create_launch_template_version", values)
     if call["updateDefaultVersion"]:
         latest = (_TEMPLATE.find(call) or {})["LatestVersionNumber"]
         call.do("ec2", "modify_launch_template", {"LaunchTemplateId": call.id, "DefaultVersion": latest})

@@ -201,16 +201,10 @@ class Call:
         """The new values of those of the named inputs that differ from before."""
         return {name: self.news.get(name) for name in names if self.news.get(name) != self.olds.get(name)}
 
-    def do(
-        self,
-        service: str,
-        operation: str,
-        values: Mapping[str, Any] | None = None,
-        aliases: shapes.Aliases | None = None,
-    ) -> Value:
+    def do(self, service: str, operation: str, values: Mapping[str, Any] | None = None) -> Value:
         """Call an operation with values in Pulumi's or AWS's spelling. Raises ClientError, :class:`StandInError`."""
         shape, where = self.shape(service, operation), f"{self.row.token} {operation}"
-        arguments = shapes.arguments(shape, values or {}, aliases or {}, where)
+        arguments = shapes.arguments(shape, values or {}, where)
         return getattr(self.aws.client(service), operation)(**arguments)
 
     def find(self, service: str, operation: str, path: str, values: Mapping[str, Any]) -> Value:
@@ -218,12 +212,10 @@ class Call:
         answer = self.quietly(service, operation, values)
         return None if answer is None else at(answer, path)
 
-    def quietly(
-        self, service: str, operation: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
-    ) -> Value:
+    def quietly(self, service: str, operation: str, values: Mapping[str, Any]) -> Value:
         """Call an operation that may find nothing left to do."""
         try:
-            return self.do(service, operation, values, aliases)
+            return self.do(service, operation, values)
         except ClientError as error:
             if not gone(error):
                 raise
@@ -258,9 +250,10 @@ class Api:
         shape = call.shape(self.service, self.create)
         members = {name.lower() for name in shape.members}
         given = call.pick(*call.row.inputs, *((call.row.name.name,) if call.row.name else ()))
-        sent = {name: value for name, value in given.items() if self.aliases.get(name, name).lower() in members}
-        values = {**self.fixed, **sent, **(more or {}), **tag_arguments(shape, call.tags, self.kind)}
-        answer = call.do(self.service, self.create, values, self.aliases)
+        sent = [name for name in given if self.aliases.get(name, name).lower() in members]
+        values = {self.aliases.get(name, name): given[name] for name in sent}
+        tags = tag_arguments(shape, call.tags, self.kind)
+        answer = call.do(self.service, self.create, {**self.fixed, **values, **(more or {}), **tags})
         made = call.with_id(call.fill(self.id) if "{" in self.id or not self.id else str(at(answer, self.id)))
         for update in call.row.updates:
             if set(update.inputs) & (set(given) - set(sent) - set(more or ())):
@@ -302,8 +295,9 @@ def sends(
     """Return a function that calls an operation with templates and with inputs; ``quiet`` if nothing may be left."""
 
     def run(call: Call) -> Value:
-        values = {**{key: call.fill(value) for key, value in by.items()}, **call.pick(*names)}
-        return (call.quietly if quiet else call.do)(service, operation, values, aliases)
+        values = {key: call.fill(value) for key, value in by.items()}
+        values |= {aliases.get(name, name): value for name, value in call.pick(*names).items()}
+        return (call.quietly if quiet else call.do)(service, operation, values)
 
     return run
 

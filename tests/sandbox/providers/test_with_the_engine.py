@@ -39,7 +39,6 @@ class Stack:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PYTHONPATH": str(CLONE),
         }
-        self.environment.pop("MULTIARCH_SANDBOX_KUBECONFIG", None)
 
     def start(self, step: str, **program: str) -> subprocess.Popen[str]:
         """Start a step in a session of its own; keywords are the program's ``SHOP_…`` variables."""
