@@ -254,10 +254,11 @@ def _wait_for_scheduler(rig: Rig, node: str) -> None:
     """Wait until kube-scheduler knows a node: it binds pods that come before in an order of its own."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    name = f"probe-{node.partition('.')[0]}"
     probe = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": f"probe-{node.partition('.')[0]}", "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "containers": [{"name": "main", "image": "app"}],
             "tolerations": [{"operator": "Exists"}],
@@ -267,7 +268,7 @@ def _wait_for_scheduler(rig: Rig, node: str) -> None:
     rig.kube.create(probe)
 
     def bound() -> bool:
-        found = rig.kube.get("v1", "Pod", probe["metadata"]["name"], "default") or {}
+        found = rig.kube.get("v1", "Pod", name, "default") or {}
         return bool(found.get("spec", {}).get("nodeName"))
 
     wait_for(bound, f"kube-scheduler to know {node}", timeout=30, pause=0.05)
