@@ -14,7 +14,7 @@ from typing import Any
 from multiarch.errors import OutsideError
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId, identify
-from sandbox.state import GIVE_UP, write_atomically
+from sandbox.state import GIVE_UP
 
 _DEFAULT_PROVIDER = re.compile(r"::pulumi:providers:[\w-]+::default(?:_[\w.+-]+)?$")
 
@@ -52,8 +52,7 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
             for operation in latest.get("pending_operations") or []
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "`make up` goes on from the state before." if _is_whole(_before(file)) else GIVE_UP
-        raise OutsideError(f"{file} can't be read ({type(error).__name__}: {error}).", hint=hint) from error
+        raise OutsideError(f"{file} can't be read ({type(error).__name__}: {error}).", hint=GIVE_UP) from error
     root: Mapping[str, Any] = next((row for row in resources if row.get("type") == "pulumi:pulumi:Stack"), {})
     return Checkpoint(
         resources=sum(not _DEFAULT_PROVIDER.search(str(row.get("urn"))) for row in resources),
@@ -61,30 +60,6 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
         pending=tuple(pending),
         outputs=root.get("outputs", {}),
     )
-
-
-def restore(layout: Layout, stack: str) -> bool:
-    """Put Pulumi's own copy of the state before in the place of one that is cut off; return whether it was.
-
-    On a full disk Pulumi writes what there is room for. Without a whole copy nothing is changed.
-    """
-    file = _folder(layout) / f"{stack}.json"
-    before = _before(file)
-    if not file.is_file() or _is_whole(file) or not _is_whole(before):
-        return False
-    write_atomically(file, before.read_text(encoding="utf-8"))
-    return True
-
-
-def _before(file: Path) -> Path:
-    return file.with_name(f"{file.name}.bak")
-
-
-def _is_whole(file: Path) -> bool:
-    try:
-        return "checkpoint" in json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False
 
 
 def _folder(layout: Layout) -> Path:
@@ -122,7 +97,7 @@ def put_aside(layout: Layout) -> Path | None:
         return None
     place = layout.old / datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     place.mkdir(parents=True)
-    for folder in (layout.backend, layout.all_manifests, layout.baselines):
+    for folder in (layout.backend, layout.all_manifests):
         if folder.exists():
             folder.rename(place / folder.name)
     return place

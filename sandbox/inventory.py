@@ -1,11 +1,12 @@
-"""The resources in the sandbox's AWS, read with boto3 as from the real AWS."""
+"""The resources in the sandbox's AWS, read with boto3 as from the real AWS.
+
+What every account comes with is left out: the default VPC, and what a VPC has from the beginning.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -15,10 +16,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts import instance_types
+from sandbox import backend
 from sandbox.layout import Layout
-from sandbox.state import write_atomically
-
-Names = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,10 @@ class Listing:
     everywhere: bool = False
 
 
+BY_HAND = "multiarch-sandbox:by-hand"
+"""The tag of a VPC and its subnets that are to look as if they were there before the stacks."""
+_STACKS = f"!(Tags[?Key=='{BY_HAND}'])"
+
 KINDS = (
     Listing("EKS clusters", "eks", "list_clusters", "clusters[]"),
     Listing(
@@ -48,16 +51,22 @@ KINDS = (
         "describe_instances",
         "Reservations[].Instances[?State.Name!='terminated'].InstanceId[]",
     ),
-    Listing("VPCs", "ec2", "describe_vpcs", "Vpcs[].VpcId"),
-    Listing("subnets", "ec2", "describe_subnets", "Subnets[].SubnetId"),
-    Listing("security groups", "ec2", "describe_security_groups", "SecurityGroups[].GroupId"),
-    Listing("route tables", "ec2", "describe_route_tables", "RouteTables[].RouteTableId"),
+    Listing("VPCs", "ec2", "describe_vpcs", f"Vpcs[?!IsDefault && {_STACKS}].VpcId"),
+    Listing("subnets", "ec2", "describe_subnets", f"Subnets[?!DefaultForAz && {_STACKS}].SubnetId"),
+    Listing("security groups", "ec2", "describe_security_groups", "SecurityGroups[?GroupName!='default'].GroupId"),
+    Listing("route tables", "ec2", "describe_route_tables", "RouteTables[?!(Associations[?Main])].RouteTableId"),
     Listing("internet gateways", "ec2", "describe_internet_gateways", "InternetGateways[].InternetGatewayId"),
     Listing("NAT gateways", "ec2", "describe_nat_gateways", "NatGateways[?State!='deleted'].NatGatewayId"),
     Listing("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
     Listing("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
     Listing("flow logs", "ec2", "describe_flow_logs", "FlowLogs[].FlowLogId"),
-    Listing("IAM roles", "iam", "list_roles", "Roles[].RoleName", everywhere=True),
+    Listing(
+        "IAM roles",
+        "iam",
+        "list_roles",
+        "Roles[?!starts_with(Path, '/aws-service-role/')].RoleName",
+        everywhere=True,
+    ),
     Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),), everywhere=True),
     Listing(
         "instance profiles",
@@ -157,7 +166,7 @@ class Aws:
         return tuple(sorted(found))
 
     def everything(self) -> dict[str, tuple[str, ...]]:
-        """List all kinds, by label; kinds without resources are included."""
+        """List what there is, by label; kinds without resources are omitted."""
         found = {kind.label: self.ask(kind) for kind in KINDS}
         theirs = set(self.ask(_KEYS_OF_AWS))
         keys = (key for key in found["KMS keys"] if key not in theirs)
@@ -166,7 +175,7 @@ class Aws:
             found[kind.label] = tuple(
                 f"{cluster}/{name}" for cluster in found["EKS clusters"] for name in self.ask(kind, clusterName=cluster)
             )
-        return found
+        return {label: names for label, names in found.items() if names}
 
     def _is_going(self, key: str) -> bool:
         """A KMS key is never deleted at once: it waits for 7 days or more."""
@@ -242,50 +251,12 @@ def _architecture(types: tuple[str, ...]) -> str:
     return f"unknown: {' and '.join(sorted(found))} in one group" if found else "unknown: no instance type"
 
 
-def without(found: Names, baseline: Names) -> dict[str, tuple[str, ...]]:
-    """Return what was added since the start, without kinds that have nothing."""
-    more = {label: tuple(sorted(set(names) - set(baseline.get(label, ())))) for label, names in found.items()}
-    return {label: names for label, names in more.items() if names}
-
-
 def counted(number: int, plural: str) -> str:
     """Say ``1 VPC``, ``2 VPCs``, ``1 access entry``: labels are plurals."""
     singular = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
     return f"{number} {singular if number == 1 else plural}"
 
 
-def baseline(layout: Layout, aws: Aws) -> dict[str, tuple[str, ...]]:
-    """Return what AWS had before anything was created: every account has a default VPC.
-
-    It is asked once per region and remembered; call this before the first stack of a region is brought up.
-    """
-    file = layout.baselines / f"{aws.region}.json"
-    if file.is_file():
-        return _read(file)
-    found = aws.everything()
-    # Stacks of other regions may be up, and what is everywhere may be theirs.
-    for earlier in regions(layout):
-        kept = _read(layout.baselines / f"{earlier}.json")
-        found |= {label: names for label, names in kept.items() if label in EVERYWHERE}
-    _write(file, found)
-    return found
-
-
 def regions(layout: Layout) -> list[str]:
-    """The regions that had a stack since the sandbox started, sorted."""
-    return sorted(file.stem for file in layout.baselines.glob("*.json"))
-
-
-def add_to_baseline(layout: Layout, aws: Aws, added: Names) -> None:
-    """Count what was made by hand as there before the stacks, so that `down` does not name it as left."""
-    known = baseline(layout, aws)
-    more = {label: tuple(sorted({*names, *added.get(label, ())})) for label, names in known.items()}
-    _write(layout.baselines / f"{aws.region}.json", more)
-
-
-def _write(file: Path, found: Names) -> None:
-    write_atomically(file, json.dumps(found, indent=1, sort_keys=True) + "\n")
-
-
-def _read(file: Path) -> dict[str, tuple[str, ...]]:
-    return {label: tuple(names) for label, names in json.loads(file.read_text(encoding="utf-8")).items()}
+    """Return the regions of all stacks that have a state, sorted."""
+    return sorted({layout.region(stack, copied=True) for stack in backend.stacks(layout)})

@@ -95,11 +95,6 @@ class Layout:
         return self.folder / "old"
 
     @property
-    def baselines(self) -> Path:
-        """What AWS had before the first stack, one file per region."""
-        return self.folder / "baselines"
-
-    @property
     def all_manifests(self) -> Path:
         """Where the Kubernetes stand-in writes what it would apply, a folder per stack."""
         return self.folder / "manifests"

@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 Part = TypeVar("Part")
 
 _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
-_SHOWN_AS_PROGRESS = {"up", "destroy", "refresh"}
+_SHOWN_AS_PROGRESS = {"up", "destroy"}
 
 
 class PulumiFailedError(OutsideError):
@@ -99,7 +99,6 @@ class Sandbox:
         self._check(stack)
         with state.exclusive(self.layout, f"up {stack}"), self._running(stack) as running:
             self._unlock(stack)
-            self._settle(stack)
             outcome = self._pulumi("up", stack, ["--yes", "--skip-preview"])
             environment.write_shim(self.layout, _known(running.engine))
             return _done(outcome)
@@ -132,7 +131,10 @@ class Sandbox:
             self._end_left_run(known)
             left: dict[str, tuple[str, ...]] = {}
             if known.server and server.answers(known.server) and not force:
-                left = self._destroy_all(known.server)
+                if why := self._cut_off():
+                    self._say(f"{why}: nobody knows what it has made. Removing everything without a destroy")
+                else:
+                    left = self._destroy_all(known.server)
             if real_cluster.down(self.layout.cluster):
                 self._say("the cluster of real nodes is gone")
             for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
@@ -147,10 +149,7 @@ class Sandbox:
         self.layout.require_stack(stack)
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
             aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
-            before = aws.everything()
-            made = vpc.create(aws)
-            inventory.add_to_baseline(self.layout, aws, inventory.without(aws.everything(), before))
-            return made
+            return vpc.create(aws)
 
     def registry(self) -> str:
         """Start the demo's registry unless it runs; return its address. ``down`` stops it."""
@@ -161,6 +160,8 @@ class Sandbox:
     def settings_by_hand(self, arguments: Sequence[str]) -> environment.Environment:
         """Bring Pulumi's project folder up to date; return what the stack needs that ``pulumi ARGUMENTS`` names."""
         self._sync()
+        if {"config", "--config", "-c"} & set(arguments):
+            self._say("the next command reads settings from your stack file again; change them there")
         stack = environment.stack_in_use(arguments, self._environ)
         if stack not in {*self.layout.stacks(), *backend.stacks(self.layout)}:
             return environment.Environment({})
@@ -193,8 +194,11 @@ class Sandbox:
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
+        lost = "" if running else "the sandbox's AWS server is gone, and its state was only in memory"
+        if running and (why := self._cut_off()):
+            running, lost = None, f"{why}: nobody knows what it has made"
         if running is None:
-            self._restart()
+            self._restart(lost)
         ours = running is None
         try:
             running = running or server.start(self.layout)
@@ -205,10 +209,8 @@ class Sandbox:
                 self._say(
                     "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
-            inventory.baseline(self.layout, inventory.Aws(running.url, self.layout.region(stack)))
             self._sync()
             self.layout.backend.mkdir(parents=True, exist_ok=True)
-            self._restore(stack)
             if stack not in backend.stacks(self.layout):
                 self._pulumi("stack", stack, ["init", "--no-select"])
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
@@ -239,15 +241,24 @@ class Sandbox:
             processes.interrupt(known.run.process, grace=runner.GRACE)
         return replace(known, run=None)
 
-    def _restart(self) -> None:
+    def _cut_off(self) -> str:
+        """Say which stack's state no longer tells what AWS has, because a command was killed or the disk was full."""
+        for stack in backend.stacks(self.layout):
+            self._refuse_while_at_work(stack)
+            try:
+                pending = backend.checkpoint(self.layout, stack).pending
+            except OutsideError as error:
+                return error.message.rstrip(".")
+            if pending:
+                return f"a command on {stack} was killed while {', '.join(pending)}"
+        return ""
+
+    def _restart(self, why: str) -> None:
         for process in server.strays(self.layout.server):
-            server.stop(process)  # one that hangs without listening, or that a removed state has named
+            server.stop(process)  # also one that hangs without listening, or that a removed state has named
         place = backend.put_aside(self.layout)
         if place:
-            self._say(
-                "The sandbox's AWS server is gone, and its state was only in memory. "
-                f"Starting from an empty one; Pulumi's old state is in {place}."
-            )
+            self._say(f"{why}. Starting from an empty AWS; Pulumi's old state is in {place}.")
 
     def _stopped(self, started: state.Server | None) -> None:
         with runner.deaf():
@@ -259,36 +270,19 @@ class Sandbox:
             known = state.load(self.layout)
             state.save(self.layout, replace(known, run=None, server=None if started else known.server))
 
-    def _unlock(self, stack: str) -> None:
+    def _refuse_while_at_work(self, stack: str) -> bool:
+        """Return whether a stopped process left a lock. Raises OutsideError while a running one holds it."""
         holders, stale = backend.locked_by(self.layout, stack)
         if holders:
             raise OutsideError(
                 f"A Pulumi command by hand (process {holders[0].pid}) is at work on {stack}.", hint="Wait for it."
             )
-        if stale:
+        return stale
+
+    def _unlock(self, stack: str) -> None:
+        if self._refuse_while_at_work(stack):
             self._say(f"{stack} was left locked by a command that is gone: pulumi cancel")
             self._pulumi("cancel", stack, ["--yes"])
-
-    def _restore(self, stack: str) -> bool:
-        """Go back to the state before, if a command could not write the one after it whole."""
-        restored = backend.restore(self.layout, stack)
-        if restored:
-            self._say(f"the state of {stack} is cut off, as on a full disk; going on from the one before it")
-        return restored
-
-    def _settle(self, stack: str) -> bool:
-        """Find out in AWS how the operations of a killed engine ended; return whether one was to create something.
-
-        Refresh does not look for what was being created, and would keep those operations for ever. Forgetting them
-        loses nothing here: the stand-ins know by a tag what an earlier `up` has made, and the next one takes it over.
-        """
-        pending = backend.checkpoint(self.layout, stack).pending
-        if pending:
-            self._say(
-                f"on {stack}, {len(pending)} cut off: {', '.join(pending)}; pulumi refresh asks what became of that"
-            )
-            self._pulumi("refresh", stack, ["--yes", "--skip-preview", "--clear-pending-creates"])
-        return any(operation.startswith("creating ") for operation in pending)
 
     def _known_or_nothing(self, *, force: bool) -> state.State:
         try:
@@ -310,11 +304,7 @@ class Sandbox:
             for remark in project.sync(self.layout, destroying=True):
                 self._say(remark)
         for stack in names:
-            restored = self._restore(stack)
             self._unlock(stack)
-            if self._settle(stack) or restored:
-                self._take_over(stack)
-            # After the `up`, which protects again.
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
                 self._pulumi("state", stack, ["unprotect", "--all", "--yes"])
@@ -325,18 +315,10 @@ class Sandbox:
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
         left: dict[str, tuple[str, ...]] = {}
         for aws in regions:
-            for label, found in inventory.without(aws.everything(), inventory.baseline(self.layout, aws)).items():
+            for label, found in aws.everything().items():
                 place = "" if label in inventory.EVERYWHERE else f" in {aws.region}"
                 left[f"{inventory.counted(len(found), label)}{place}"] = found
         return left
-
-    def _take_over(self, stack: str) -> None:
-        """Let an `up` find what a killed one has made, so that the destroy knows of it."""
-        self._say(f"finishing {stack}, so that what was being created is known")
-        try:
-            self._pulumi("up", stack, ["--yes", "--skip-preview"])
-        except PulumiFailedError as error:
-            self._say(f"{error} Going on with what is known.")
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 Pulumi writes into ``Pulumi.STACK.yaml``: ``stack init`` and ``up`` add ``encryptionsalt``, and reformat the rest of the
 file. The user's files must not change, and their salt belongs to another passphrase. So Pulumi gets
 ``.sandbox/project``: links to everything in the project, and copies of ``Pulumi.yaml`` and the stack files, which are
-overwritten before every command. After ``python -m sandbox env``, ``pulumi`` by hand uses the same folder, through the
-``pulumi`` in ``.sandbox/bin``.
+overwritten before every command: what ``pulumi config set`` writes is lost. After ``python -m sandbox env``, ``pulumi``
+by hand uses the same folder, through the ``pulumi`` in ``.sandbox/bin``, which says so.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from multiarch.errors import MultiarchError, StackError
+from multiarch.errors import MultiarchError
 from multiarch.stack import yaml_source
-from multiarch.stack.engine_config import as_text
 from sandbox import backend
 from sandbox.layout import Layout, SandboxUsageError
 from sandbox.state import write_atomically
@@ -104,7 +103,6 @@ def _link_entries(root: Path, folder: Path, keep: tuple[str, ...]) -> None:
 
 def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool) -> list[str]:
     remarks = []
-    written = layout.folder / "synced"  # the user's files as they were copied last
     names = {file.name for file in source.glob("Pulumi.*.yaml")}
     # A stack that is up needs its settings to be destroyed, even if their file is gone.
     up = {f"Pulumi.{stack}.yaml" for stack in backend.stacks(layout)}
@@ -112,7 +110,7 @@ def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool
         if copy.name not in names | up:
             copy.unlink()
     for name in sorted(names):
-        original, copy, before = source / name, target / name, written / name
+        original, copy = source / name, target / name
         try:
             text = _read(original, parse=destroying)
         except MultiarchError as error:
@@ -123,12 +121,10 @@ def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool
             continue
         salt = ""
         if copy.is_file():
-            remarks += _keep_changes(copy, before, original, layout.settings()["name"])
             salt = "".join(f"{line}\n" for line in _SECRETS_LINE.findall(copy.read_text(encoding="utf-8")))
         # Lines stay where they are, so that an error's line number is right for the user's own file.
         own = _SECRETS_LINE.sub("", text)
         write_atomically(copy, own + ("" if not own or own.endswith("\n") else "\n") + salt)
-        write_atomically(before, own)
     return remarks
 
 
@@ -143,39 +139,3 @@ def _read(original: Path, *, parse: bool) -> str:
     if parse:
         yaml_source.parse(text, yaml_source.shown(original))
     return text
-
-
-def _keep_changes(copy: Path, before: Path, original: Path, project: str) -> list[str]:
-    """Save a changed copy (by ``pulumi config set``) before it is overwritten."""
-    if not before.is_file() or _settings(copy, project) == _settings(before, project):
-        return []
-    kept = copy.with_suffix(".changed")
-    shutil.copyfile(copy, kept)
-    remark = (
-        f"The sandbox's copy of {original} was changed (`pulumi config set` and `--config` do that), but it is "
-        f"overwritten before every command. The changed copy is {kept}: copy what you need into {original.name}."
-    )
-    return [remark]
-
-
-def _settings(file: Path, project: str) -> object:
-    """The settings in a file, normalised as the engine writes them: ``false`` as ``"false"``, keys in full.
-
-    A file that is no YAML is its text: what Pulumi cannot read, it does not rewrite.
-    """
-    try:
-        content = yaml_source.read(file).value
-    except StackError:
-        return _SECRETS_LINE.sub("", file.read_text(encoding="utf-8")).strip()
-    if not isinstance(content, dict):
-        return content
-    kept = {key: value for key, value in content.items() if key not in _SECRETS_KEYS}
-    config = kept.pop("config", None) or {}
-    if isinstance(config, dict):
-        config = {_full_key(key, project): as_text(value) for key, value in config.items()}
-    return kept, config
-
-
-def _full_key(key: str, project: str) -> str:
-    namespace, colon, name = key.partition(":")
-    return f"{namespace}:{name.removeprefix('config:')}" if colon else f"{project}:{key}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from multiarch.errors import OutsideError
+from sandbox.commands import run_multiarch
 from sandbox.lifecycle import Sandbox
 
 Say = Callable[[str], None]
@@ -27,13 +25,6 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> Path:
     page = layout.folder / f"report-{stack}.html"
     arguments = ["report", stack, "--html", str(page.relative_to(layout.root)), "--manifests", str(_WORKLOADS)]
     arguments += ["--prices", str(_PRICES), "--hosts-dir", str(layout.registry.relative_to(layout.root))]
-    show(f"$ multiarch {' '.join(arguments)}")
-    command = [sys.executable, "-m", "multiarch.cli", *arguments]
-    done = subprocess.run(
-        command, cwd=layout.root, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, check=False
-    )
-    show(done.stdout)
-    if done.returncode:
-        raise OutsideError(f"multiarch report ended with exit code {done.returncode}.")
+    run_multiarch(arguments, layout.root, show)
     say(f"open {page.as_uri()} in a browser")
     return page

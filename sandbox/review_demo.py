@@ -9,7 +9,6 @@ import difflib
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time
 from decimal import Decimal
@@ -25,6 +24,7 @@ from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from multiarch.today import today
 from sandbox import environment, project, server, state
+from sandbox.commands import run_multiarch
 from sandbox.layout import Layout, SandboxUsageError
 from sandbox.lifecycle import Sandbox
 
@@ -61,7 +61,8 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
         _preview(layout, folder, stack)
         say(f"{PRICES}: an hour of 2 GiB of memory costs USD 0.01 there, whatever the type")
         write(folder / PRICES, _made_up_prices(layout.region(stack)))
-        _review(layout, folder, show)
+        arguments = ["review", _PREVIEW, "--before", str(layout.root), "--prices", PRICES, "--cost-threshold", "20"]
+        run_multiarch(arguments, folder, show)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if not ran:
@@ -111,15 +112,3 @@ def _made_up_prices(region: str) -> PriceList:
     fetched = datetime.combine(today(), time(), UTC)
     prices = RegionPrices(region, "USD", fetched, per_hour, with_spot=False, cluster=Decimal("0.1"), gp3=Decimal("0.1"))
     return PriceList(PRICES, {region: prices})
-
-
-def _review(layout: Layout, folder: Path, show: Say) -> None:
-    arguments = ["review", _PREVIEW, "--before", str(layout.root), "--prices", PRICES, "--cost-threshold", "20"]
-    show(f"$ multiarch {' '.join(arguments)}")
-    command = [sys.executable, "-m", "multiarch.cli", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )  # fmt: skip
-    show(done.stdout)
-    if done.returncode:
-        raise OutsideError(f"multiarch review ended with exit code {done.returncode}.")

@@ -1,4 +1,4 @@
-"""Starting and stopping servers, each in a session of its own: the AWS server and the demo's registry."""
+"""Starting and stopping programs behind a command, each in a session of its own: AWS, a registry, a cluster."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from multiarch.errors import OutsideError
 from sandbox.environment import forget_aws
 from sandbox.layout import CLONE, Layout
-from sandbox.processes import ProcessId, alive, identify, stop_session, with_arguments
+from sandbox.processes import ProcessId, alive, identify, interrupt, stop_session, with_arguments
 from sandbox.state import Server
 
 _READY = re.compile(r"^listening (http://127\.0\.0\.1:\d+)$", re.MULTILINE)
 _TIMEOUT = 60.0  # seconds; importing all of moto takes 3 to 10
 _TAIL = 2000
+OUTPUT = "output.log"
+T = TypeVar("T")
 
 
 def start(layout: Layout) -> Server:
@@ -30,14 +34,33 @@ def start(layout: Layout) -> Server:
 def launch(module: str, folder: Path, what: str) -> Server:
     """Start a server on a free port of the loopback address and wait until it listens; ``folder`` gets its output.
 
+    Raises what :func:`run_behind` raises.
+    """
+    return Server(*run_behind(module, ("--port", "0"), folder, what, lambda: url_of(folder), timeout=_TIMEOUT))
+
+
+def run_behind(
+    module: str,
+    arguments: Sequence[str],
+    folder: Path,
+    what: str,
+    ready: Callable[[], T | None],
+    *,
+    timeout: float,
+    say: Callable[[str], None] = lambda _line: None,
+) -> tuple[ProcessId, T]:
+    """Start a program of this package that outlives the command; return its process and what ``ready`` then gives.
+
+    ``folder`` gets its output, of which each line goes to ``say`` until it is ready.
+
     Raises:
-        OutsideError: it ended, or does not listen; the message has the end of its log.
+        OutsideError: it ended, or is not ready in ``timeout`` seconds; the message has the end of its output.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    output = folder / "output.log"
+    output = folder / OUTPUT
     environ = os.environ | {"PYTHONPATH": str(CLONE)}
     forget_aws(environ)
-    command = [sys.executable, "-m", module, "--port", "0", *_own_arguments(folder)]
+    command = [sys.executable, "-m", module, *arguments, *own_arguments(folder)]
     with output.open("wb") as sink:
         process = subprocess.Popen(
             command,
@@ -50,44 +73,55 @@ def launch(module: str, folder: Path, what: str) -> Server:
         )
     identity = identify(process.pid)
     try:
-        url = _wait(process, output, what)
+        found = _wait(process, output, what, ready, timeout, say)
     except BaseException:
         # Also on Ctrl-C: nothing else has recorded this process yet.
-        process.kill()
+        if identity:
+            interrupt(identity, grace=timeout)
         process.wait()
         raise
-    if identity is None:
-        raise OutsideError(f"The {what} ended as soon as it had started.", hint=_tail(output))
-    # The server outlives this object: without this, Python warns about a child that was not waited for.
+    # The program outlives this object: without this, Python warns about a child that was not waited for.
     process.returncode = 0
-    return Server(identity, url)
+    return identity or ProcessId(process.pid, ""), found
+
+
+def _wait(
+    process: subprocess.Popen[bytes],
+    output: Path,
+    what: str,
+    ready: Callable[[], T | None],
+    timeout: float,
+    say: Callable[[str], None],
+) -> T:
+    deadline, said = time.monotonic() + timeout, 0
+    while time.monotonic() < deadline:
+        lines = output.read_text(errors="replace").splitlines()
+        for line in lines[said:]:
+            say(line)
+        said = len(lines)
+        if found := ready():
+            return found
+        if process.poll() is not None:
+            raise OutsideError(f"The {what} ended with exit code {process.returncode}.", hint=_tail(output))
+        time.sleep(0.05)
+    raise OutsideError(f"The {what} was not ready within {timeout:.0f} s.", hint=_tail(output))
 
 
 def strays(folder: Path) -> list[ProcessId]:
     """List the running servers whose output is in ``folder``, also those that no state names any more."""
-    return with_arguments(_own_arguments(folder))
+    return with_arguments(own_arguments(folder))
 
 
 def url_of(folder: Path) -> str | None:
     """Return the address that the server with its output in ``folder`` says it listens on."""
-    output = folder / "output.log"
+    output = folder / OUTPUT
     ready = _READY.search(output.read_text(errors="replace")) if output.is_file() else None
     return ready[1] if ready else None
 
 
-def _own_arguments(folder: Path) -> list[str]:
+def own_arguments(folder: Path) -> list[str]:
+    """Return the end of the command line of the program whose output is in ``folder``."""
     return ["--state-dir", str(folder)]
-
-
-def _wait(process: subprocess.Popen[bytes], output: Path, what: str) -> str:
-    deadline = time.monotonic() + _TIMEOUT
-    while time.monotonic() < deadline:
-        if url := url_of(output.parent):
-            return url
-        if process.poll() is not None:
-            raise OutsideError(f"The {what} ended with exit code {process.returncode}.", hint=_tail(output))
-        time.sleep(0.05)
-    raise OutsideError(f"The {what} did not listen within {_TIMEOUT:.0f} s.", hint=_tail(output))
 
 
 def _tail(output: Path) -> str:

@@ -29,7 +29,7 @@ def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str
     Node groups that no stack's outputs name belong to a stack that is not complete: they are listed too.
     """
     regions = [inventory.Aws(url, region) for region in inventory.regions(layout)]
-    held = {aws.region: inventory.without(aws.everything(), inventory.baseline(layout, aws)) for aws in regions}
+    held = {aws.region: aws.everything() for aws in regions}
     console.print("[bold]In the sandbox's AWS now[/bold] (all stacks)")
     for region, found in held.items():
         _print_counts(console, region, {label: found[label] for label in found if label not in inventory.EVERYWHERE})

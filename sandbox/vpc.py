@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sandbox.inventory import Aws
+from sandbox.inventory import BY_HAND, Aws
 
 _RANGE = "10.64.0.0/16"
 _SUBNETS = ("10.64.0.0/18", "10.64.64.0/18", "10.64.128.0/18")
@@ -34,4 +34,5 @@ def create(aws: Aws) -> ExistingVpc:
         ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=zone)["Subnet"]["SubnetId"]
         for zone, cidr in zip(zones, _SUBNETS, strict=False)
     ]
+    ec2.create_tags(Resources=[vpc, *subnets], Tags=[{"Key": BY_HAND, "Value": "true"}])
     return ExistingVpc(vpc, tuple(subnets))

@@ -89,14 +89,11 @@ _LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sa
 _FEW_EXAMPLES: Final = 10
 
 _PLATFORM_ORDER: Final = {
-    "test_up_webhook.py": -1,
     "test_review_demo.py": -1,
     "test_verify_demo.py": -1,
     "test_destroy.py": 1,
 }
 """The demos show the stack as its file has it, before other tests change it; what destroys it comes last.
-
-The webhook that one stack has is gone before the others look at that stack.
 """
 
 

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs
 
 import urllib3
 
-from sandbox.aws import console, fleets
+from sandbox.aws import ec2_fixes, fleets
 from sandbox.aws.fleets import Shortage
 from sandbox.aws.shapes import model
 from sandbox.aws.ssm import SsmStandIn
@@ -46,7 +46,7 @@ class Controls:
     def empty(self) -> None:
         """Back to the beginning."""
         self.ssm.empty()
-        console.OUTPUTS.clear()
+        ec2_fixes.CONSOLES.clear()
         fleets.SHORTAGES.clear()
         fleets.SPOT_PRICES.clear()
         self._calls.clear()
@@ -64,7 +64,7 @@ class Controls:
             case "PUT", ["ssm", "faults"]:
                 self.ssm.faults = Faults.from_json(body)
             case "PUT", ["console", instance]:
-                console.OUTPUTS[instance] = body.decode()
+                ec2_fixes.CONSOLES[instance] = body.decode()
             case "PUT", ["ec2", "shortages"]:
                 fleets.SHORTAGES[:] = [fleets.Shortage(**each) for each in json.loads(body)]
             case "PUT", ["ec2", "spot-prices"]:

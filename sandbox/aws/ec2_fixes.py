@@ -1,21 +1,37 @@
-"""Where moto's EC2 differs from EC2.
+"""Where moto's EC2 and Auto Scaling differ from AWS's, and what they lack.
 
 Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
 behind. User data of a launch template's second version is readable like the first one's; moto stumbles over it.
-Fleets are in ``fleets.py``.
+GetConsoleOutput answers with what an instance was given: none at first. An instance refresh replaces all instances at
+once. Fleets are in ``fleets.py``.
+
+Upstream: Amazon EC2 API reference, GetConsoleOutput; Amazon EC2 Auto Scaling API reference, StartInstanceRefresh.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
+from moto.autoscaling.exceptions import ValidationError
+from moto.autoscaling.models import FakeAutoScalingGroup
+from moto.autoscaling.responses import AutoScalingResponse
+from moto.core.responses import ActionResult
 from moto.core.types import Base64EncodedString
+from moto.core.utils import utcnow
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance, InstanceBackend, InstanceState
 from moto.ec2.models.launch_templates import LaunchTemplateVersion
 from moto.ec2.models.nat_gateways import NatGateway, NatGatewayBackend
+from moto.ec2.responses.general import General
 from moto.ec2.utils import parse_user_data
+from moto.moto_api._internal import mock_random
 
+CONSOLES: Final[dict[str, str]] = {}
+"""The console outputs that instances were given, by instance."""
+_CONSOLE_LIMIT: Final = 64 * 1024
+"""EC2 keeps the last 64 KB."""
+_REFRESHES: WeakKeyDictionary[FakeAutoScalingGroup, list[dict[str, Any]]] = WeakKeyDictionary()
 _ROOT_DEVICES: Final = ("/dev/sda1", "/dev/xvda")
 _moto_terminate = InstanceBackend.terminate_instances
 _moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
@@ -52,8 +68,55 @@ def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
     return value if isinstance(value, Base64EncodedString) else parse_user_data(value)
 
 
+def get_console_output(response: General) -> ActionResult:
+    """GetConsoleOutput."""
+    instance = response.ec2_backend.get_instance(response._get_param("InstanceId"))  # noqa: SLF001 (an operation of that class)
+    answer = {"InstanceId": instance.id, "Timestamp": utcnow()}
+    text = CONSOLES.get(instance.id, "")[-_CONSOLE_LIMIT:]
+    return ActionResult(answer | ({"Output": Base64EncodedString.from_raw_string(text)} if text else {}))
+
+
+def start_instance_refresh(response: AutoScalingResponse) -> ActionResult:
+    """StartInstanceRefresh: done when it returns."""
+    group = _group(response)
+    count = group.desired_capacity
+    group.set_desired_capacity(0)
+    group.set_desired_capacity(count)
+    now = utcnow()
+    refresh = {
+        "InstanceRefreshId": str(mock_random.uuid4()),
+        "AutoScalingGroupName": group.name,
+        "Status": "Successful",
+        "StartTime": now,
+        "EndTime": now,
+        "PercentageComplete": 100,
+        "InstancesToUpdate": 0,
+        "Preferences": response._get_param("Preferences", {}),  # noqa: SLF001 (an operation of that class)
+    }
+    _REFRESHES.setdefault(group, []).insert(0, refresh)
+    return ActionResult({"InstanceRefreshId": refresh["InstanceRefreshId"]})
+
+
+def describe_instance_refreshes(response: AutoScalingResponse) -> ActionResult:
+    """DescribeInstanceRefreshes, newest first."""
+    wanted = response._get_param("InstanceRefreshIds", [])  # noqa: SLF001 (an operation of that class)
+    rows = [row for row in _REFRESHES.get(_group(response), []) if not wanted or row["InstanceRefreshId"] in wanted]
+    return ActionResult({"InstanceRefreshes": rows})
+
+
+def _group(response: AutoScalingResponse) -> FakeAutoScalingGroup:
+    name = response._get_param("AutoScalingGroupName")  # noqa: SLF001 (an operation of that class)
+    group = response.autoscaling_backend.autoscaling_groups.get(name)
+    if group is None:
+        raise ValidationError(f"AutoScalingGroup name not found - {name}")
+    return group
+
+
 def install() -> None:
     """Replace moto's operations by these."""
     InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign, assignment]
     NatGatewayBackend.delete_nat_gateway = delete_nat_gateway  # type: ignore[method-assign, assignment]
     LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]
+    General.get_console_output = get_console_output  # type: ignore[method-assign, assignment]
+    for operation in (start_instance_refresh, describe_instance_refreshes):
+        setattr(AutoScalingResponse, operation.__name__, operation)

@@ -15,7 +15,7 @@ from moto import backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from sandbox.aws import console, controls, ec2_fixes, eks, fleets, images, instance_refresh
+from sandbox.aws import controls, ec2_fixes, eks, fleets, images
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not block other requests.
@@ -40,10 +40,8 @@ class SandboxApp:
     def __init__(self) -> None:
         """Install the additions; backends are loaded at first use."""
         eks.install()
-        instance_refresh.install()
         ec2_fixes.install()
         fleets.install()
-        console.install()
         # moto looks for its services in its folder at every request.
         services = frozenset(backends.list_of_moto_modules())
         backends.list_of_moto_modules = lambda: services

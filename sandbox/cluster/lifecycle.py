@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from multiarch.errors import OutsideError
-from sandbox import processes
+from sandbox import processes, server
 from sandbox.cluster import leftovers
 from sandbox.cluster.cluster import Nodes, native_architecture
 from sandbox.cluster.control_plane import ControlPlane
-from sandbox.environment import forget_aws
-from sandbox.layout import CLONE
 from tools import build
 
 FOLDER: Final = "folder"
 """The file that names the cluster's folder."""
 STATUS: Final = "cluster.json"
-_LOG: Final = "output.log"
 _START_SECONDS: Final = 240.0
 _STOP_SECONDS: Final = 60.0
 TOOLS: Final = (
@@ -83,21 +76,15 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
         return running
     down(state)
     _build_tools(say)
-    state.mkdir(parents=True, exist_ok=True)
     chosen = ["--stack", str(stack[0]), "--project", str(stack[1])] if stack else []
-    environ = os.environ | {"PYTHONPATH": str(CLONE)}
-    forget_aws(environ)
-    with (state / _LOG).open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sandbox.cluster", *chosen, *_arguments(state)],
-            cwd=CLONE, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )  # fmt: skip
     try:
-        return _wait(process, state, say)
+        _, found = server.run_behind(
+            "sandbox.cluster", chosen, state, "cluster", lambda: _read(state), timeout=_START_SECONDS, say=say
+        )
     except BaseException:
         down(state)
         raise
+    return found
 
 
 def _build_tools(say: Callable[[str], None]) -> None:
@@ -114,27 +101,9 @@ def _build_tools(say: Callable[[str], None]) -> None:
         say(str(error))
 
 
-def _wait(process: subprocess.Popen[bytes], state: Path, say: Callable[[str], None]) -> Status:
-    deadline, said = time.monotonic() + _START_SECONDS, 0
-    while time.monotonic() < deadline:
-        found = _read(state)
-        lines = (state / _LOG).read_text(errors="replace").splitlines()
-        for line in lines[said:]:
-            if process.poll() is None:
-                say(line)
-        said = len(lines)
-        if found is not None:
-            process.returncode = 0  # it outlives this command
-            return found
-        if process.poll() is not None:
-            raise OutsideError("\n".join(["The cluster did not start.", *lines]).rstrip())
-        time.sleep(0.1)
-    raise OutsideError(f"The cluster was not ready within {_START_SECONDS:.0f} s.")
-
-
 def status(state: Path) -> Status | None:
     """Return the status of a running cluster, None if it does not run or is not ready."""
-    return _read(state) if processes.with_arguments(_arguments(state)) else None
+    return _read(state) if processes.with_arguments(server.own_arguments(state)) else None
 
 
 def down(state: Path) -> bool:
@@ -145,7 +114,7 @@ def down(state: Path) -> bool:
     """
     named = state / FOLDER
     folder = Path(named.read_text()) if named.is_file() else None
-    for process in processes.with_arguments(_arguments(state)):
+    for process in processes.with_arguments(server.own_arguments(state)):
         processes.interrupt(process, grace=_STOP_SECONDS)
     left = leftovers.remove(folder) if folder else []
     if left:
@@ -162,7 +131,3 @@ def _read(state: Path) -> Status | None:
         return None
     content.pop("version")
     return Status(**content)
-
-
-def _arguments(state: Path) -> list[str]:
-    return ["--state-dir", str(state)]

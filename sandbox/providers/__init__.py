@@ -9,29 +9,20 @@ import os
 import signal
 import threading
 import time
-from typing import Final
 from urllib.parse import urlsplit
-
-IDENTITY_TAG: Final = "multiarch-sandbox:resource"
-"""The tag that links an AWS object to its Pulumi resource, also after a crash."""
 
 
 class StandInError(Exception):
     """A stand-in refuses a resource, property or setting that it does not model, or an address that is not loopback."""
 
 
-def identity(urn: str, generation: int) -> str:
-    """Value of :data:`IDENTITY_TAG`: URN and number of replacements, hashed to 32 hexadecimal digits."""
-    return hashlib.sha256(f"{urn}#{generation}".encode()).hexdigest()[:32]
-
-
 def auto_name(prefix: str, urn: str, generation: int, limit: int) -> str:
     """The physical name for a resource without one: ``PREFIX-1a2b3c4``, never longer than ``limit``.
 
-    The real provider draws the end at random; here it depends on the URN, so that a run after a crash finds what
-    the one before made.
+    The real provider draws the end at random; here it is a hash of the URN and the number of replacements, so that
+    every run gives the same names.
     """
-    return f"{prefix[: limit - 7]}{identity(urn, generation)[:7]}"
+    return f"{prefix[: limit - 7]}{hashlib.sha256(f'{urn}#{generation}'.encode()).hexdigest()[:7]}"
 
 
 def loopback_url(url: str, what: str) -> str:

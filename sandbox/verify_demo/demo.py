@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +16,13 @@ from sandbox import state
 from sandbox.aws.controls import Remote
 from sandbox.cluster import control_plane
 from sandbox.cluster.programs import Programs
+from sandbox.commands import run_multiarch
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
 from sandbox.lifecycle import Sandbox
-from sandbox.verify_demo.cluster import populate
 from sandbox.verify_demo.faults import add_faults, arm64_group, remove_faults
 from sandbox.verify_demo.machines import Machines
+from sandbox.verify_demo.pods import populate
 from tools import build
 
 Say = Callable[[str], None]
@@ -49,16 +48,7 @@ class Commands:
         return nodes + self._run(wanted, "pods", "--on-node", "--hosts-dir", str(self.hosts))
 
     def _run(self, wanted: int, *arguments: str) -> str:
-        self.show(f"$ multiarch verify {' '.join(arguments)}")
-        command = [sys.executable, "-m", "multiarch.cli", "verify", *arguments]
-        done = subprocess.run(
-            command, cwd=self.folder, env=dict(self.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, check=False,
-        )  # fmt: skip
-        self.show(done.stdout)
-        if done.returncode != wanted:
-            raise OutsideError(f"multiarch verify {arguments[0]} ended with exit code {done.returncode}, not {wanted}.")
-        return done.stdout
+        return run_multiarch(("verify", *arguments), self.folder, self.show, environ=self.environ, wanted=wanted)
 
 
 def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:

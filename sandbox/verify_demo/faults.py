@@ -11,9 +11,8 @@ from sandbox.aws.controls import Remote
 from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
-from sandbox.verify_demo.cluster import join
 from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines
-from sandbox.verify_demo.pods import LYING, RunningPod
+from sandbox.verify_demo.pods import LYING, RunningPod, join
 
 _CONSOLE = """\
 [    4.812345] cloud-init[1612]: Cloud-init v. 22.2.2 running 'modules:final'

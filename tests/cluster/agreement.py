@@ -247,6 +247,32 @@ def _create_nodes(rig: Rig, pools: Pools) -> None:
                 "PrivateDnsName": f"{group.name}-{number}.internal",
             }
             rig.kube.create(nodes.node(instance, joining))
+            _wait_for_scheduler(rig, str(instance["PrivateDnsName"]))
+
+
+def _wait_for_scheduler(rig: Rig, node: str) -> None:
+    """Wait until kube-scheduler knows a node: it binds pods that come before in an order of its own."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    name = f"probe-{node.partition('.')[0]}"
+    probe = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "containers": [{"name": "main", "image": "app"}],
+            "tolerations": [{"operator": "Exists"}],
+            "affinity": {"nodeAffinity": required},
+        },
+    }
+    rig.kube.create(probe)
+
+    def bound() -> bool:
+        found = rig.kube.get("v1", "Pod", name, "default") or {}
+        return bool(found.get("spec", {}).get("nodeName"))
+
+    wait_for(bound, f"kube-scheduler to know {node}", timeout=30, pause=0.05)
+    rig.kube.delete(probe, grace=0)
 
 
 def _what(group: str, architectures: Sequence[str], karpenter: KarpenterPlan) -> str:

@@ -80,8 +80,10 @@ class Watch:
             self._first_refused.setdefault(name, now)
         planned = self._said("Nominated", first=True)
         claims = {item["metadata"]["name"]: item for item in self.kube.list("karpenter.sh/v1", "NodeClaim")}
-        launched = set() if self.bound else {name for name in waiting if _launched(claims, planned.get(name, ""))}
+        launched = set() if self.bound else {n for n in waiting if _named(planned.get(n, ""), "nodeclaim") in claims}
         refusals = {name: said for name, said in refusals.items() if name not in launched}
+        if any(_named(planned.get(name, ""), "nodeclaim") in incomplete(claims) for name in self._pods):
+            return None
         undecided = [n for n in waiting - launched if now - self._first_refused.get(n, now) < self.stands]
         if undecided or len(self._pods) < len(self.wanted):
             return None
@@ -145,10 +147,17 @@ def _named(message: str, kind: str) -> str:
     return next((part.partition("/")[2] for part in parts if part.startswith(f"{kind}/")), "")
 
 
-def _launched(claims: Mapping[str, Object], planned: str) -> bool:
-    claim = claims.get(_named(planned, "nodeclaim"))
-    # Karpenter writes the labels of the instance in another request than the condition.
-    return claim is not None and is_true(claim, "Launched") and _TYPE in claim["metadata"]["labels"]
+def incomplete(claims: Mapping[str, Object]) -> set[str]:
+    """Return the names of NodeClaims of which Karpenter has not written all.
+
+    It writes the labels of the instance in another request than the condition, both after the claim itself: a pod may
+    run on another node before its own claim has a type.
+    """
+    return {
+        name
+        for name, item in claims.items()
+        if not is_true(item, "Launched") or _TYPE not in item["metadata"].get("labels", {})
+    }
 
 
 def _made(item: Mapping[str, Any]) -> str:

@@ -10,9 +10,6 @@ import pytest
 
 from tests.e2e.world import STACKS, World, make_world
 
-WITH_WEBHOOK = "gke-parity"
-WEBHOOK_IMAGE = f"123456789012.dkr.ecr.eu-west-3.amazonaws.com/multiarch-webhook@sha256:{'0' * 64}"
-
 
 @contextlib.contextmanager
 def watched(root: Path) -> Iterator[World]:
@@ -35,13 +32,28 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """All four stacks, up in one world; what is up is always what the files say.
-
-    One has the webhook and the CronJob that rebalances too, at first.
-    """
+    """All four stacks, up in one world; what is up is always what the files say."""
     with watched(tmp_path_factory.mktemp("platform") / "clone") as made:
-        made.edit(WITH_WEBHOOK, "admissionWebhook", value={"enabled": True, "image": WEBHOOK_IMAGE})
-        made.edit(WITH_WEBHOOK, "rebalance", value={"enabled": True, "namespaces": ["shop"], "memoryMib": 1024})
         for stack in STACKS:
             made.sandbox("up", stack)
         yield made
+
+
+@pytest.fixture(autouse=True)
+def _sound(request: pytest.FixtureRequest, seen: set[Path]) -> None:
+    """Make the shared world anew where a test finds it locked or ended, or a file finds its stacks taken down."""
+    if "platform" not in request.fixturenames:
+        return
+    world: World = request.getfixturevalue("platform")
+    if world.fault(complete=request.path not in seen):
+        world.sandbox("down", "--force")
+        world.restore_files()
+        for stack in STACKS:
+            world.sandbox("up", stack)
+    seen.add(request.path)
+
+
+@pytest.fixture(scope="session")
+def seen() -> set[Path]:
+    """The files whose tests have begun."""
+    return set()

@@ -209,3 +209,11 @@ def test_a_new_tag_for_the_whole_organisation_changes_tags_and_through_them_laun
         platform.settings.write_text(before)
         platform.up(stack)
     assert platform.preview(stack) == []
+
+
+def test_what_was_deleted_outside_is_made_again(platform: World) -> None:
+    stack = "checkout-dev"
+    eks = platform.aws(stack).client("eks")
+    eks.delete_addon(clusterName=platform.plan(stack).cluster.name, addonName="coredns")
+    assert ("create", f"{ADDON} coredns") in names(platform.up(stack))
+    assert platform.preview(stack) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import inventory
 from tests.e2e.world import World
 from tests.sandbox.leftovers import leftovers
 
@@ -51,7 +52,7 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
     platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json")
     left = leftovers(platform.server.url, region)
     # IAM has no regions: the other stacks' are there too.
-    everywhere = {kind: left.pop(kind, []) for kind in ("IAM policy", "IAM role", "OIDC provider", "instance profile")}
+    everywhere = {kind: left.pop(kind, []) for kind in inventory.EVERYWHERE}
     assert left == {}
     assert [name for found in everywhere.values() for name in found if stack in name or region in name] == []
 

@@ -22,7 +22,7 @@ from multiarch.errors import OutsideError
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
-from sandbox import backend, environment, inventory, processes, project, state
+from sandbox import backend, environment, inventory, processes, project, server, state
 from sandbox.layout import CLONE, Layout
 from tests.e2e.aws import instances
 
@@ -94,9 +94,8 @@ class World:
         return server
 
     def held(self, stack: str) -> dict[str, tuple[str, ...]]:
-        """What AWS holds in the stack's region beyond what it held before the first one, by kind."""
-        aws = self.aws(stack)
-        return inventory.without(aws.everything(), inventory.baseline(self.layout, aws))
+        """What AWS holds in the stack's region, by kind."""
+        return self.aws(stack).everything()
 
     def instance_ids(self, stack: str) -> dict[str, set[str]]:
         """The running instances of each of the stack's groups."""
@@ -205,6 +204,27 @@ class World:
             file.write_bytes(before)
             self.up(stack)
             raise
+
+    def fault(self, *, complete: bool) -> str:
+        """Say what is wrong with what runs; ``complete``: each stack must have resources too."""
+        try:
+            known = state.load(self.layout)
+            found = {stack: backend.checkpoint(self.layout, stack) for stack in backend.stacks(self.layout)}
+        except OutsideError as error:
+            return error.message
+        if known.server is None or not server.answers(known.server):
+            return "AWS does not answer"
+        for stack, told in found.items():
+            holders, stale = backend.locked_by(self.layout, stack)
+            if holders or stale or told.pending:
+                return f"{stack} is locked, or a command on it was killed"
+        missing = [stack for stack in STACKS if stack not in found or not found[stack].resources]
+        return f"not up: {', '.join(missing)}" if complete and missing else ""
+
+    def restore_files(self) -> None:
+        """Give the stacks and the project the settings that they have in the repository."""
+        shutil.copy2(CLONE / "Pulumi.yaml", self.root)
+        shutil.copytree(CLONE / "config", self.root / "config", dirs_exist_ok=True)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -14,24 +14,32 @@ SPACE = "real"
 TOLERATES = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}]
 
 
+_WORKLOADS = (("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("apps/v1", "ReplicaSet"), ("batch/v1", "Job"))
+
+
 @contextmanager
 def namespace(kube: Kube) -> Iterator[None]:
-    """A namespace of this name for a while; its workloads and pods go with it, without waiting for kubelets' grace."""
-    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
-    # One of another file's tests may still be ending.
-    wait_for(lambda: kube.get("v1", "Namespace", SPACE) is None, "the last namespace to end", timeout=60)
-    kube.apply(own)
+    """Provide the namespace of the tests' pods; its workloads and pods go at the end.
+
+    The namespace stays as long as the cluster. Its deletion would fail while anything is left in it, and the namespace
+    controller tries again after 5, 10, 20 and more seconds.
+    """
+    kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
     wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=20)
     try:
         yield
     finally:
-        for api, kind in (("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("apps/v1", "ReplicaSet")):
-            for item in kube.list(api, kind, SPACE):
-                kube.delete({"apiVersion": api, "kind": kind, **item})
-        for item in kube.list("v1", "Pod", SPACE):
-            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
-        wait_for(lambda: not kube.list("v1", "Pod", SPACE), "the pods to end", timeout=60)
-        kube.delete(own)
+        end_pods(kube, SPACE)
+
+
+def end_pods(kube: Kube, space: str) -> None:
+    """Delete the workloads of a namespace, and wait until its pods have ended, without kubelets' grace."""
+    for api, kind in _WORKLOADS:
+        for item in kube.list(api, kind, space):
+            kube.delete({"apiVersion": api, "kind": kind, **item})
+    for item in kube.list("v1", "Pod", space):
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
+    wait_for(lambda: not kube.list("v1", "Pod", space), "the pods to end", timeout=60)
 
 
 def pod(name: str, image: str, architecture: Architecture | None, *, arguments: Sequence[str] = ()) -> Object:

@@ -22,7 +22,7 @@ from sandbox.webhook_demo import demo
 from sandbox.webhook_demo.installed import IMAGE, served
 from sandbox.webhook_image import image
 from tests.cluster.rebalancing import rebalance_plan
-from tests.real_nodes.pods import SPACE, TOLERATES, log, namespace, template
+from tests.real_nodes.pods import SPACE, TOLERATES, end_pods, log, namespace, template
 
 PREFERRED: Final = {
     "weight": 1,
@@ -51,14 +51,12 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
         try:
             yield real_nodes
         finally:
-            for job in kube.list("batch/v1", "Job", NAMESPACE):
-                kube.delete({"apiVersion": "batch/v1", "kind": "Job", **job})
+            end_pods(kube, NAMESPACE)
             for each in reversed(everything):
                 kube.delete(each)
             lease = kube.get("coordination.k8s.io/v1", "Lease", LEASE, LEASE_NAMESPACE)
             if lease is not None:
                 kube.delete(lease)
-            wait_for(lambda: kube.get("v1", "Namespace", NAMESPACE) is None, "the namespace to go", timeout=60)
             for node in real_nodes.by_architecture.values():
                 node.stop_kubelet()
 

@@ -23,6 +23,7 @@ from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry import server
 from sandbox.registry.images import Repository
 from tests.cli.running import Ran, runner, type_of_run
+from tests.real_nodes.pods import end_pods
 from tools import build
 
 _AMD64, _ARM64 = Architecture
@@ -102,10 +103,7 @@ def world(real_nodes: Nodes) -> Iterator[World]:
             states = {case: made.status(case).get("state") for case in _CASES if not _settled(made, case)}
             raise ClusterError(f"{error}: {states}") from error
         yield made
-        for item in kube.list("v1", "Pod", _SPACE):
-            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
-        wait_for(lambda: not kube.list("v1", "Pod", _SPACE), "the pods to end", timeout=60)
-        kube.delete(own)
+        end_pods(kube, _SPACE)
         for node in real_nodes.by_architecture.values():
             node.stop_kubelet()
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from multiarch.errors import OutsideError
 from sandbox import backend
 from sandbox.layout import Layout
 
@@ -27,21 +24,3 @@ def test_providers_that_nobody_declared_are_not_counted_as_in_pulumis_own_summar
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"checkpoint": {"latest": {"resources": resources}}}), encoding="utf-8")
     assert backend.checkpoint(layout, "shop-dev").resources == 3
-
-
-def test_a_state_that_is_cut_off_is_replaced_by_pulumis_copy_of_the_one_before(tmp_path: Path) -> None:
-    (tmp_path / "Pulumi.yaml").write_text("name: shop\nruntime: python\n", encoding="utf-8")
-    layout = Layout(tmp_path)
-    file = layout.backend / ".pulumi" / "stacks" / "shop" / "shop-dev.json"
-    file.parent.mkdir(parents=True)
-    whole = json.dumps({"checkpoint": {"latest": {"resources": [{"urn": "a::b"}]}}})
-    file.write_text(whole[:30], encoding="utf-8")
-    assert not backend.restore(layout, "shop-dev")  # there is no copy
-    with pytest.raises(OutsideError, match="down --force` ends what runs"):
-        backend.checkpoint(layout, "shop-dev")
-    file.with_name("shop-dev.json.bak").write_text(whole, encoding="utf-8")
-    with pytest.raises(OutsideError, match="`make up` goes on from the state before"):
-        backend.checkpoint(layout, "shop-dev")
-    assert backend.restore(layout, "shop-dev")
-    assert backend.checkpoint(layout, "shop-dev").resources == 1
-    assert not backend.restore(layout, "shop-dev")

@@ -32,10 +32,8 @@ def running(layout: Layout) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def aws(running: Server, layout: Layout) -> inventory.Aws:
-    aws = inventory.Aws(running.url, REGION)
-    inventory.baseline(layout, aws)
-    return aws
+def aws(running: Server) -> inventory.Aws:
+    return inventory.Aws(running.url, REGION)
 
 
 def make_group(aws: inventory.Aws, name: str, tags: dict[str, str], **template: Any) -> None:
@@ -55,40 +53,29 @@ def make_group(aws: inventory.Aws, name: str, tags: dict[str, str], **template: 
     )
 
 
-def test_what_every_account_comes_with_is_not_counted(aws: inventory.Aws, layout: Layout) -> None:
-    everything = aws.everything()
-    assert len(everything["VPCs"]) == 1
-    assert inventory.without(everything, inventory.baseline(layout, aws)) == {}
+def test_what_every_account_comes_with_is_not_counted(aws: inventory.Aws) -> None:
+    assert aws.everything() == {}
 
 
-def test_the_baseline_is_what_was_there_first(aws: inventory.Aws, layout: Layout) -> None:
-    ec2 = aws.client("ec2")
-    vpc = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
-    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
-    assert found["VPCs"] == (vpc,)
-    ec2.delete_vpc(VpcId=vpc)
-    assert inventory.without(aws.everything(), inventory.baseline(layout, aws)) == {}
-
-
-def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inventory.Aws, layout: Layout) -> None:
+def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inventory.Aws) -> None:
     image = aws.client("ec2").describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
     reserved = aws.client("ec2").run_instances(ImageId=image, InstanceType="m7g.large", MinCount=1, MaxCount=1)
     instance = reserved["Instances"][0]["InstanceId"]
     key = aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
-    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    found = aws.everything()
     assert found["instances"] == (instance,)
     assert found["KMS keys"] == (key,)
     aws.client("ec2").terminate_instances(InstanceIds=[instance])
     aws.client("kms").schedule_key_deletion(KeyId=key)
-    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    found = aws.everything()
     assert "instances" not in found
     assert "KMS keys" not in found
 
 
-def test_a_key_that_aws_makes_itself_is_not_counted(aws: inventory.Aws, layout: Layout) -> None:
+def test_a_key_that_aws_makes_itself_is_not_counted(aws: inventory.Aws) -> None:
     volume = aws.client("ec2").create_volume(AvailabilityZone=f"{REGION}a", Size=1, Encrypted=True)
     assert volume["KmsKeyId"]
-    assert "KMS keys" not in inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    assert "KMS keys" not in aws.everything()
 
 
 def test_deletion_protection_of_clusters_can_be_switched_off(aws: inventory.Aws) -> None:
@@ -151,9 +138,7 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
     (layout.root / "Pulumi.one.yaml").write_text("")
     (layout.root / "Pulumi.two.yaml").write_text("config: {'aws:region': eu-west-3}\n")
     aws.client("iam").create_role(RoleName="nodes", AssumeRolePolicyDocument="{}")
-    other = inventory.Aws(running.url, "eu-west-3")
-    added = inventory.without(other.everything(), inventory.baseline(layout, other))
-    assert added == {"IAM roles": ("nodes",)}
+    assert inventory.Aws(running.url, "eu-west-3").everything() == {"IAM roles": ("nodes",)}
     console = Console(width=80, file=io.StringIO())
     for stack in ("one", "two"):
         file = layout.backend / ".pulumi" / "stacks" / "shop" / f"{stack}.json"
@@ -166,7 +151,6 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
         for each in ("one", "two", "new")
     ]
     monkeypatch.setattr(inventory.Aws, "node_groups", lambda self: groups if self.region == "eu-west-3" else [])
-    inventory.baseline(layout, inventory.Aws(running.url, "eu-central-1"))
     # Of one stack: the heading says "all stacks", so the other one's region is listed too.
     summary.print_world(console, layout, running.url, ["one"])
     said = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
@@ -177,15 +161,13 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
     assert "  eu-west-3: nothing\n" in said
 
 
-def test_a_vpc_that_is_there_before_the_stacks_is_not_left_by_them(aws: inventory.Aws, layout: Layout) -> None:
+def test_a_vpc_that_is_there_before_the_stacks_is_not_left_by_them(aws: inventory.Aws) -> None:
     before = aws.everything()
     made = vpc.create(aws)
     subnets = aws.client("ec2").describe_subnets(SubnetIds=list(made.subnet_ids))["Subnets"]
     assert {row["VpcId"] for row in subnets} == {made.vpc_id}
     assert len({row["AvailabilityZone"] for row in subnets}) == len(subnets) == 3
-    inventory.add_to_baseline(layout, aws, inventory.without(aws.everything(), before))
-    left = inventory.without(aws.everything(), inventory.baseline(layout, aws))
-    assert not set(left) & {"VPCs", "subnets", "route tables", "security groups"}
+    assert aws.everything() == before
     assert made.as_yaml() == (
         f"  multiarch-eks:network:\n    vpcId: {made.vpc_id}\n    privateSubnetIds: [{', '.join(made.subnet_ids)}]\n"
     )

@@ -67,30 +67,6 @@ def test_the_users_own_secrets_provider_is_blanked_out_and_lines_keep_their_numb
     assert copied(project).read_text() == "\nconfig:\n  fixture:parts: []\n"
 
 
-def test_a_change_made_in_the_copy_is_put_aside_and_said(project: Project) -> None:
-    sync(project.layout)
-    copied(project).write_text("config:\n  fixture:parts: []\n")
-    (remark,) = sync(project.layout)
-    assert str(project.stack_file()) in remark
-    assert copied(project).with_suffix(".changed").read_text() == "config:\n  fixture:parts: []\n"
-    assert sync(project.layout) == []
-
-
-def test_what_pulumi_only_writes_differently_is_not_a_change(project: Project) -> None:
-    written = (
-        "config:\n  fixture:flag: false\n  count: 3\n  fixture:version: 1.30\n  fixture:none:\n  fixture:list: [true]\n"
-    )
-    project.stack_file().write_text(written)
-    sync(project.layout)
-    copied(project).write_text(
-        'config:\n  fixture:count: "3"\n  fixture:flag: "false"\n  fixture:list:\n    - true\n'
-        '  fixture:none: ""\n  fixture:version: "1.3"\nencryptionsalt: v1:abc\n'
-    )
-    assert sync(project.layout) == []
-    copied(project).write_text(copied(project).read_text().replace("flag: false", 'flag: "true"'))
-    assert len(sync(project.layout)) == 1
-
-
 def test_a_file_that_was_broken_once_is_in_nobodys_way_when_it_is_mended(project: Project) -> None:
     before = project.stack_file().read_text()
     project.stack_file().write_text("config: [\n")

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sandbox.cluster.bootstrap.archive import SHELL_SCRIPT, is_archive, parts
-from sandbox.cluster.bootstrap.checks import checked_certificate
-from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError, checked_certificate
 from sandbox.cluster.bootstrap.systemd import words_of_environment
 
 _BOOTSTRAP = "/etc/eks/bootstrap.sh"

@@ -13,9 +13,7 @@ from typing import Any
 import yaml
 
 from sandbox.cluster.bootstrap.archive import NODE_CONFIG, is_archive, parts
-from sandbox.cluster.bootstrap.checks import checked_certificate
-from sandbox.cluster.bootstrap.merging import merged
-from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError, checked_certificate, merged
 from sandbox.cluster.bootstrap.systemd import words_of_environment_file
 
 _FIELDS: Mapping[str, frozenset[str]] = {

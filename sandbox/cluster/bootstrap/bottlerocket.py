@@ -11,9 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sandbox.cluster.bootstrap.checks import checked_certificate
-from sandbox.cluster.bootstrap.merging import merged
-from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError, checked_certificate, merged
 
 _CONFIG: Mapping[str, str] = {
     "allowed-unsafe-sysctls": "allowedUnsafeSysctls",

@@ -4,38 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.eks_common import tags_for
-from sandbox.providers.aws.rows import Call, Name, Row, Update
+from sandbox.providers.aws.eks_access import tags_by
+from sandbox.providers.aws.rows import Api, Call, Name, Update, sends, simple
 from sandbox.providers.values import Record, Value
 
-
-def _cluster(call: Call) -> Record | None:
-    found: Record | None = call.find("eks", "describe_cluster", "cluster", {"name": call.id or call["name"]})
-    return found
+_CLUSTER: Final = Api(
+    "eks",
+    "create_cluster",
+    "describe_cluster",
+    "delete_cluster",
+    {"name": "{id}"},
+    "{name}",
+    "cluster",
+    live={"accessConfig": "accessConfig", "certificateAuthority": "certificateAuthority"},
+)
 
 
 def _create_cluster(call: Call) -> str:
-    values: Record = {
-        **call.pick(
-            "name",
-            "version",
-            "roleArn",
-            "accessConfig",
-            "deletionProtection",
-            "bootstrapSelfManagedAddons",
-            "kubernetesNetworkConfig",
-        ),
+    special = {
         "resourcesVpcConfig": call["vpcConfig"],
         "encryptionConfig": _encryption(call),
         "logging": _logging(call),
-        "tags": call.tags,
     }
-    call.make(
-        lambda: call.do("eks", "create_cluster", values),
-        "ResourceInUseException",
-        lambda: (_cluster(call) or {}).get("tags", {}),
-    )
-    return str(call["name"])
+    return _CLUSTER.make(call, {**special, "vpcConfig": None, "enabledClusterLogTypes": None})
 
 
 def _encryption(call: Call) -> list[Record] | None:
@@ -50,26 +41,12 @@ def _logging(call: Call) -> Record | None:
     return {"clusterLogging": rows} if rows else None
 
 
-def _read_cluster(call: Call) -> Record | None:
-    row = _cluster(call)
-    if row is None:
+def _show_cluster(call: Call) -> Record | None:
+    shown, found = _CLUSTER.show(call), _CLUSTER.find(call)
+    if shown is None or found is None:
         return None
-    vpc = row["resourcesVpcConfig"]
-    return {
-        "accessConfig": {key: row["accessConfig"][key] for key in sorted(row["accessConfig"])},
-        "arn": row["arn"],
-        "certificateAuthority": {"data": row["certificateAuthority"]["data"]},
-        "createdAt": row["createdAt"].isoformat(),
-        "endpoint": row["endpoint"],
-        "identities": [{"oidcs": [{"issuer": row["identity"]["oidc"]["issuer"]}]}],
-        "kubernetesNetworkConfig": row["kubernetesNetworkConfig"],
-        "name": row["name"],
-        "platformVersion": row["platformVersion"],
-        "status": row["status"],
-        "upgradePolicy": row["upgradePolicy"],
-        "version": row["version"],
-        "vpcConfig": {key: vpc[key] for key in sorted(vpc)},
-    }
+    identities = [{"oidcs": [{"issuer": found["identity"]["oidc"]["issuer"]}]}]
+    return {**shown, "identities": identities, "vpcConfig": found["resourcesVpcConfig"]}
 
 
 def _update_vpc(call: Call) -> None:
@@ -91,11 +68,11 @@ def _update_encryption(call: Call) -> Value:
 
 
 ROWS: Final = (
-    Row(
+    simple(
         "aws:eks/cluster:Cluster",
-        _create_cluster,
-        _read_cluster,
-        lambda call: call.quietly("eks", "delete_cluster", {"name": call.id}),
+        _CLUSTER,
+        create=_create_cluster,
+        read=_show_cluster,
         inputs=(
             "version",
             "roleArn",
@@ -125,10 +102,7 @@ ROWS: Final = (
         ),
         renewed=("platformVersion",),
         updates=(
-            Update(
-                ("version",),
-                lambda call: call.do("eks", "update_cluster_version", {"name": call.id, "version": call["version"]}),
-            ),
+            Update(("version",), sends("eks", "update_cluster_version", {"name": "{id}"}, "version")),
             Update(("vpcConfig",), _update_vpc),
             Update(
                 ("enabledClusterLogTypes",),
@@ -160,7 +134,7 @@ ROWS: Final = (
             "encryptionConfig.provider",
             "encryptionConfig.resources",
         ),
-        tags=tags_for(lambda call: call.aws.arn("eks", f"cluster/{call.id}")),
+        tags=tags_by("arn"),
         name=Name(100, prefix=""),
     ),
 )

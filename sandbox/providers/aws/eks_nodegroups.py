@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.eks_common import tags_for
-from sandbox.providers.aws.rows import Call, Name, Row, Update
+from sandbox.providers.aws.eks_access import tags_by
+from sandbox.providers.aws.rows import Api, Call, Name, Update, simple
 from sandbox.providers.values import Record
 
 _GROUP_SIMPLE: Final = (
@@ -21,47 +21,25 @@ _GROUP_SIMPLE: Final = (
 )
 
 
-def _group(call: Call) -> Record | None:
-    values = {"clusterName": call["clusterName"], "nodegroupName": call["nodeGroupName"]}
-    found: Record | None = call.find("eks", "describe_nodegroup", "nodegroup", values)
-    return found
+_GROUP: Final = Api(
+    "eks",
+    "create_nodegroup",
+    "describe_nodegroup",
+    "delete_nodegroup",
+    {"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"},
+    "{clusterName}:{nodeGroupName}",
+    "nodegroup",
+    aliases={"nodeRoleArn": "nodeRole", "subnetIds": "subnets"},
+    live={"arn": "nodegroupArn"},
+)
 
 
-def _create_group(call: Call) -> str:
-    values = {
-        **call.pick(*_GROUP_SIMPLE, "launchTemplate"),
-        "nodegroupName": call["nodeGroupName"],
-        "nodeRole": call["nodeRoleArn"],
-        "subnets": call["subnetIds"],
-        "taints": call["taints"],
-        "tags": call.tags,
-    }
-    call.make(
-        lambda: call.do("eks", "create_nodegroup", values),
-        "ResourceInUseException",
-        lambda: (_group(call) or {}).get("tags", {}),
-    )
-    return f"{call['clusterName']}:{call['nodeGroupName']}"
-
-
-def _read_group(call: Call) -> Record | None:
-    row = _group(call)
-    if row is None:
+def _show_group(call: Call) -> Record | None:
+    shown = _GROUP.show(call)
+    if shown is None:
         return None
-    names = [item["name"] for item in row["resources"]["autoScalingGroups"]]
-    return {
-        "amiType": row["amiType"],
-        "arn": row["nodegroupArn"],
-        "capacityType": row["capacityType"],
-        "diskSize": row.get("diskSize", 0),
-        "instanceTypes": row.get("instanceTypes", []),
-        "releaseVersion": row["releaseVersion"],
-        "resources": [{"autoscalingGroups": [{"name": name} for name in names], "remoteAccessSecurityGroupId": ""}],
-        "scalingConfig": {key: row["scalingConfig"][key] for key in ("desiredSize", "maxSize", "minSize")},
-        "status": row["status"],
-        "updateConfig": row["updateConfig"],
-        "version": row["version"],
-    }
+    names = [{"name": row["name"]} for row in shown["resources"]["autoScalingGroups"]]
+    return {**shown, "resources": [{"autoscalingGroups": names, "remoteAccessSecurityGroupId": ""}]}
 
 
 def _labels_change(call: Call) -> Record | None:
@@ -82,8 +60,7 @@ def _taints_change(call: Call) -> Record | None:
 
 def _update_group_config(call: Call) -> None:
     values = {
-        "clusterName": call["clusterName"],
-        "nodegroupName": call["nodeGroupName"],
+        **call.pick("clusterName", "nodeGroupName"),
         "labels": _labels_change(call),
         "taints": _taints_change(call),
         **{name: value for name, value in call.changed("scalingConfig", "updateConfig").items() if value},
@@ -95,8 +72,7 @@ def _update_group_version(call: Call) -> None:
     """A launch template is named by its id or its name, with the version; only what changed is sent."""
     changed = call.changed("version", "releaseVersion", "launchTemplate")
     values = {
-        "clusterName": call["clusterName"],
-        "nodegroupName": call["nodeGroupName"],
+        **call.pick("clusterName", "nodeGroupName"),
         "force": call["forceUpdateVersion"],
         **{name: value for name, value in changed.items() if value},
     }
@@ -104,13 +80,10 @@ def _update_group_version(call: Call) -> None:
 
 
 ROWS: Final = (
-    Row(
+    simple(
         "aws:eks/nodeGroup:NodeGroup",
-        _create_group,
-        _read_group,
-        lambda call: call.quietly(
-            "eks", "delete_nodegroup", {"clusterName": call["clusterName"], "nodegroupName": call["nodeGroupName"]}
-        ),
+        _GROUP,
+        read=_show_group,
         inputs=(*_GROUP_SIMPLE, "nodeRoleArn", "subnetIds", "taints", "launchTemplate"),
         outputs=(
             "amiType",
@@ -132,7 +105,7 @@ ROWS: Final = (
         ),
         forced=("launchTemplate.id", "launchTemplate.name"),
         ignored=("forceUpdateVersion",),
-        tags=tags_for(lambda call: str((_group(call) or {})["nodegroupArn"])),
+        tags=tags_by("arn"),
         name=Name(63, "nodeGroupName", "nodeGroupNamePrefix"),
     ),
 )

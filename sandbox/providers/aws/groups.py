@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sandbox.providers import IDENTITY_TAG
-from sandbox.providers.aws.ec2_common import TAGS, specification
-from sandbox.providers.aws.rows import Call, Name, Row, Update, nothing, pairs, unpairs
+from sandbox.providers.aws.network import TAGS, ec2_api
+from sandbox.providers.aws.rows import Api, Call, Name, Row, Update, nothing, pairs, simple
 from sandbox.providers.values import Record, Value
 
 _TEMPLATE_DATA: Final = (
@@ -20,7 +19,6 @@ _TEMPLATE_DATA: Final = (
     "userData",
     "vpcSecurityGroupIds",
 )
-_TEMPLATE_ALIASES: Final = {"vpcSecurityGroupIds": "SecurityGroupIds"}
 
 
 def template_data(call: Call) -> Record:
@@ -28,44 +26,21 @@ def template_data(call: Call) -> Record:
     data = call.pick(*_TEMPLATE_DATA)
     if "tagSpecifications" in data:
         data["tagSpecifications"] = [{**row, "tags": pairs(row.get("tags") or {})} for row in data["tagSpecifications"]]
+    if "vpcSecurityGroupIds" in data:
+        data["SecurityGroupIds"] = data.pop("vpcSecurityGroupIds")
     return data
 
 
-def _template(call: Call, by: str) -> Record | None:
-    found: Record | None = call.find(
-        "ec2", "describe_launch_templates", "LaunchTemplates", {by: [call.id or call["name"]]}
-    )
-    return found
+_TEMPLATE: Final = ec2_api(
+    "launch_template",
+    aliases={"name": "LaunchTemplateName", "description": "VersionDescription"},
+    live={"defaultVersion": "DefaultVersionNumber", "latestVersion": "LatestVersionNumber"},
+)
 
 
 def _create_template(call: Call) -> str:
-    values = {
-        "LaunchTemplateName": call["name"],
-        "VersionDescription": call["description"],
-        "LaunchTemplateData": template_data(call),
-        **specification(call, "launch-template"),
-    }
-
-    def tags() -> dict[str, str]:
-        return unpairs((_template(call, "LaunchTemplateNames") or {}).get("Tags"))
-
-    call.make(
-        lambda: call.do("ec2", "create_launch_template", values, _TEMPLATE_ALIASES),
-        "InvalidLaunchTemplateName.AlreadyExistsException",
-        tags,
-    )
-    row = _template(call, "LaunchTemplateNames")
-    return str((row or {})["LaunchTemplateId"])
-
-
-def _read_template(call: Call) -> Record | None:
-    row = _template(call, "LaunchTemplateIds")
-    return row and {
-        "arn": call.aws.arn("ec2", f"launch-template/{call.id}"),
-        "defaultVersion": row["DefaultVersionNumber"],
-        "latestVersion": row["LatestVersionNumber"],
-        "name": row["LaunchTemplateName"],
-    }
+    data = {"LaunchTemplateData": template_data(call)}
+    return _TEMPLATE.make(call, {**data, **dict.fromkeys((*_TEMPLATE_DATA, "updateDefaultVersion"))})
 
 
 def _new_version(call: Call) -> None:
@@ -76,9 +51,9 @@ def _new_version(call: Call) -> None:
             "VersionDescription": call["description"],
             "LaunchTemplateData": template_data(call),
         }
-        call.do("ec2", "create_launch_template_version", values, _TEMPLATE_ALIASES)
+        call.do("ec2", "create_launch_template_version", values)
     if call["updateDefaultVersion"]:
-        latest = (_template(call, "LaunchTemplateIds") or {})["LatestVersionNumber"]
+        latest = (_TEMPLATE.find(call) or {})["LatestVersionNumber"]
         call.do("ec2", "modify_launch_template", {"LaunchTemplateId": call.id, "DefaultVersion": latest})
 
 
@@ -118,57 +93,36 @@ def _group(call: Call, name: str) -> Record | None:
 
 
 def _create_group(call: Call) -> str:
-    mark = {
-        "Key": IDENTITY_TAG,
-        "Value": call.identity,
-        "PropagateAtLaunch": False,
-        "ResourceId": call["name"],
-        "ResourceType": "auto-scaling-group",
-    }
-    values = {
-        "AutoScalingGroupName": call["name"],
-        **_group_values(call, _GROUP),
-        "Tags": [*_tag_rows(call, call["tags"]), mark],
-    }
-    there = _group(call, call["name"])
-    if there is None or unpairs(there["Tags"]).get(IDENTITY_TAG) != call.identity:
-        call.do("autoscaling", "create_auto_scaling_group", values)
-    _set_processes(call)
-    return str(call["name"])
+    name, tags = str(call["name"]), _tag_rows(call, call["tags"])
+    values = {"AutoScalingGroupName": name, **_group_values(call, _GROUP), "Tags": tags}
+    call.do("autoscaling", "create_auto_scaling_group", values)
+    _set_processes(call.with_id(name))
+    return name
 
 
 def _set_processes(call: Call) -> None:
     """SuspendProcesses and ResumeProcesses, for what changed."""
-    name = call.id or call["name"]
-    wanted = set(call["suspendedProcesses"] or [])
-    there = {row["ProcessName"] for row in (_group(call, name) or {}).get("SuspendedProcesses", [])}
+    wanted, there = set(call["suspendedProcesses"] or []), set(call.olds.get("suspendedProcesses") or [])
     for action, processes in (("suspend_processes", wanted - there), ("resume_processes", there - wanted)):
         if processes:
-            call.do("autoscaling", action, {"AutoScalingGroupName": name, "ScalingProcesses": sorted(processes)})
+            call.do("autoscaling", action, {"AutoScalingGroupName": call.id, "ScalingProcesses": sorted(processes)})
 
 
-def _put_hook(call: Call) -> str:
-    names = ("lifecycleTransition", "heartbeatTimeout", "defaultResult")
-    values = {"LifecycleHookName": call["name"], "AutoScalingGroupName": call["autoscalingGroupName"]}
-    call.do("autoscaling", "put_lifecycle_hook", {**values, **call.pick(*names)})
-    return str(call["name"])
+_HOOK: Final = Api(
+    "autoscaling",
+    "put_lifecycle_hook",
+    "describe_lifecycle_hooks",
+    "delete_lifecycle_hook",
+    {"LifecycleHookName": "{name}", "AutoScalingGroupName": "{autoscalingGroupName}"},
+    "{name}",
+    "LifecycleHooks",
+    aliases={"name": "LifecycleHookName"},
+)
 
 
-def _read_hook(call: Call) -> Record | None:
-    by = {"AutoScalingGroupName": call["autoscalingGroupName"], "LifecycleHookNames": [call["name"]]}
-    row = call.find("autoscaling", "describe_lifecycle_hooks", "LifecycleHooks", by)
-    return row and {
-        "name": row["LifecycleHookName"],
-        "heartbeatTimeout": row["HeartbeatTimeout"],
-        "defaultResult": row["DefaultResult"],
-    }
-
-
-def _delete_hook(call: Call) -> Value:
-    if _group(call, call["autoscalingGroupName"]) is None or _read_hook(call) is None:
-        return None
-    values = {"LifecycleHookName": call["name"], "AutoScalingGroupName": call["autoscalingGroupName"]}
-    return call.do("autoscaling", "delete_lifecycle_hook", values)
+def _delete_hook(call: Call) -> None:
+    if _group(call, call["autoscalingGroupName"]) is not None and _HOOK.find(call) is not None:
+        _HOOK.drop(call)
 
 
 def _read_group(call: Call) -> Record | None:
@@ -254,11 +208,10 @@ def _take_tag(call: Call, key: str) -> Value:
 
 
 ROWS: Final = (
-    Row(
+    simple(
         "aws:ec2/launchTemplate:LaunchTemplate",
-        _create_template,
-        _read_template,
-        lambda call: call.quietly("ec2", "delete_launch_template", {"LaunchTemplateId": call.id}),
+        _TEMPLATE,
+        create=_create_template,
         inputs=(*_TEMPLATE_DATA, "description", "updateDefaultVersion"),
         outputs=("arn", "defaultVersion", "latestVersion"),
         renewed=("defaultVersion", "latestVersion"),
@@ -288,14 +241,13 @@ ROWS: Final = (
         ),
         name=Name(255),
     ),
-    Row(
+    simple(
         "aws:autoscaling/lifecycleHook:LifecycleHook",
-        _put_hook,
-        _read_hook,
-        _delete_hook,
+        _HOOK,
+        delete=_delete_hook,
         inputs=("autoscalingGroupName", "lifecycleTransition", "heartbeatTimeout", "defaultResult"),
         outputs=("heartbeatTimeout", "defaultResult"),
-        updates=(Update(("lifecycleTransition", "heartbeatTimeout", "defaultResult"), _put_hook),),
+        updates=(Update(("lifecycleTransition", "heartbeatTimeout", "defaultResult"), _HOOK.make),),
         name=Name(255, prefix=""),
     ),
     Row(

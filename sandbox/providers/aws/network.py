@@ -1,206 +1,151 @@
-"""VPCs, subnets, gateways, addresses and single tags."""
+"""VPCs and what is in them: subnets, gateways, addresses, flow logs, route tables, endpoints; single tags."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from sandbox.providers.aws.ec2_common import TAGS, adopted, attribute, deleter, described, maker, specification
-from sandbox.providers.aws.rows import Call, Row, Update
-from sandbox.providers.values import Record, Value
+from sandbox.providers.aws.rows import Api, Call, Row, Tags, Update, sends, simple
+from sandbox.providers.values import Record
 
-_VPC_ATTRIBUTES: Final = {
-    "enableDnsSupport": "EnableDnsSupport",
-    "enableDnsHostnames": "EnableDnsHostnames",
-}
-_SUBNET_ATTRIBUTES: Final = {"mapPublicIpOnLaunch": "MapPublicIpOnLaunch"}
-
-
-def _create_vpc(call: Call) -> str:
-    make = maker("vpc", "create_vpc", "Vpc.VpcId", "describe_vpcs", "Vpcs", "VpcId", "cidrBlock")
-    call = call.with_id(make(call))
-    attribute(call, "modify_vpc_attribute", "VpcId", _VPC_ATTRIBUTES)
-    return call.id
+TAGS: Final = Tags("ec2", "create_tags", "delete_tags", "Resources")
+_VPC_ATTRIBUTES: Final = ("enableDnsSupport", "enableDnsHostnames")
+_TARGETS: Final = ("gatewayId", "natGatewayId")
+_NAT_OUTPUTS: Final = ("associationId", "networkInterfaceId", "privateIp", "publicIp")
+_ENDPOINT_LISTS: Final = ("routeTableIds", "subnetIds", "securityGroupIds")
 
 
-def _read_vpc(call: Call) -> Record | None:
-    row = described(call, "describe_vpcs", "VpcIds", "Vpcs")
-    if row is None:
+def ec2_api(noun: str, **other: Any) -> Api:
+    """Return the operations of a type, named as EC2 names most: ``create_subnet``, ``SubnetId``; ``other`` differs."""
+    title, kind = "".join(word.title() for word in noun.split("_")), noun.replace("_", "-")
+    live = {"ownerId": "{account}", "arn": f"arn:{{partition}}:ec2:{{region}}:{{account}}:{kind}/{{id}}"}
+    operations = {"create": f"create_{noun}", "read": f"describe_{noun}s", "delete": f"delete_{noun}"}
+    ids = {"by": {f"{title}Id": "{id}"}, "id": f"{title}.{title}Id", "path": f"{title}s", "kind": kind}
+    return Api(**{"service": "ec2", **operations, **ids, **other, "live": {**live, **other.get("live", {})}})
+
+
+_VPC: Final = ec2_api("vpc")
+
+
+def _show_vpc(call: Call) -> Record | None:
+    """Return the VPC with its attributes, and with what EC2 made in it."""
+    shown = _VPC.show(call)
+    if shown is None:
         return None
-    inside = [{"Name": "vpc-id", "Values": [call.id]}]
-    main = call.find(
-        "ec2",
-        "describe_route_tables",
-        "RouteTables",
-        {"Filters": [*inside, {"Name": "association.main", "Values": ["true"]}]},
-    )
-    acl = call.find(
-        "ec2", "describe_network_acls", "NetworkAcls", {"Filters": [*inside, {"Name": "default", "Values": ["true"]}]}
-    )
-    group = call.find(
-        "ec2",
-        "describe_security_groups",
-        "SecurityGroups",
-        {"Filters": [*inside, {"Name": "group-name", "Values": ["default"]}]},
-    )
-    table = main["RouteTableId"] if main else ""
-    live = {
-        name: call.do("ec2", "describe_vpc_attribute", {"VpcId": call.id, "Attribute": name})[member]["Value"]
-        for name, member in _VPC_ATTRIBUTES.items()
-    }
+
+    def inside(operation: str, path: str, name: str, value: str) -> str:
+        filters = [{"Name": "vpc-id", "Values": [call.id]}, {"Name": name, "Values": [value]}]
+        return str(call.find("ec2", operation, path, {"Filters": filters}) or "")
+
+    for name in _VPC_ATTRIBUTES:
+        values = {"VpcId": call.id, "Attribute": name}
+        shown[name] = call.find("ec2", "describe_vpc_attribute", f"{name}.Value", values)
+    table = inside("describe_route_tables", "RouteTables.RouteTableId", "association.main", "true")
     return {
-        **live,
-        "arn": call.aws.arn("ec2", f"vpc/{call.id}"),
-        "cidrBlock": row["CidrBlock"],
-        "instanceTenancy": row["InstanceTenancy"],
-        "ownerId": call.aws.account,
-        "dhcpOptionsId": row.get("DhcpOptionsId", ""),
+        **shown,
         "mainRouteTableId": table,
         "defaultRouteTableId": table,
-        "defaultNetworkAclId": acl["NetworkAclId"] if acl else "",
-        "defaultSecurityGroupId": group["GroupId"] if group else "",
+        "defaultNetworkAclId": inside("describe_network_acls", "NetworkAcls.NetworkAclId", "default", "true"),
+        "defaultSecurityGroupId": inside("describe_security_groups", "SecurityGroups.GroupId", "group-name", "default"),
     }
 
 
-def _create_subnet(call: Call) -> str:
-    make = maker(
-        "subnet",
-        "create_subnet",
-        "Subnet.SubnetId",
-        "describe_subnets",
-        "Subnets",
-        "SubnetId",
-        "vpcId",
-        "cidrBlock",
-        "availabilityZone",
-    )
-    call = call.with_id(make(call))
-    attribute(call, "modify_subnet_attribute", "SubnetId", _SUBNET_ATTRIBUTES)
-    return call.id
+def _set_attributes(operation: str, key: str, *names: str) -> Update:
+    """Return the update by Modify…Attribute, which takes one boolean at a time."""
+
+    def run(call: Call) -> None:
+        for name, value in call.changed(*names).items():
+            if value is not None:
+                call.do("ec2", operation, {key: call.id, name: {"Value": value}})
+
+    return Update(names, run)
 
 
-def _read_subnet(call: Call) -> Record | None:
-    row = described(call, "describe_subnets", "SubnetIds", "Subnets")
-    return row and {
-        "arn": row["SubnetArn"],
-        "availabilityZone": row["AvailabilityZone"],
-        "availabilityZoneId": row["AvailabilityZoneId"],
-        "cidrBlock": row["CidrBlock"],
-        "mapPublicIpOnLaunch": row["MapPublicIpOnLaunch"],
-        "ownerId": call.aws.account,
-        "vpcId": row["VpcId"],
-    }
+def _attach(call: Call) -> None:
+    call.do("ec2", "attach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": call["vpcId"]})
 
 
-def _create_flow_log(call: Call) -> str:
-    found = adopted(call, "describe_flow_logs", "FlowLogs", "FlowLogId", filters="Filter")
-    if found is not None:
-        return found
-    values = {
-        "ResourceType": "VPC",
-        "ResourceIds": [call["vpcId"]],
-        "TrafficType": call["trafficType"],
-        "LogDestinationType": "cloud-watch-logs",
-        "LogDestination": call["logDestination"],
-        "DeliverLogsPermissionArn": call["iamRoleArn"],
-        **specification(call, "vpc-flow-log"),
-    }
-    return str(call.do("ec2", "create_flow_logs", values)["FlowLogIds"][0])
-
-
-def _read_flow_log(call: Call) -> Record | None:
-    row = described(call, "describe_flow_logs", "FlowLogIds", "FlowLogs")
-    return row and {"arn": call.aws.arn("ec2", f"vpc-flow-log/{call.id}")}
+_GATEWAY: Final = ec2_api("internet_gateway", live={"vpcId": "Attachments.VpcId"})
 
 
 def _create_gateway(call: Call) -> str:
-    make = maker(
-        "internet-gateway",
-        "create_internet_gateway",
-        "InternetGateway.InternetGatewayId",
-        "describe_internet_gateways",
-        "InternetGateways",
-        "InternetGatewayId",
-    )
-    call = call.with_id(make(call))
-    row = described(call, "describe_internet_gateways", "InternetGatewayIds", "InternetGateways")
-    if call["vpcId"] and row is not None and not row.get("Attachments"):
-        call.do("ec2", "attach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": call["vpcId"]})
+    call = call.with_id(_GATEWAY.make(call))
+    if call["vpcId"]:
+        _attach(call)
     return call.id
 
 
-def _read_gateway(call: Call) -> Record | None:
-    row = described(call, "describe_internet_gateways", "InternetGatewayIds", "InternetGateways")
-    if row is None:
-        return None
-    attached = [item["VpcId"] for item in row.get("Attachments", [])]
-    return {
-        "arn": call.aws.arn("ec2", f"internet-gateway/{call.id}"),
-        "ownerId": call.aws.account,
-        "vpcId": attached[0] if attached else "",
-    }
-
-
 def _delete_gateway(call: Call) -> None:
-    row = described(call, "describe_internet_gateways", "InternetGatewayIds", "InternetGateways")
-    for item in (row or {}).get("Attachments", []):
-        call.quietly("ec2", "detach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": item["VpcId"]})
-    call.quietly("ec2", "delete_internet_gateway", {"InternetGatewayId": call.id})
+    attached = (_GATEWAY.show(call) or {}).get("vpcId")
+    if attached:
+        call.quietly("ec2", "detach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": attached})
+    _GATEWAY.drop(call)
 
 
-def _read_eip(call: Call) -> Record | None:
-    row = described(call, "describe_addresses", "AllocationIds", "Addresses")
-    return row and {
-        "allocationId": call.id,
-        "arn": call.aws.arn("ec2", f"elastic-ip/{call.id}"),
-        "domain": row["Domain"],
-        "publicIp": row["PublicIp"],
-        "publicDns": f"ec2-{row['PublicIp'].replace('.', '-')}.compute-1.amazonaws.com",
-    }
+_EIP: Final = ec2_api(
+    "address",
+    create="allocate_address",
+    read="describe_addresses",
+    delete="release_address",
+    by={"AllocationId": "{id}"},
+    id="AllocationId",
+    path="Addresses",
+    kind="elastic-ip",
+    live={"arn": "arn:{partition}:ec2:{region}:{account}:elastic-ip/{id}"},
+)
 
 
-def _read_nat(call: Call) -> Record | None:
-    row = described(call, "describe_nat_gateways", "NatGatewayIds", "NatGateways")
-    if row is None:
-        return None
-    address = (row.get("NatGatewayAddresses") or [{}])[0]
-    found = {
-        "associationId": "AssociationId",
-        "networkInterfaceId": "NetworkInterfaceId",
-        "privateIp": "PrivateIp",
-        "publicIp": "PublicIp",
-    }
-    return {
-        **{name: address.get(key, "") for name, key in found.items()},
-        "connectivityType": row.get("ConnectivityType", "public"),
-        "subnetId": row["SubnetId"],
-    }
+def _show_eip(call: Call) -> Record | None:
+    shown = _EIP.show(call)
+    return shown and {**shown, "publicDns": f"ec2-{shown['publicIp'].replace('.', '-')}.compute-1.amazonaws.com"}
 
 
-def _read_tag(call: Call) -> Record | None:
+def _show_tag(call: Call) -> Record | None:
     filters = [{"Name": "resource-id", "Values": [call["resourceId"]]}, {"Name": "key", "Values": [call["key"]]}]
     row = call.find("ec2", "describe_tags", "Tags", {"Filters": filters})
     return row and {"value": row["Value"]}
 
 
 def _put_tag(call: Call) -> str:
-    call.do(
-        "ec2",
-        "create_tags",
-        {"Resources": [call["resourceId"]], "Tags": [{"Key": call["key"], "Value": call["value"]}]},
-    )
+    call.do("ec2", "create_tags", {"Resources": call["resourceId"], "Tags": call.pick("key", "value")})
     return f"{call['resourceId']},{call['key']}"
 
 
-def _delete_tag(call: Call) -> Value:
-    return call.quietly("ec2", "delete_tags", {"Resources": [call["resourceId"]], "Tags": [{"Key": call["key"]}]})
+def _put_route(call: Call) -> str:
+    """CreateRoute; a route to another target is replaced."""
+    route = call.pick("routeTableId", "destinationCidrBlock", *_TARGETS)
+    call.do("ec2", "replace_route" if call.id else "create_route", route)
+    return f"r-{call['routeTableId']}-{call['destinationCidrBlock']}"
+
+
+def _show_route(call: Call) -> Record | None:
+    table = call.find("ec2", "describe_route_tables", "RouteTables", {"RouteTableIds": [call["routeTableId"]]})
+    for row in (table or {}).get("Routes", []):
+        if row.get("DestinationCidrBlock") == call["destinationCidrBlock"]:
+            return {"origin": row.get("Origin", "CreateRoute"), "state": row.get("State", "active")}
+    return None
+
+
+def _show_association(call: Call) -> Record | None:
+    by = {"Filters": [{"Name": "association.route-table-association-id", "Values": [call.id]}]}
+    for row in (call.find("ec2", "describe_route_tables", "RouteTables", by) or {}).get("Associations", []):
+        if row["RouteTableAssociationId"] == call.id:
+            return {"routeTableId": row["RouteTableId"]}
+    return None
+
+
+def _update_endpoint(call: Call) -> None:
+    values: Record = {"VpcEndpointId": call.id, **call.pick("privateDnsEnabled")}
+    for name in _ENDPOINT_LISTS:
+        old, new = set(call.olds.get(name) or []), set(call[name] or [])
+        values |= {f"Add{name}": sorted(new - old) or None, f"Remove{name}": sorted(old - new) or None}
+    call.do("ec2", "modify_vpc_endpoint", values)
 
 
 ROWS: Final = (
-    Row(
+    simple(
         "aws:ec2/vpc:Vpc",
-        _create_vpc,
-        _read_vpc,
-        deleter("delete_vpc", "VpcId"),
+        _VPC,
+        read=_show_vpc,
         inputs=("cidrBlock", *_VPC_ATTRIBUTES),
         outputs=(
             "arn",
@@ -213,88 +158,101 @@ ROWS: Final = (
             "ownerId",
             *_VPC_ATTRIBUTES,
         ),
-        updates=(
-            Update(
-                tuple(_VPC_ATTRIBUTES), lambda call: attribute(call, "modify_vpc_attribute", "VpcId", _VPC_ATTRIBUTES)
-            ),
-        ),
+        updates=(_set_attributes("modify_vpc_attribute", "VpcId", *_VPC_ATTRIBUTES),),
         tags=TAGS,
     ),
-    Row(
+    simple(
         "aws:ec2/flowLog:FlowLog",
-        _create_flow_log,
-        _read_flow_log,
-        lambda call: call.quietly("ec2", "delete_flow_logs", {"FlowLogIds": [call.id]}),
+        ec2_api(
+            "flow_log",
+            create="create_flow_logs",
+            delete="delete_flow_logs",
+            id="FlowLogIds",
+            kind="vpc-flow-log",
+            fixed={"ResourceType": "VPC", "LogDestinationType": "cloud-watch-logs"},
+            aliases={"vpcId": "ResourceIds", "iamRoleArn": "DeliverLogsPermissionArn"},
+            live={"arn": "arn:{partition}:ec2:{region}:{account}:vpc-flow-log/{id}"},
+        ),
         inputs=("vpcId", "trafficType", "logDestination", "iamRoleArn"),
         outputs=("arn",),
         tags=TAGS,
     ),
-    Row(
+    simple(
         "aws:ec2/subnet:Subnet",
-        _create_subnet,
-        _read_subnet,
-        deleter("delete_subnet", "SubnetId"),
-        inputs=("vpcId", "cidrBlock", "availabilityZone", *_SUBNET_ATTRIBUTES),
+        ec2_api("subnet", live={"arn": "SubnetArn"}),
+        inputs=("vpcId", "cidrBlock", "availabilityZone", "mapPublicIpOnLaunch"),
         outputs=("arn", "availabilityZone", "availabilityZoneId", "ownerId", "mapPublicIpOnLaunch"),
-        updates=(
-            Update(
-                tuple(_SUBNET_ATTRIBUTES),
-                lambda call: attribute(call, "modify_subnet_attribute", "SubnetId", _SUBNET_ATTRIBUTES),
-            ),
-        ),
+        updates=(_set_attributes("modify_subnet_attribute", "SubnetId", "mapPublicIpOnLaunch"),),
         tags=TAGS,
     ),
-    Row(
+    simple(
         "aws:ec2/internetGateway:InternetGateway",
-        _create_gateway,
-        _read_gateway,
-        _delete_gateway,
+        _GATEWAY,
+        create=_create_gateway,
+        delete=_delete_gateway,
         inputs=("vpcId",),
         outputs=("arn", "ownerId"),
         tags=TAGS,
     ),
-    Row(
+    simple(
         "aws:ec2/eip:Eip",
-        maker(
-            "elastic-ip",
-            "allocate_address",
-            "AllocationId",
-            "describe_addresses",
-            "Addresses",
-            "AllocationId",
-            "domain",
-        ),
-        _read_eip,
-        deleter("release_address", "AllocationId"),
+        _EIP,
+        read=_show_eip,
         inputs=("domain",),
         outputs=("allocationId", "arn", "publicDns", "publicIp"),
         tags=TAGS,
     ),
-    Row(
+    simple(
         "aws:ec2/natGateway:NatGateway",
-        maker(
-            "natgateway",
-            "create_nat_gateway",
-            "NatGateway.NatGatewayId",
-            "describe_nat_gateways",
-            "NatGateways",
-            "NatGatewayId",
-            "allocationId",
-            "subnetId",
-            filters="Filter",
-        ),
-        _read_nat,
-        deleter("delete_nat_gateway", "NatGatewayId"),
+        ec2_api("nat_gateway", kind="natgateway", live={name: f"NatGatewayAddresses.{name}" for name in _NAT_OUTPUTS}),
         inputs=("allocationId", "subnetId"),
-        outputs=("associationId", "networkInterfaceId", "privateIp", "publicIp"),
+        outputs=_NAT_OUTPUTS,
         tags=TAGS,
     ),
     Row(
         "aws:ec2/tag:Tag",
         _put_tag,
-        _read_tag,
-        _delete_tag,
+        _show_tag,
+        lambda call: call.quietly("ec2", "delete_tags", {"Resources": call["resourceId"], "Tags": call.pick("key")}),
         inputs=("resourceId", "key", "value"),
         updates=(Update(("value",), _put_tag),),
+    ),
+    simple(
+        "aws:ec2/routeTable:RouteTable",
+        ec2_api("route_table"),
+        inputs=("vpcId",),
+        outputs=("arn", "ownerId"),
+        tags=TAGS,
+    ),
+    Row(
+        "aws:ec2/route:Route",
+        _put_route,
+        _show_route,
+        sends("ec2", "delete_route", {}, "routeTableId", "destinationCidrBlock", quiet=True),
+        inputs=("routeTableId", "destinationCidrBlock", *_TARGETS),
+        outputs=("origin", "state"),
+        updates=(Update(_TARGETS, _put_route),),
+        delete_first=True,
+    ),
+    simple(
+        "aws:ec2/routeTableAssociation:RouteTableAssociation",
+        ec2_api(
+            "route_table",
+            create="associate_route_table",
+            delete="disassociate_route_table",
+            by={"AssociationId": "{id}"},
+            id="AssociationId",
+        ),
+        read=_show_association,
+        inputs=("routeTableId", "subnetId"),
+        delete_first=True,
+    ),
+    simple(
+        "aws:ec2/vpcEndpoint:VpcEndpoint",
+        ec2_api("vpc_endpoint", delete="delete_vpc_endpoints", fixed={"VpcEndpointType": "Gateway"}),
+        inputs=("vpcId", "serviceName", "vpcEndpointType", *_ENDPOINT_LISTS, "privateDnsEnabled"),
+        outputs=("arn", "dnsEntries", "networkInterfaceIds", "ownerId", "state"),
+        updates=(Update((*_ENDPOINT_LISTS, "privateDnsEnabled"), _update_endpoint),),
+        tags=TAGS,
     ),
 )

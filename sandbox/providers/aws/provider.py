@@ -13,7 +13,7 @@ from pulumi.provider.experimental import provider as api
 from sandbox.providers import StandInError, auto_name, aws_endpoint, diffs, loopback_url
 from sandbox.providers.aws.functions import FUNCTIONS
 from sandbox.providers.aws.registry import ROWS, home_of
-from sandbox.providers.aws.rows import Aws, Call, Row, Tags
+from sandbox.providers.aws.rows import Aws, Call, Row
 from sandbox.providers.values import (
     GENERATION,
     INPUTS,
@@ -252,14 +252,6 @@ def _update(call: Call) -> None:
         if call.changed(*update.inputs):
             update.apply(call)
     if call.row.tags and call.changed("tagsAll"):
-        _retag(call, call.row.tags)
-
-
-def _retag(call: Call, tags: Tags) -> None:
-    old, new = call.olds.get("tagsAll", {}), call.news.get("tagsAll", {})
-    removed = sorted(set(old) - set(new))
-    if removed:
-        tags.take(call, removed)
-    put = {key: str(value) for key, value in sorted(new.items()) if old.get(key) != value}
-    if put:
-        tags.put(call, put)
+        old, new = call.olds.get("tagsAll", {}), call.tags
+        put = {key: new[key] for key in sorted(new) if old.get(key) != new[key]}
+        call.row.tags.change(call, put, sorted(set(old) - set(new)))

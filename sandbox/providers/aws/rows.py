@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from sandbox.providers import IDENTITY_TAG, StandInError, identity
 from sandbox.providers.aws import shapes
-from sandbox.providers.values import GENERATION, Record, Value
+from sandbox.providers.values import Record, Value
 
 _GONE: Final = frozenset(
     {
@@ -28,6 +28,8 @@ _GONE: Final = frozenset(
         "ResourceNotFoundException",
     }
 )
+
+_ENDING: Final = ("deleted", "deleting", "PendingDeletion")
 
 
 @dataclass(slots=True)
@@ -70,10 +72,29 @@ class Aws:
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """How a kind of resource takes tags after its creation; both are given the call and what to put or take."""
+    """The operations that put tags on a thing and take them away after its creation.
 
-    put: Callable[[Call, dict[str, str]], Any]
-    take: Callable[[Call, list[str]], Any]
+    ``by`` is the argument that names the thing: by its id, or by the ARN that the output ``arn`` has. ``fixed`` are
+    arguments that are always sent.
+    """
+
+    service: str
+    put: str
+    take: str
+    by: str
+    arn: str = ""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+
+    def change(self, call: Call, put: Mapping[str, str], take: Sequence[str]) -> None:
+        """Take tags away by their keys, then put others, each as botocore's model of the operation has them."""
+        named = {**self.fixed, self.by: (call.row.read(call) or {}).get(self.arn) if self.arn else call.id}
+        if take:
+            keys = next((name for name in call.shape(self.service, self.take).members if name.lower() == "tagkeys"), "")
+            call.do(
+                self.service, self.take, {**named, **({keys: take} if keys else {"Tags": [{"Key": k} for k in take]})}
+            )
+        if put:
+            call.do(self.service, self.put, {**named, **tag_arguments(call.shape(self.service, self.put), put)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +118,10 @@ class Update:
 class Row:
     """One resource type.
 
-    ``create`` returns the id and may be called again after a crash: it finds what is already there. ``read``
-    returns live values, inputs among them where drift is followed, and ``None`` when the thing is gone.
-    ``inputs`` are those with an effect, ``ignored`` those that are kept and do nothing in the sandbox. An input
-    that no update names forces a replacement, and so does a change of a path in ``forced``. ``renewed``
-    are outputs that an update may change.
+    ``create`` returns the id. ``read`` returns live values, inputs among them where drift is followed, and ``None``
+    when the thing is gone. ``inputs`` are those with an effect, ``ignored`` those that are kept and do nothing in the
+    sandbox. An input that no update names forces a replacement, and so does a change of a path in ``forced``.
+    ``renewed`` are outputs that an update may change.
     """
 
     token: str
@@ -153,18 +173,25 @@ class Call:
         return replace(self, id=identifier)
 
     @property
-    def identity(self) -> str:
-        """What the identity tag says of this resource."""
-        return identity(self.urn, int(self.news.get(GENERATION, 0)))
-
-    @property
     def tags(self) -> dict[str, str]:
-        """All tags at creation: the team's, the default ones, and the identity."""
-        return {**{key: str(value) for key, value in self.news.get("tagsAll", {}).items()}, IDENTITY_TAG: self.identity}
+        """All tags: the team's and the default ones."""
+        return {key: str(value) for key, value in self.news.get("tagsAll", {}).items()}
 
-    def tag_rows(self, key: str = "Key", value: str = "Value") -> list[dict[str, str]]:
-        """:attr:`tags` as a list of pairs, sorted."""
-        return pairs(self.tags, key, value)
+    def fill(self, template: str) -> str:
+        """Fill inputs, ``{id}``, ``{region}``, ``{partition}`` and ``{account}`` into a template."""
+        aws = self.aws
+        known = {"id": self.id, "region": aws.region, "partition": aws.partition, "account": aws.account}
+        return template.format_map({**self.news, **known})
+
+    def named(self, service: str, operation: str, by: Mapping[str, str]) -> Record:
+        """Return the arguments that name a thing; one that the operation has only in the plural gets an ``s``."""
+        members = self.shape(service, operation).members
+        return {key if key in members else f"{key}s": self.fill(value) for key, value in by.items()}
+
+    def shape(self, service: str, operation: str) -> Value:
+        """Return botocore's shape of an operation's arguments."""
+        client = self.aws.client(service)
+        return client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation]).input_shape
 
     def pick(self, *names: str) -> Record:
         """Those of the named inputs that are set."""
@@ -174,70 +201,132 @@ class Call:
         """The new values of those of the named inputs that differ from before."""
         return {name: self.news.get(name) for name in names if self.news.get(name) != self.olds.get(name)}
 
-    def do(
-        self,
-        service: str,
-        operation: str,
-        values: Mapping[str, Any] | None = None,
-        aliases: shapes.Aliases | None = None,
-    ) -> Value:
+    def do(self, service: str, operation: str, values: Mapping[str, Any] | None = None) -> Value:
         """Call an operation with values in Pulumi's or AWS's spelling. Raises ClientError, :class:`StandInError`."""
-        client = self.aws.client(service)
-        model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation])
-        where = f"{self.row.token} {operation}"
-        return getattr(client, operation)(**shapes.arguments(model.input_shape, values or {}, aliases or {}, where))
+        shape, where = self.shape(service, operation), f"{self.row.token} {operation}"
+        arguments = shapes.arguments(shape, values or {}, where)
+        return getattr(self.aws.client(service), operation)(**arguments)
 
-    def find(
-        self, service: str, operation: str, path: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
-    ) -> Value:
-        """The first thing of an answer, or ``None`` when there is none. ``path`` is its key, dots for nested ones."""
-        try:
-            answer = self.do(service, operation, values, aliases)
-        except ClientError as error:
-            if gone(error):
-                return None
-            raise
-        for key in path.split("."):
-            answer = answer.get(key) if isinstance(answer, dict) else None
-            if isinstance(answer, list):
-                answer = answer[0] if answer else None
-        return answer
+    def find(self, service: str, operation: str, path: str, values: Mapping[str, Any]) -> Value:
+        """Return the thing at a path of an answer, or ``None`` when there is none."""
+        answer = self.quietly(service, operation, values)
+        return None if answer is None else at(answer, path)
 
-    def quietly(
-        self, service: str, operation: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
-    ) -> Value:
+    def quietly(self, service: str, operation: str, values: Mapping[str, Any]) -> Value:
         """Call an operation that may find nothing left to do."""
         try:
-            return self.do(service, operation, values, aliases)
+            return self.do(service, operation, values)
         except ClientError as error:
             if not gone(error):
                 raise
             return None
 
-    def make(self, create: Callable[[], Any], taken: str, tags: Callable[[], Mapping[str, str]]) -> None:
-        """Create a named thing, or adopt it when it carries this resource's identity.
 
-        ``taken`` is the error code of a name that is in use; ``tags`` reads the tags of the thing there.
-        Raises :class:`StandInError` if another object has the name.
-        """
-        try:
-            create()
-        except ClientError as error:
-            if error_code(error) != taken:
-                raise
-            if tags().get(IDENTITY_TAG) != self.identity:
-                message = error.response.get("Error", {}).get("Message", "")
-                raise StandInError(f"{self.row.token}: {message or 'the name is in use'}") from error
+@dataclass(frozen=True, slots=True)
+class Api:
+    """How a type is created, read and deleted that has one operation for each.
+
+    ``by`` names a thing to ``read`` and ``delete``: arguments and templates (:meth:`Call.fill`). ``id`` is a template,
+    or a path in the answer of ``create``; ``path`` leads to the thing in the answer of ``read``. ``live`` has the
+    outputs, and the inputs whose drift is followed, that the thing has under another name: a path or a template.
+    ``kind`` is EC2's name of the type in tag specifications; ``fixed`` is sent at creation, ``aliases`` are names of
+    inputs that AWS has under another name.
+    """
+
+    service: str
+    create: str
+    read: str
+    delete: str
+    by: Mapping[str, str]
+    id: str
+    path: str = ""
+    kind: str = ""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    live: Mapping[str, str] = field(default_factory=dict)
+
+    def make(self, call: Call, more: Mapping[str, Any] | None = None) -> str:
+        """Create the thing with the inputs that the operation takes, then apply the updates that have the others."""
+        shape = call.shape(self.service, self.create)
+        members = {name.lower() for name in shape.members}
+        given = call.pick(*call.row.inputs, *((call.row.name.name,) if call.row.name else ()))
+        sent = [name for name in given if self.aliases.get(name, name).lower() in members]
+        values = {self.aliases.get(name, name): given[name] for name in sent}
+        tags = tag_arguments(shape, call.tags, self.kind)
+        answer = call.do(self.service, self.create, {**self.fixed, **values, **(more or {}), **tags})
+        made = call.with_id(call.fill(self.id) if "{" in self.id or not self.id else str(at(answer, self.id)))
+        for update in call.row.updates:
+            if set(update.inputs) & (set(given) - set(sent) - set(more or ())):
+                update.apply(made)
+        return made.id
+
+    def find(self, call: Call) -> Record | None:
+        """Return the thing as AWS describes it; one that is being deleted counts as gone."""
+        found = call.find(self.service, self.read, self.path, call.named(self.service, self.read, self.by))
+        return None if found is None or found.get("State", found.get("KeyState")) in _ENDING else found
+
+    def show(self, call: Call) -> Record | None:
+        """Return the outputs, and inputs whose drift is followed."""
+        found = self.find(call)
+        if found is None:
+            return None
+        names = dict.fromkeys((*call.row.outputs, *self.live))
+        shown = {name: self._value(call, found, self.live.get(name, name)) for name in names}
+        return {name: value for name, value in shown.items() if value is not None}
+
+    @staticmethod
+    def _value(call: Call, found: Record, source: str) -> Value:
+        value = call.fill(source) if "{" in source else at(found, source, whole=True)
+        return value.isoformat() if isinstance(value, datetime) else value
+
+    def drop(self, call: Call) -> None:
+        """Delete the thing; one that is gone already is fine."""
+        call.quietly(self.service, self.delete, call.named(self.service, self.delete, self.by))
+
+
+def simple(token: str, api: Api, *, create: Callable[[Call], str] | None = None, **row: Any) -> Row:
+    """Return the row of a type that ``api`` is enough for; functions in ``row`` stand in for those of ``api``."""
+    return Row(token, create or api.make, row.pop("read", api.show), row.pop("delete", api.drop), **row)
+
+
+def sends(
+    service: str, operation: str, by: Mapping[str, str], *names: str, quiet: bool = False, **aliases: str
+) -> Callable[[Call], Any]:
+    """Return a function that calls an operation with templates and with inputs; ``quiet`` if nothing may be left."""
+
+    def run(call: Call) -> Value:
+        values = {key: call.fill(value) for key, value in by.items()}
+        values |= {aliases.get(name, name): value for name, value in call.pick(*names).items()}
+        return (call.quietly if quiet else call.do)(service, operation, values)
+
+    return run
+
+
+def at(answer: Value, path: str, *, whole: bool = False) -> Value:
+    """Return what is at a path, whatever the case of its keys; of a list the first, unless it is the ``whole`` end."""
+    keys = path.split(".") if path else []
+    for number, key in enumerate(keys, 1):
+        rows = {name.lower(): value for name, value in answer.items()} if isinstance(answer, dict) else {}
+        answer = rows.get(key.lower())
+        if isinstance(answer, list) and not (whole and number == len(keys)):
+            answer = answer[0] if answer else None
+    return answer
+
+
+def tag_arguments(shape: Value, tags: Mapping[str, str], kind: str = "") -> Record:
+    """Return tags as an operation takes them: EC2's specification of a ``kind``, a map, or a list of pairs."""
+    name = next((name for name in shape.members if name.lower() in ("tags", "tagspecifications")), "")
+    if not tags or not name:
+        return {}
+    member = shape.members[name]
+    if name == "TagSpecifications":
+        return {name: [{"ResourceType": kind, "Tags": pairs(tags)}]}
+    return {name: tags if member.type_name == "map" else pairs(tags, *sorted(member.member.members))}
 
 
 def pairs(tags: Mapping[str, str], key: str = "Key", value: str = "Value") -> list[dict[str, str]]:
     """A map of tags as AWS's list of pairs, sorted by key."""
     return [{key: name, value: str(tags[name])} for name in sorted(tags)]
-
-
-def unpairs(rows: list[dict[str, str]] | None, key: str = "Key", value: str = "Value") -> dict[str, str]:
-    """AWS's list of pairs as a map."""
-    return {row[key]: row[value] for row in rows or []}
 
 
 def error_code(error: ClientError) -> str:

@@ -7,8 +7,8 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from sandbox.providers import StandInError
-from sandbox.providers.aws.ec2_common import TAGS, deleter, described, specification
-from sandbox.providers.aws.rows import Call, Name, Row, Update, error_code, nothing, unpairs
+from sandbox.providers.aws.network import TAGS, ec2_api
+from sandbox.providers.aws.rows import Call, Name, Update, error_code, nothing, simple
 from sandbox.providers.values import Record
 
 _DIRECTIONS: Final = ("ingress", "egress")
@@ -49,33 +49,25 @@ def revoke(call: Call, group_id: str, direction: str, wanted: Record) -> None:
             raise
 
 
-def _by_name(call: Call) -> Record:
-    filters = [{"Name": "group-name", "Values": [call["name"]]}]
-    if call["vpcId"]:
-        filters.append({"Name": "vpc-id", "Values": [call["vpcId"]]})
-    found: Record | None = call.find("ec2", "describe_security_groups", "SecurityGroups", {"Filters": filters})
-    return found or {}
+_GROUP: Final = ec2_api(
+    "security_group",
+    by={"GroupId": "{id}"},
+    id="GroupId",
+    fixed={"Description": "Managed by Pulumi"},
+    aliases={"name": "GroupName"},
+    live={"name": "GroupName"},
+)
 
 
 def _create_group(call: Call) -> str:
-    values = {
-        "GroupName": call["name"],
-        "Description": call["description"] or "Managed by Pulumi",
-        "VpcId": call["vpcId"],
-        **specification(call, "security-group"),
-    }
-    call.make(
-        lambda: call.do("ec2", "create_security_group", values),
-        "InvalidGroup.Duplicate",
-        lambda: unpairs(_by_name(call).get("Tags")),
-    )
-    call = call.with_id(str(_by_name(call)["GroupId"]))
-    _replace_rules(call, _by_name(call))
+    call = call.with_id(_GROUP.make(call, {"ingress": None, "egress": None}))
+    _replace_rules(call)
     return call.id
 
 
-def _replace_rules(call: Call, row: Record) -> None:
+def _replace_rules(call: Call) -> None:
     """A new group lets everything out; the real provider takes that away, and so does this one."""
+    row = _GROUP.find(call) or {}
     for direction, key in (("ingress", "IpPermissions"), ("egress", "IpPermissionsEgress")):
         for old in row.get(key, []):
             revoke(call, call.id, direction, _sendable(old))
@@ -107,45 +99,33 @@ def _update_rules(call: Call) -> None:
             authorize(call, call.id, direction, permission(rule, call.id))
 
 
-def _read_group(call: Call) -> Record | None:
-    row = described(call, "describe_security_groups", "GroupIds", "SecurityGroups")
-    return row and {
-        "arn": call.aws.arn("ec2", f"security-group/{call.id}"),
-        "description": row["Description"],
-        "name": row["GroupName"],
-        "ownerId": call.aws.account,
-        "vpcId": row["VpcId"],
-    }
-
-
 def _take_default(call: Call) -> str:
     filters = [{"Name": "group-name", "Values": ["default"]}, {"Name": "vpc-id", "Values": [call["vpcId"]]}]
-    row = call.find("ec2", "describe_security_groups", "SecurityGroups", {"Filters": filters})
-    if row is None:
+    found = call.find("ec2", "describe_security_groups", "SecurityGroups.GroupId", {"Filters": filters})
+    if found is None:
         raise StandInError(f"{call.row.token}: {call['vpcId']} has no default security group")
-    call = call.with_id(str(row["GroupId"]))
-    _replace_rules(call, row)
-    TAGS.put(call, dict(call.tags.items()))
+    call = call.with_id(str(found))
+    _replace_rules(call)
+    TAGS.change(call, call.tags, ())
     return call.id
 
 
 ROWS: Final = (
-    Row(
+    simple(
         "aws:ec2/securityGroup:SecurityGroup",
-        _create_group,
-        _read_group,
-        deleter("delete_security_group", "GroupId"),
+        _GROUP,
+        create=_create_group,
         inputs=("description", "vpcId", "ingress", "egress"),
         outputs=("arn", "description", "ownerId", "vpcId"),
         updates=(Update(_DIRECTIONS, _update_rules),),
         tags=TAGS,
         name=Name(255),
     ),
-    Row(
+    simple(
         "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
-        _take_default,
-        _read_group,
-        nothing,
+        _GROUP,
+        create=_take_default,
+        delete=nothing,
         inputs=("vpcId", "ingress", "egress"),
         outputs=("arn", "description", "name", "ownerId"),
         updates=(Update(_DIRECTIONS, _update_rules),),

@@ -12,26 +12,23 @@ from typing import Any
 from sandbox.providers import StandInError
 from sandbox.providers.values import Value
 
-Aliases = Mapping[str, str]
 
-
-def arguments(shape: Value, values: Mapping[str, Value], aliases: Aliases, where: str) -> dict[str, Value]:
+def arguments(shape: Value, values: Mapping[str, Value], where: str) -> dict[str, Value]:
     """``values`` as members of a structure shape; ``None`` is left out. Raises :class:`StandInError` naming the key."""
     found: dict[str, Any] = {}
     members = {name.lower(): name for name in shape.members}
     for key, value in values.items():
         if value is None:
             continue
-        wanted = aliases.get(key, key)
-        name = members.get(wanted.lower())
+        name = members.get(key.lower())
         if name is None:
             known = ", ".join(sorted(shape.members))
             raise StandInError(f"{where}: the sandbox's aws stand-in has no place for {key!r} (known: {known})")
-        found[name] = convert(shape.members[name], value, aliases, f"{where}.{name}")
+        found[name] = convert(shape.members[name], value, f"{where}.{name}")
     return found
 
 
-def convert(shape: Value, value: Value, aliases: Aliases, where: str) -> Value:
+def convert(shape: Value, value: Value, where: str) -> Value:
     """One value in the type its shape asks for. Raises :class:`StandInError` for a value that cannot be."""
     kind = shape.type_name
     if kind == "structure":
@@ -39,12 +36,12 @@ def convert(shape: Value, value: Value, aliases: Aliases, where: str) -> Value:
             value = value[0]
         if not isinstance(value, Mapping):
             raise StandInError(f"{where}: {value!r} is not a map")
-        return arguments(shape, value, aliases, where)
+        return arguments(shape, value, where)
     if kind == "list":
         items = value if isinstance(value, list) else [value]
-        return [convert(shape.member, item, aliases, f"{where}[{index}]") for index, item in enumerate(items)]
+        return [convert(shape.member, item, f"{where}[{index}]") for index, item in enumerate(items)]
     if kind == "map":
-        return {str(key): convert(shape.value, item, aliases, f"{where}.{key}") for key, item in value.items()}
+        return {str(key): convert(shape.value, item, f"{where}.{key}") for key, item in value.items()}
     return _scalar(kind, value, where)
 
 

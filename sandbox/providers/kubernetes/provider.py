@@ -6,13 +6,12 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from pulumi.provider.experimental import provider as api
 
 from sandbox.providers import StandInError, auto_name, diffs
 from sandbox.providers.kubernetes import objects
-from sandbox.providers.kubernetes.cluster import Cluster
 from sandbox.providers.kubernetes.manifests import Manifests
 from sandbox.providers.values import (
     GENERATION,
@@ -51,40 +50,20 @@ _SETTINGS: Final = frozenset(
 _RELEASE_FIXED: Final = ("name", "namespace")
 
 
-class Store(Protocol):
-    """Where objects go: a cluster, or a folder."""
-
-    def put(self, obj: Record) -> Record:
-        """Create or change; returns what is live."""
-        ...
-
-    def get(self, obj: Record) -> Record | None:
-        """What is live, ``None`` when gone."""
-        ...
-
-    def delete(self, obj: Record) -> None:
-        """Take away; fine when gone."""
-        ...
-
-
 def manifests(urn: str) -> Manifests:
     """The stack's folder in ``MULTIARCH_SANDBOX_MANIFESTS``. Raises :class:`StandInError` when that is not set."""
     folder = os.environ.get("MULTIARCH_SANDBOX_MANIFESTS", "")
     if not folder:
-        raise StandInError(
-            "neither MULTIARCH_SANDBOX_KUBECONFIG nor MULTIARCH_SANDBOX_MANIFESTS is set: "
-            "the kubernetes stand-in has nowhere to put objects"
-        )
+        raise StandInError("MULTIARCH_SANDBOX_MANIFESTS is not set: the kubernetes stand-in has nowhere to put objects")
     return Manifests(Path(folder, urn.partition("::")[0].removeprefix("urn:pulumi:")))
 
 
 class KubernetesProvider(api.Provider):
-    """Objects go to the cluster of ``MULTIARCH_SANDBOX_KUBECONFIG``, or else to a folder."""
+    """Objects go to a folder: the endpoint of the configured kubeconfig does not exist."""
 
     def __init__(self) -> None:
-        """The cluster is asked at first use."""
+        """Nothing is configured yet."""
         self._settings: Record = {}
-        self._cluster: Cluster | None = None
         self._checked: dict[str, int] = {}
 
     async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
@@ -158,7 +137,7 @@ class KubernetesProvider(api.Provider):
         inputs: Record = state.get(INPUTS) or plain_map(request.inputs)
         if not inputs.get("metadata") and _type(request.urn) != objects.RELEASE:
             raise StandInError("the sandbox's kubernetes stand-in reads only objects it made")
-        live = await asyncio.to_thread(self._target(request.urn).get, _record(_type(request.urn), inputs))
+        live = await asyncio.to_thread(manifests(request.urn).get, _record(_type(request.urn), inputs))
         if live is None:
             return api.ReadResponse(resource_id="")
         secrets = secret_keys(request.properties) | secret_keys(request.inputs)
@@ -171,18 +150,7 @@ class KubernetesProvider(api.Provider):
         """Take the object away."""
         state = plain_map(request.properties)
         record = _record(_type(request.urn), state.get(INPUTS, state))
-        await asyncio.to_thread(self._target(request.urn).delete, record)
-
-    def _target(self, urn: str) -> Store:
-        """Where an object goes; the configured kubeconfig is not used, because its EKS endpoint does not exist.
-
-        Releases are recorded in the folder also when there is a cluster: the stand-in runs no charts.
-        """
-        explicit = os.environ.get("MULTIARCH_SANDBOX_KUBECONFIG")
-        if not explicit or _type(urn) == objects.RELEASE:
-            return manifests(urn)
-        self._cluster = self._cluster or Cluster(Path(explicit))
-        return self._cluster
+        await asyncio.to_thread(manifests(request.urn).delete, record)
 
     def _put(self, urn: str, inputs: Record) -> Record:
         token = _type(urn)
@@ -191,7 +159,7 @@ class KubernetesProvider(api.Provider):
                 f"Helm release {inputs['namespace']}/{inputs['name']}: "
                 "the sandbox writes chart, version and values to a file and installs nothing.\n"
             )
-        live = self._target(urn).put(_record(token, inputs))
+        live = manifests(urn).put(_record(token, inputs))
         return {**merged(live, inputs), INPUTS: inputs}
 
 

@@ -49,18 +49,18 @@ def test_every_kind_of_thing_is_seen(aws: Served) -> None:
     aws.client("sqs").create_queue(QueueName="q")
     aws.client("events").put_rule(Name="r", EventPattern='{"source": ["aws.health"]}')
     found = leftovers(aws.endpoint, REGION)
-    assert found["EKS cluster"] == ["c"]
-    assert found["SSM parameter"] == ["/ours"]
+    assert found["EKS clusters"] == ["c"]
+    assert found["SSM parameters"] == ["/ours"]
     assert set(found) == {
-        "Auto Scaling Group", "EKS cluster", "Elastic IP", "IAM policy", "IAM role", "KMS alias", "KMS key",
-        "NAT gateway", "OIDC provider", "SQS queue", "SSM document", "SSM parameter", "VPC", "VPC endpoint",
-        "event rule", "instance", "instance profile", "internet gateway", "launch template", "log group",
-        "network interface", "route table", "security group", "subnet", "volume",
+        "Auto Scaling groups", "EKS clusters", "EventBridge rules", "IAM policies", "IAM roles", "KMS aliases",
+        "KMS keys", "NAT gateways", "OIDC providers", "SQS queues", "SSM documents", "SSM parameters", "VPC endpoints",
+        "VPCs", "elastic IPs", "instance profiles", "instances", "internet gateways", "launch templates", "log groups",
+        "network interfaces", "route tables", "security groups", "subnets", "volumes",
     }  # fmt: skip
 
 
 def test_what_aws_still_shows_of_deleted_things_does_not_count(aws: Served) -> None:
     key = aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
-    assert leftovers(aws.endpoint, REGION) == {"KMS key": [key]}
+    assert leftovers(aws.endpoint, REGION) == {"KMS keys": [key]}
     aws.client("kms").schedule_key_deletion(KeyId=key)
     assert leftovers(aws.endpoint, REGION) == {}

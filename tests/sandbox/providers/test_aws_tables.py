@@ -85,12 +85,12 @@ class TestShapes:
             "ebs": {"encrypted": "true", "volumeSize": "30", "deleteOnTermination": True},
         }
         data = {"LaunchTemplateData": {"blockDeviceMappings": [mapping], "imageId": "ami-1"}, "LaunchTemplateName": "t"}
-        found = shapes.arguments(self.shape("ec2", "CreateLaunchTemplate"), data, {}, "it")
+        found = shapes.arguments(self.shape("ec2", "CreateLaunchTemplate"), data, "it")
         ebs = found["LaunchTemplateData"]["BlockDeviceMappings"][0]["Ebs"]
         assert ebs == {"Encrypted": True, "VolumeSize": 30, "DeleteOnTermination": True}
 
     def test_one_value_is_a_list_where_the_model_has_a_list(self) -> None:
-        found = shapes.arguments(self.shape("ec2", "DescribeVpcs"), {"VpcIds": "vpc-1"}, {}, "it")
+        found = shapes.arguments(self.shape("ec2", "DescribeVpcs"), {"VpcIds": "vpc-1"}, "it")
         assert found == {"VpcIds": ["vpc-1"]}
 
     @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ class TestShapes:
     )
     def test_what_does_not_fit_is_an_error(self, values: dict[str, Any], message: str) -> None:
         with pytest.raises(StandInError, match=message):
-            shapes.arguments(self.shape("ec2", "CreateVpc"), values, {}, "it")
+            shapes.arguments(self.shape("ec2", "CreateVpc"), values, "it")

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any, ClassVar
 
 import pytest
 from pulumi.provider.experimental import provider as api
 
 from sandbox.providers import StandInError
-from sandbox.providers.kubernetes.cluster import Cluster
 from sandbox.providers.kubernetes.manifests import Manifests, text
 from sandbox.providers.kubernetes.objects import kind_of, replaces
 from sandbox.providers.kubernetes.provider import KubernetesProvider
@@ -58,7 +52,6 @@ class Stand:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("MULTIARCH_SANDBOX_KUBECONFIG", raising=False)
     monkeypatch.setenv("MULTIARCH_SANDBOX_MANIFESTS", str(tmp_path / "manifests"))
     return tmp_path / "manifests" / "dev"  # the stack's, as its URN names it
 
@@ -142,101 +135,9 @@ def test_what_cannot_change_in_place_replaces() -> None:
 
 
 def test_without_a_place_for_objects_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MULTIARCH_SANDBOX_KUBECONFIG", raising=False)
     monkeypatch.delenv("MULTIARCH_SANDBOX_MANIFESTS", raising=False)
     with pytest.raises(StandInError, match="nowhere to put objects"):
         Stand().create(CONFIG_MAP, {"data": {}})
-
-
-class Recorder(BaseHTTPRequestHandler):
-    """Keeps objects by path and notes every request. It is no API server: it checks nothing."""
-
-    objects: ClassVar[dict[str, Any]] = {}
-    requests: ClassVar[list[tuple[str, str, str, str]]] = []
-
-    def answer(self) -> None:
-        path, _, query = self.path.partition("?")
-        length = int(self.headers.get("Content-Length", 0))
-        body = self.rfile.read(length)
-        note = (self.command, path, query, self.headers.get("Content-Type", ""))
-        self.requests.append(note)
-        assert self.headers["Authorization"] == "Bearer secret"
-        found: Any = None
-        if path in ("/api/v1", "/apis/storage.k8s.io/v1"):
-            kind, plural = ("ConfigMap", "configmaps") if path == "/api/v1" else ("StorageClass", "storageclasses")
-            found = {"resources": [{"name": plural, "kind": kind, "namespaced": path == "/api/v1"}]}
-        elif self.command == "PATCH":
-            found = {**json.loads(body), "status": {"seen": True}}
-            found["metadata"]["managedFields"] = [{"manager": "x"}]
-            self.objects[path] = found
-        elif self.command == "DELETE":
-            found = self.objects.pop(path, None)
-        else:
-            found = self.objects.get(path)
-        data = json.dumps(found if found is not None else {"message": "not there"}).encode()
-        self.send_response(200 if found is not None else 404)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    do_GET = do_PATCH = do_DELETE = answer  # noqa: N815 (http.server's names)
-
-    def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    Recorder.objects.clear()
-    Recorder.requests.clear()
-    server = HTTPServer(("127.0.0.1", 0), Recorder)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    config = kubeconfig(f"http://127.0.0.1:{server.server_port}")
-    (tmp_path / "config").write_text(json.dumps(config))
-    monkeypatch.setenv("MULTIARCH_SANDBOX_KUBECONFIG", str(tmp_path / "config"))
-    yield tmp_path / "config"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def kubeconfig(server: str) -> Record:
-    return {
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-        "users": [{"name": "u", "user": {"token": "secret"}}],
-    }
-
-
-@pytest.mark.usefixtures("recorder")
-def test_with_a_cluster_objects_are_applied_on_the_server() -> None:
-    stand = Stand()
-    identifier, state = stand.create(CONFIG_MAP, {"metadata": {"name": "a", "namespace": "shop"}, "data": {"a": "b"}})
-    path = "/api/v1/namespaces/shop/configmaps/a"
-    applied = ("PATCH", path, "fieldManager=multiarch-sandbox&force=true", "application/apply-patch+yaml")
-    assert applied in Recorder.requests
-    assert Recorder.objects[path]["data"] == {"a": "b"}
-    assert state["status"] == {"seen": True}
-    assert "managedFields" not in state["metadata"]
-    assert stand.read(CONFIG_MAP, identifier, state) == identifier
-    stand.delete(CONFIG_MAP, identifier, state)
-    assert Recorder.objects == {}
-    assert stand.read(CONFIG_MAP, identifier, state) == ""
-
-
-@pytest.mark.usefixtures("recorder")
-def test_a_kind_without_namespace_has_none_in_its_path() -> None:
-    Stand().create("kubernetes:storage.k8s.io/v1:StorageClass", {"metadata": {"name": "gp3"}, "provisioner": "p"})
-    assert list(Recorder.objects) == ["/apis/storage.k8s.io/v1/storageclasses/gp3"]
-
-
-def test_a_cluster_elsewhere_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "config"
-    file.write_text(json.dumps(kubeconfig("https://0123.gr7.eu-west-1.eks.amazonaws.com")))
-    with pytest.raises(StandInError, match="not an address of this machine"):
-        Cluster(file)
 
 
 def test_manifests_of_two_groups_do_not_meet(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.providers import StandInError
+from sandbox.providers.eks.provider import EksProvider
 from sandbox.providers.serving import in_one_line
 
 REFUSED = ClientError({"Error": {"Code": "InvalidParameterException", "Message": "no\nroom"}}, "UpdateNodegroupConfig")
@@ -64,3 +65,8 @@ def test_a_refusal_is_one_line_without_a_traceback(error: Exception, said: str) 
 def test_a_fault_of_the_stand_in_keeps_its_traceback() -> None:
     with pytest.raises(RuntimeError, match="File …"):
         answered(KeyError("x"))
+
+
+def test_an_input_that_the_eks_component_does_not_model_is_named() -> None:
+    with pytest.raises(StandInError, match="does not model the input instanceType of eks:index:Cluster"):
+        EksProvider().construct("shop", "eks:index:Cluster", {"instanceType": "m7i.large"})

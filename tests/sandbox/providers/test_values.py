@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pulumi.provider.experimental.property_value import PropertyValue
 
-from sandbox.providers import StandInError, auto_name, diffs, identity, loopback_url
+from sandbox.providers import StandInError, auto_name, diffs, loopback_url
 from sandbox.providers.values import (
     INPUTS,
     UNKNOWN,
@@ -82,7 +82,7 @@ def test_names_depend_on_the_urn_and_the_replacement_alone() -> None:
     assert auto_name("web-", "urn", 0, 64) == auto_name("web-", "urn", 0, 64)
     assert len({auto_name("web-", text, number, 64) for text in ("urn", "other") for number in (0, 1)}) == 4
     assert len(auto_name("x" * 200, "urn", 0, 64)) == 64
-    assert identity("urn", 0) != identity("urn", 1)
+    assert auto_name("a-", "urn", 0, 63) != auto_name("a-", "urn", 1, 63)
 
 
 @pytest.mark.parametrize(
