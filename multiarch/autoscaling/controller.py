@@ -107,30 +107,15 @@ def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemRe
     except UnknownFactError as error:
         report("karpenter-version", path, error.message, hint=error.hint, value=version)
         return version
+    fault = ""
     if version.count(".") < 2:  # noqa: PLR2004 - between three numbers
-        report(
-            "karpenter-version",
-            path,
-            f"{version} is not a release of Karpenter's charts, which have three numbers.",
-            hint=f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}, or leave version out for that.",
-            value=version,
-        )
+        fault = f"{version} is not a release of Karpenter's charts, which have three numbers."
     elif numbers < parse_chart_version(minimum):
-        report(
-            "karpenter-version",
-            path,
-            f"Karpenter {version} does not work with Kubernetes {context.version}, which needs {minimum} or later.",
-            hint=f"Leave version out for {KARPENTER_CHART}.",
-            value=version,
-        )
+        fault = f"Karpenter {version} does not work with Kubernetes {context.version}, which needs {minimum} or later."
     elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
-        report(
-            "karpenter-version",
-            path,
-            f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others.",
-            hint=f"Leave version out for {KARPENTER_CHART}.",
-            value=version,
-        )
+        fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."
+    if fault:
+        report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.", value=version)
     return version
 
 
@@ -143,43 +128,26 @@ def _controller_group(
     """
     if not groups:
         return ""
-    path = (*PATH, "controllerGroup")
+    path, chosen = (*PATH, "controllerGroup"), settings.controller_group
     faults = {group.name: _why_not(group, context) for group in groups}
     able = [name for name, fault in faults.items() if fault is None]
     hint = f"It can run on {', '.join(able)}." if able else "Add a managed on-demand group of two nodes."
-    if settings.controller_group is None:
-        if len(able) == 1:
-            return _with_room(able[0], groups, path, report)
-        if able:
-            report(
-                "controller-group",
-                path,
-                f"Karpenter's controller can run on any of {', '.join(able)}.",
-                hint="Name one; it must not run on nodes that it manages itself.",
-            )
-        else:
-            why = "; ".join(f"{name} {fault}" for name, fault in faults.items())
-            report("controller-nowhere", path, f"Karpenter's controller has no node to run on: {why}.", hint=hint)
-        return ""
-    if settings.controller_group not in faults:
-        report(
-            "controller-group",
-            path,
-            f"there is no node group {settings.controller_group!r} to run Karpenter's controller.",
-            hint=hint,
-            value=settings.controller_group,
-        )
-        return ""
-    if fault := faults[settings.controller_group]:
-        report(
-            "controller-group",
-            path,
-            f"Karpenter's controller can't run on {settings.controller_group}: it {fault}.",
-            hint=hint,
-            value=settings.controller_group,
-        )
-        return settings.controller_group
-    return _with_room(settings.controller_group, groups, path, report)
+    if chosen is None and not able:
+        why = "; ".join(f"{name} {fault}" for name, fault in faults.items())
+        report("controller-nowhere", path, f"Karpenter's controller has no node to run on: {why}.", hint=hint)
+    elif chosen is None and len(able) > 1:
+        fault = f"Karpenter's controller can run on any of {', '.join(able)}."
+        report("controller-group", path, fault, hint="Name one; it must not run on nodes that it manages itself.")
+    elif (name := chosen or able[0]) not in faults:
+        fault = f"there is no node group {name!r} to run Karpenter's controller."
+        report("controller-group", path, fault, hint=hint, value=name)
+    elif faults[name] is not None:
+        fault = f"Karpenter's controller can't run on {name}: it {faults[name]}."
+        report("controller-group", path, fault, hint=hint, value=name)
+        return name
+    else:
+        return _with_room(name, groups, path, report)
+    return ""
 
 
 def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:

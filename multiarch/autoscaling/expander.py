@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from multiarch.autoscaling.model import Capacity, Priority
-from multiarch.autoscaling.order import rank
+from multiarch.autoscaling.model import Capacity, Priority, rank
 from multiarch.errors import MultiarchError
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.yaml_text.events import YamlError
@@ -29,15 +28,10 @@ CORDONED_PRIORITY = 1
 _SUFFIX = "[0-9a-f]+"
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
-# RE2 refuses look-around, backreferences, conditionals, atomic groups, possessive quantifiers and comments.
-_NOT_RE2 = re.compile(r"\(\?(?:[=!>#(]|<[=!]|P=)|\\[1-9]|[*+?}]\+")
-# Python does not know these, or reads them differently.
-_ONLY_RE2 = re.compile(r"\\[pPzQEC]|\[\[:|\(\?[a-zA-Z]*U|\(\?<[a-zA-Z]")
-_LITERAL = re.compile(r"\\[^a-zA-Z0-9]")
 
 
 class RegexError(MultiarchError):
-    """A regular expression that only RE2, the autoscaler's library, can read."""
+    """A regular expression of a priority map that can't be compiled."""
 
 
 def group_regex(group: NodeGroupPlan) -> str:
@@ -87,10 +81,8 @@ def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, 
     """Return the groups that the expander keeps, in the order of ``asg_names``; the next expander picks among them.
 
     The highest priority with a matching expression wins; groups that match nothing are dropped, unless none matches;
-    a map that is missing (None) or malformed filters nothing; negative priorities never win.
-
-    Raises RegexError for an expression outside the syntax that RE2 and Python share: the autoscaler's choice is
-    unknown then.
+    a map that is missing (None) or malformed filters nothing; negative priorities never win. Raises RegexError for an
+    expression that can't be compiled: the autoscaler's choice is unknown then.
     """
     return highest(matched_priorities(priorities_yaml, asg_names), asg_names)
 
@@ -130,26 +122,12 @@ def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]
     for priority, regexes in document.value.items():
         if isinstance(priority, bool) or not isinstance(priority, int) or not isinstance(regexes, list | None):
             return []
-        compiled = [_compiled(regex) for regex in regexes or []]
-        # One expression that does not compile makes the whole map invalid.
-        if None in compiled:
-            return []
-        rules.append((priority, [each for each in compiled if each is not None]))
+        rules.append((priority, [_compile_regex(regex) for regex in regexes or []]))
     return rules
 
 
-def _compiled(regex: object) -> re.Pattern[str] | None:
-    """Compile an expression as RE2 would; None if RE2 refuses it."""
-    if not isinstance(regex, str):
-        return None
-    syntax = _LITERAL.sub("", regex)
-    if _NOT_RE2.search(syntax):
-        return None
-    if _ONLY_RE2.search(syntax):
-        raise RegexError(
-            f"{regex!r} uses syntax that only RE2 reads.", hint="Use syntax that RE2 and Python's re share."
-        )
+def _compile_regex(regex: object) -> re.Pattern[str]:
     try:
-        return re.compile(regex, re.ASCII)
-    except re.error:
-        return None
+        return re.compile(str(regex), re.ASCII)
+    except re.error as error:
+        raise RegexError(f"The priority map has the expression {regex!r}, which is not readable: {error}.") from error

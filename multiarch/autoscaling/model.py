@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -32,6 +33,23 @@ class Capacity:
     def __str__(self) -> str:
         """``ARCHITECTURE-CAPACITYTYPE``."""
         return f"{self.architecture}-{self.capacity_type}"
+
+
+def preferring(architecture: Architecture) -> tuple[Capacity, ...]:
+    """Return all capacities: the preferred architecture first, and for each architecture spot before on-demand."""
+    architectures = sorted(Architecture, key=lambda each: each is not architecture)
+    return tuple(Capacity(each, kind) for each in architectures for kind in (CapacityType.SPOT, CapacityType.ON_DEMAND))
+
+
+def parse_capacity(text: str) -> Capacity:
+    """Read ``arm64-spot``. Raises ValueError for any other string."""
+    architecture, _, capacity_type = text.partition("-")
+    return Capacity(Architecture(architecture), CapacityType(capacity_type))
+
+
+def rank(capacity: Capacity, order: Sequence[Capacity]) -> int:
+    """Return the position of a capacity in the order, from 0; capacities that ``order`` omits come after its last."""
+    return order.index(capacity) if capacity in order else len(order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +102,7 @@ class ClusterAutoscalerPlan:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement of a NodePool; ``operator`` is In, NotIn, Exists, DoesNotExist, Gt or Lt."""
+    """One requirement of a NodePool; ``operator`` is In or Gt."""
 
     key: str
     operator: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from multiarch.autoscaling import migration
 from multiarch.autoscaling.controller import plan_karpenter
 from multiarch.autoscaling.groups import plan_cluster_autoscaler
 from multiarch.autoscaling.model import (
@@ -14,9 +13,11 @@ from multiarch.autoscaling.model import (
     ClusterAutoscalerPlan,
     KarpenterPlan,
     NodePoolPlan,
+    parse_capacity,
+    preferring,
 )
-from multiarch.autoscaling.order import parse_capacity, preferring
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
+from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
@@ -27,6 +28,7 @@ SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
 """
+_MIGRATE_FROM: KeyPath = (*ROOT, "migrateFrom")
 _KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTER: "karpenter"}
 
 
@@ -55,7 +57,7 @@ def plan_autoscaling(
             cordoned=use is not Autoscaler.CLUSTER_AUTOSCALER,
         )
     if autoscaler and karpenter:
-        migration.check_capacity(groups, autoscaler, karpenter, report)
+        _check_capacity(groups, autoscaler, karpenter, report)
     elif autoscaler:
         _check_room(groups, report)
     pools = karpenter.pools if karpenter else ()
@@ -71,7 +73,7 @@ def _order(settings: Autoscaling) -> tuple[Capacity, ...]:
 
 
 def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
-    """Refuse settings that exclude one another, and warn about settings without effect."""
+    """Reject settings that exclude one another, and warn about settings without effect."""
     order = settings.order or ()
     if {"prefer", "order"} <= settings.written:
         report(
@@ -84,7 +86,7 @@ def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
         if capacity in order[:index]:
             path = (*ROOT, "order", index)
             report("order-twice", path, f"{capacity} is named twice.", value=str(capacity))
-    migration.check_direction(settings, report)
+    _check_direction(settings, report)
     for each, key in _KEYS.items():
         if key in settings.written and each not in {settings.use, settings.migrate_from}:
             report(
@@ -93,6 +95,61 @@ def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
                 f"settings of {each} have no effect while autoscaling.use is {settings.use}.",
                 hint=f"Set use: {each}, or remove them.",
             )
+
+
+def _check_direction(settings: Autoscaling, report: ProblemReport) -> None:
+    """Reject a migration to no autoscaler or to the same one."""
+    if settings.migrate_from is not None and settings.use == "none":
+        report(
+            "migration",
+            _MIGRATE_FROM,
+            f"{settings.migrate_from} is to be replaced, but autoscaling.use names no other autoscaler.",
+            hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
+            value=settings.migrate_from,
+        )
+    elif settings.migrate_from == settings.use:
+        report(
+            "migration",
+            _MIGRATE_FROM,
+            f"{settings.use} can't replace itself.",
+            value=settings.migrate_from,
+        )
+
+
+def _check_capacity(
+    groups: Sequence[NodeGroupPlan], autoscaler: ClusterAutoscalerPlan, karpenter: KarpenterPlan, report: ProblemReport
+) -> None:
+    """Report architectures for which the new autoscaler could add no node.
+
+    The old autoscaler is the one whose groups or pools are cordoned. The caller reports a stack without node groups.
+    """
+    if not groups:
+        return
+    pools = {capacity.architecture for pool in karpenter.pools for capacity in pool.capacities}
+    if autoscaler.cordoned:
+        old = {group.architecture for group in groups if group.name in autoscaler.cordoned}
+        new, what, left = pools, "NodePool is", "node groups"
+    elif karpenter.cordoned:
+        new = {group.architecture for group in groups if group.sizes.maximum > group.sizes.minimum}
+        old, what, left = pools, "node group that may grow is", "NodePools"
+        if not new:
+            report(
+                "migration-no-room",
+                _MIGRATE_FROM,
+                "no node group can grow, so nothing would add nodes for the pods on Karpenter's nodes.",
+                value=str(Autoscaler.KARPENTER),
+            )
+            return
+    else:
+        return
+    for architecture in sorted(old - new):
+        report(
+            "migration-architecture",
+            _MIGRATE_FROM,
+            f"no {what} {architecture}, but {left} that are being replaced are: pods that need it would stay pending.",
+            hint=f"Add {architecture} capacity, or ignore this if no pod needs it.",
+            value=str(architecture),
+        )
 
 
 def _check_room(groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
@@ -114,7 +171,7 @@ def _check_order(
     pools: Sequence[NodePoolPlan],
     report: ProblemReport,
 ) -> None:
-    """Refuse an order or preference for capacity that the autoscaler in use can't add."""
+    """Reject an order or preference for capacity that the autoscaler in use can't add."""
     if settings.use == "none":
         return
     if settings.use == "karpenter":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
@@ -128,7 +128,6 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
                 "selection-twice",
                 (*spec.path, key),
                 f"{key} replaces {', '.join(idle)}, which would have no effect.",
-                hint=f"Keep {key} or the others.",
                 value=key,
             )
     for index, name in enumerate(spec.settings.instance_types):
@@ -147,39 +146,26 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
         known = {value for each in instance_types().values() for value in selection.values(each, label)}
         for index, name in enumerate(names):
             if name not in known:
-                from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
-
-                near = get_close_matches(name, sorted(known), n=3)
-                hint = f"Did you mean {' or '.join(near)}?" if near else "See `multiarch facts`."
                 report(
                     "unknown-selection",
                     (*spec.path, key, index),
                     f"no instance type has {label.rpartition('/')[2]} {name!r}.",
-                    hint=hint,
+                    hint="See `multiarch facts`.",
                     value=name,
                 )
 
 
 def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: ProblemReport) -> None:
     for index, zone in enumerate(spec.settings.zones):
-        region = region_of_zone(zone)
-        if not context.zones and (region is None or (context.region and region != context.region)):
-            where = f"of {context.region}" if context.region else "name"
-            report(
-                "zone",
-                (*spec.path, "zones", index),
-                f"{zone!r} is not an availability zone {where}.",
-                hint=f"Write names such as {context.region or 'eu-west-1'}a.",
-                value=zone,
-            )
-        elif context.zones and zone not in context.zones:
-            report(
-                "zone-not-in-network",
-                (*spec.path, "zones", index),
-                f"{zone} is not one of the network's zones.",
-                hint=f"They are {', '.join(context.zones)}.",
-                value=zone,
-            )
+        path = (*spec.path, "zones", index)
+        if context.zones:
+            if zone not in context.zones:
+                hint = f"They are {', '.join(context.zones)}."
+                report("zone-not-in-network", path, f"{zone} is not one of the network's zones.", hint=hint, value=zone)
+        elif (region := region_of_zone(zone)) is None or context.region not in (None, region):
+            where = f" of {context.region}" if context.region else ""
+            hint = f"Write names such as {context.region or 'eu-west-1'}a."
+            report("zone", path, f"{zone!r} is not an availability zone{where}.", hint=hint, value=zone)
 
 
 def _karpenters_own(key: str) -> str | None:
@@ -207,58 +193,36 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 
 
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
-    def check_notation(
-        rule: str, key: tuple[str, ...], value: str | None, fault_of: Callable[[str], str | None], hint: str
-    ) -> None:
+    settings, hours = spec.settings, spec.settings.quiet_hours
+    written = (
+        ("schedule", ("quietHours", "schedule"), hours and hours.schedule, quiet_hours.schedule_fault),
+        ("duration", ("quietHours", "duration"), hours and hours.duration, syntax.quiet_duration_fault),
+        ("budget", ("budget",), settings.budget, syntax.budget_fault),
+        ("quantity", ("memoryLimit",), settings.memory_limit, syntax.memory_fault),
+        ("duration", ("consolidateAfter",), settings.consolidate_after, syntax.period_fault),
+        ("duration", ("expireAfter",), settings.expire_after, syntax.lifetime_fault),
+        ("duration", ("terminationGracePeriod",), settings.termination_grace_period, syntax.grace_fault),
+    )
+    for rule, key, value, fault_of in written:
         if value is not None and (fault := fault_of(value)):
-            report(rule, (*spec.path, *key), f"{fault}.", hint=hint, value=value)
-
-    settings = spec.settings
-    hours = settings.quiet_hours
-    schedule, quiet = (hours.schedule, hours.duration) if hours else (None, None)
-    grace, life = settings.termination_grace_period, settings.expire_after
-    hint = "Write cron in UTC: 0 8 * * mon-fri."
-    check_notation("schedule", ("quietHours", "schedule"), schedule, quiet_hours.schedule_fault, hint)
-    hint = "Write 10h or 8h30m."
-    check_notation("duration", ("quietHours", "duration"), quiet, syntax.quiet_duration_fault, hint)
-    check_notation("budget", ("budget",), settings.budget, syntax.budget_fault, "Write 2 or 10%.")
-    check_notation("quantity", ("memoryLimit",), settings.memory_limit, syntax.memory_fault, "Write it as in 512Gi.")
-    hint = "Write 30s, 5m or Never."
-    check_notation("duration", ("consolidateAfter",), settings.consolidate_after, syntax.period_fault, hint)
-    check_notation("duration", ("expireAfter",), life, syntax.lifetime_fault, "Write 720h or Never.")
-    hint = "Write 48h, or leave it out to wait without a limit."
-    check_notation("duration", ("terminationGracePeriod",), grace, syntax.grace_fault, hint)
+            report(rule, (*spec.path, *key), f"{fault}.", value=value)
     if settings.cpu_limit is None and settings.memory_limit is None:
-        report(
-            "pool-without-limit",
-            spec.path,
-            f"nothing limits what {spec.name} may cost.",
-        )
+        report("pool-without-limit", spec.path, f"nothing limits what {spec.name} may cost.")
 
 
 def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
-    """Refuse quiet hours that never end: no node would be consolidated, or replaced after a change."""
+    """Reject quiet hours that never end: no node would be consolidated, or replaced after a change."""
     hours = spec.settings.quiet_hours
     if hours is None or quiet_hours.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):
         return
-    schedule, duration = hours.schedule, hours.duration
-    pause = quiet_hours.longest_pause(schedule)
-    if pause is None:
-        report(
-            "quiet-hours-always",
-            (*spec.path, "quietHours", "schedule"),
-            f"{schedule!r} never matches a date; Karpenter would treat this budget as always active, and no node of "
-            f"{spec.name} would be consolidated, or replaced after a change.",
-            hint="Write a date that exists.",
-            value=schedule,
-        )
-    elif quiet_hours.minutes_of(duration) >= pause:
-        shorter = f"Write less than {quiet_hours.in_hours(pause)}, or let" if pause > 1 else "Let"
-        report(
-            "quiet-hours-always",
-            (*spec.path, "quietHours", "duration"),
-            f"{schedule!r} starts again before {duration} is over: quiet hours never end, and no node of {spec.name} "
-            "would be consolidated, or replaced after a change.",
-            hint=f"{shorter} the schedule start less often.",
-            value=duration,
-        )
+    pause = quiet_hours.longest_pause(hours.schedule)
+    if pause is not None and quiet_hours.minutes_of(hours.duration) < pause:
+        return
+    why = "never matches a date" if pause is None else f"starts again before {hours.duration} is over"
+    report(
+        "quiet-hours-always",
+        (*spec.path, "quietHours", "schedule" if pause is None else "duration"),
+        f"{hours.schedule!r} {why}: quiet hours never end, and no node of {spec.name} would be consolidated, or "
+        "replaced after a change.",
+        value=hours.schedule if pause is None else hours.duration,
+    )

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
-from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement
-from multiarch.autoscaling.order import rank
+from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, rank
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.syntax import memory_fault
 from multiarch.autoscaling.weights import PoolDraft, cordon, weigh
@@ -34,7 +33,6 @@ _KEYS: Mapping[str, str] = MappingProxyType(
 """The key in the stack file behind each requirement."""
 NODE_CLASS = "default"
 """The EC2NodeClass that all pools share."""
-_NAMES: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
 
 
 def plan_pools(
@@ -162,25 +160,23 @@ def _check_instance_types(
 ) -> None:
     """Report pools without any instance type, each reason once, and types that no pool can use."""
     for spec in specs:
-        key = ".".join(str(part) for part in spec.path)
-        own = [plan for plan in plans if plan.key == key]
+        chosen = spec.settings.model_dump(by_alias=True)
+        own = [plan for plan in plans if plan.key == ".".join(map(str, spec.path))]
         empty = [plan for plan in own if not plan.instance_types]
         excluding = {plan.name: selection.excluding(_bootable(family), plan.requirements) for plan in empty}
         # Names that no instance type has are reported one by one.
         reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.names_nothing(each))
         for why in reasons:
-            key = _KEYS.get(why.key) or _culprit(spec)
-            names = [name for name, each in excluding.items() if each == why]
-            lacking = sorted(
-                {capacity.architecture for plan in own if plan.name in names for capacity in plan.capacities}
+            key = _KEYS.get(why.key) or next(
+                (each for each in ("instanceTypes", "families", "sizes") if chosen[each]), "categories"
             )
+            names = [name for name, each in excluding.items() if each == why]
             report(
                 "no-instance-type",
                 (*spec.path, key),
                 f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all "
                 "remaining types.",
-                hint=_way_out(why, key, spec, lacking),
-                value=spec.settings.min_generation if key == "minGeneration" else list(_chosen(spec)[key]),
+                value=chosen[key],
             )
         used = {each.name for plan in own for each in plan.instance_types}
         _check_unused(spec, used, family, report)
@@ -225,32 +221,3 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemRe
                 f"({min(least[name] for name in names)} {what}): no node would ever be added.",
                 value=value,
             )
-
-
-def _way_out(why: Requirement, key: str, spec: PoolSpec, lacking: Sequence[Architecture]) -> str:
-    """The hint. ``lacking`` are the architectures of the pools that no type satisfies."""
-    if why.key == labels.KARPENTER_CAPACITY_TYPE:
-        return "Name other types, or remove spot from capacityTypes."
-    if why.key == selection.HYPERVISOR:
-        return "Only bare metal is left, which needs an entry in sizes."
-    names = _NAMES.get(key, key)
-    if len(lacking) == 1 and len(set(spec.architectures)) > 1:
-        first = "Lower it, name other categories" if key == "minGeneration" else f"Add {names} of {lacking[0]}"
-        return f"{first}, or remove {lacking[0]} from architectures."
-    if key == "minGeneration":
-        return "Lower it, or name other categories."
-    return f"Name other {names}{', or change architectures' if len(set(spec.architectures)) == 1 else ''}."
-
-
-def _culprit(spec: PoolSpec) -> str:
-    """Return the key whose change is most likely to help."""
-    return next((key for key in ("instanceTypes", "families", "sizes") if _chosen(spec)[key]), "categories")
-
-
-def _chosen(spec: PoolSpec) -> Mapping[str, Sequence[str]]:
-    return {
-        "instanceTypes": spec.settings.instance_types,
-        "families": spec.settings.families,
-        "sizes": spec.settings.sizes,
-        "categories": spec.settings.categories,
-    }

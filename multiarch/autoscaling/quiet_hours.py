@@ -77,12 +77,6 @@ def minutes_of(duration: str) -> int:
     return sum(int(amount) * (60 if unit == "h" else 1) for amount, unit in _UNIT.findall(duration))
 
 
-def in_hours(minutes: int) -> str:
-    """Write minutes as a schedule's duration: ``24h``, ``1h30m``, ``45m``."""
-    hours, rest = divmod(minutes, 60)
-    return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
-
-
 def _never_comes(fields: list[str]) -> bool:
     """Return whether a schedule is valid but for its date, such as 31 February."""
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from operator import gt, lt
 from types import MappingProxyType
 
 from multiarch.autoscaling.model import Requirement
@@ -58,32 +57,6 @@ def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     return MappingProxyType({key: frozenset(found) for key in _VALUES if (found := values(instance, key))})
 
 
-def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
-    """Whether a node of this type can meet a requirement. Zones do not depend on the type, so every type meets them.
-
-    Raises ValueError for an operator that Kubernetes does not know.
-    """
-    return requirement.key == ZONE or _test(requirement)(values(instance, requirement.key))
-
-
-def _test(requirement: Requirement) -> Callable[[tuple[str, ...]], bool]:
-    """A test of the values that a type's nodes can have for the label."""
-    named = frozenset(requirement.values)
-    match requirement.operator:
-        case "In":
-            return lambda values: not named.isdisjoint(values)
-        case "NotIn":
-            return lambda values: not values or not named.issuperset(values)
-        case "Exists":
-            return bool
-        case "DoesNotExist":
-            return lambda values: not values
-        case "Gt" | "Lt":
-            compare, limit = gt if requirement.operator == "Gt" else lt, int(requirement.values[0])
-            return lambda values: any(compare(int(value), limit) for value in values if value.isdecimal())
-    raise ValueError(requirement.operator)
-
-
 def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
     """Return the types that satisfy all requirements and can be EKS nodes, sorted by name."""
     chosen = [each for each in types if each.eks]
@@ -103,11 +76,19 @@ def excluding(types: Iterable[InstanceType], requirements: Sequence[Requirement]
 
 
 def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[InstanceType]:
-    """The types that meet a requirement."""
+    """Return the types that meet a requirement. Zones do not depend on the type, so every type meets them.
+
+    Raises ValueError for an operator that no pool of a stack has.
+    """
     if requirement.key == ZONE:
         return types
-    meets, values_of = _test(requirement), _VALUES.get(requirement.key, _no_values)
-    return [each for each in types if meets(values_of(each))]
+    if requirement.operator == "In":
+        named = frozenset(requirement.values)
+        return [each for each in types if not named.isdisjoint(values(each, requirement.key))]
+    if requirement.operator == "Gt":
+        limit = int(requirement.values[0])
+        return [each for each in types if any(int(value) > limit for value in values(each, requirement.key))]
+    raise ValueError(requirement.operator)
 
 
 def describe(requirement: Requirement) -> str:

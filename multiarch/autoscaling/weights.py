@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import Capacity
-from multiarch.autoscaling.order import rank
+from multiarch.autoscaling.model import Capacity, rank
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.facts.architectures import Architecture
 

@@ -1,7 +1,7 @@
 """Says whether policies allow a call, as IAM would: the elements and operators that our documents use, and no others.
 
 Sources: IAM user guide, "Policy evaluation logic", "IAM JSON policy elements: Condition operators", "Set operators for
-multivalued context keys". ``test_iam_evaluation.py`` holds it against those rules and against moto's evaluator.
+multivalued context keys".
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Requirement
-from multiarch.autoscaling.selection import excluding, labels, satisfies, select
+from multiarch.autoscaling.selection import excluding, labels, select
 from multiarch.facts.instance_types import instance_type, instance_types
 from multiarch.facts.labels import ARCHITECTURE, KARPENTER_CAPACITY_TYPE
 
@@ -53,33 +53,9 @@ def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_
     assert labels(instance_type("u7i-12tb.224xlarge"))[KARPENTER_CAPACITY_TYPE] == {"on-demand"}
 
 
-@pytest.mark.parametrize(
-    ("operator", "values", "met"),
-    [
-        ("In", ("7",), True), ("In", ("6",), False), ("NotIn", ("6",), True), ("NotIn", ("7",), False),
-        ("Exists", (), True), ("DoesNotExist", (), False), ("Gt", ("6",), True), ("Gt", ("7",), False),
-        ("Lt", ("8",), True), ("Lt", ("7",), False),
-    ],
-)  # fmt: skip
-def test_each_operator_means_what_it_does_in_kubernetes(operator: str, values: tuple[str, ...], met: bool) -> None:  # noqa: FBT001
-    assert satisfies(instance_type("m7g.large"), Requirement(selection.GENERATION, operator, values)) is met
-
-
-def test_a_missing_label_meets_notin_and_doesnotexist_alone() -> None:
-    def wanted(operator: str) -> Requirement:
-        return Requirement("example.com/unknown", operator, ("1",))
-
-    met = {
-        o
-        for o in ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-        if satisfies(instance_type("m7g.large"), wanted(o))
-    }
-    assert met == {"NotIn", "DoesNotExist"}
-
-
-def test_an_operator_that_is_unknown_is_an_error() -> None:
+def test_an_operator_that_no_pool_has_is_an_error() -> None:
     with pytest.raises(ValueError, match="Near"):
-        satisfies(instance_type("m7g.large"), Requirement(selection.FAMILY, "Near", ("m7g",)))
+        select([instance_type("m7g.large")], [Requirement(selection.FAMILY, "Near", ("m7g",))])
 
 
 def test_selection_is_sorted_and_says_what_excluded_the_last_type() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.autoscaling.model import Capacity
-from multiarch.autoscaling.order import parse_capacity, preferring, rank
+from multiarch.autoscaling.model import Capacity, parse_capacity, preferring, rank
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS, PoolDraft, cordon, weigh
 from multiarch.facts.architectures import Architecture

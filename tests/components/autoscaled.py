@@ -19,8 +19,9 @@ from multiarch.autoscaling.model import (
     Priority,
     Requirement,
     ScaleDown,
+    parse_capacity,
+    preferring,
 )
-from multiarch.autoscaling.order import parse_capacity, preferring
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.facts.taints import parse_taint
