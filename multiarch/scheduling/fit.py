@@ -38,16 +38,6 @@ class Fit:
             self._never[pair] = _why_never(pod.spec, shape)
         return self._never[pair]
 
-    def why_not(self, pod: Pod, shape: NodeShape, free: Resources | None = None) -> Reason | None:
-        """Why ``pod`` cannot run on a node of this shape with ``free`` left, or ``None`` if it can.
-
-        Without ``free`` the node is empty. Rules about other pods are not checked here.
-        """
-        never = self.why_never(pod, shape)
-        if never is not None or free is None or free.covers(pod.requests):
-            return never
-        return _no_room(pod.requests, free)
-
     def zones(self, pod: Pod, shape: NodeShape) -> tuple[str | None, ...]:
         """List the shape's zones in which ``pod``'s selector and affinity allow a node, in the shape's order.
 
@@ -145,11 +135,4 @@ def _too_large(wanted: Resources, shape: NodeShape) -> Reason:
     if not shortages:
         return Reason(Cause.POD_COUNT, f"a node of {shape.name} has no room for pods (max pods {shape.max_pods})")
     text = "; ".join(str(shortage) for shortage in shortages)
-    return Reason(Cause.RESOURCES, f"too large for an empty node of {shape.name}: {text}", shortages)
-
-
-def _no_room(wanted: Resources, free: Resources) -> Reason:
-    shortages = free.shortages(wanted)
-    if not shortages:
-        return Reason(Cause.POD_COUNT, "the node has reached its maximum number of pods")
-    return Reason(Cause.RESOURCES, "no room: " + "; ".join(str(shortage) for shortage in shortages), shortages)
+    return Reason(Cause.RESOURCES, f"too large for an empty node of {shape.name}: {text}")

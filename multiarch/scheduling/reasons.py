@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from multiarch.scheduling.resources import Shortage
-
 
 class Cause(StrEnum):
     """What excludes a node, after the scheduler's filters."""
@@ -25,11 +23,10 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason. ``text`` is a clause without a full stop; ``shortages`` is set for the cause ``resources`` only."""
+    """One reason. ``text`` is a clause without a full stop."""
 
     cause: Cause
     text: str
-    shortages: tuple[Shortage, ...] = ()
 
     def __str__(self) -> str:
         """The text."""

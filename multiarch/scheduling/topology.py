@@ -9,7 +9,7 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -55,13 +55,8 @@ class Placements:
     A query takes about the same time with any number of pods.
     """
 
-    def __init__(self, prospects: Iterable[Node] = ()) -> None:
-        """``prospects`` are nodes that could be made: their zones are domains to spread over already.
-
-        Leave them out to judge as the scheduler does, and as the cluster autoscaler does with its template nodes:
-        a domain is then what a node that exists is in, and the node that is asked about.
-        """
-        self._prospects = tuple(prospects)
+    def __init__(self) -> None:
+        """Start without nodes. A domain is what a node that exists is in, and the node that is asked about."""
         self._nodes: dict[str, Node] = {}
         self._peers: dict[Peers, Counter[str]] = {}
         self._rules: dict[_Asker, _Rules] = {}
@@ -272,7 +267,7 @@ class Placements:
 
     def _spread(self, rule: SpreadRule) -> Spread:
         if rule not in self._spreads:
-            spread = Spread(rule, self._prospects)
+            spread = Spread(rule)
             for node in self._nodes.values():
                 spread.add(node)
             self._spreads[rule] = spread

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from multiarch.facts.labels import HOSTNAME
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Labels
@@ -75,13 +73,13 @@ class SpreadRule:
         """Whether a pod of the namespace is one of those to spread."""
         return self.selector is not None and self.selector.matches(labels)
 
-    def counts(self, node: Node, *, prospect: bool = False) -> bool:
-        """Whether pods on ``node`` count, and its domain with them. A prospect has no host name yet."""
+    def counts(self, node: Node) -> bool:
+        """Return whether pods on ``node`` count, and its domain with them."""
         # Asked for every node and rule: a plain loop takes half the time of a generator.
         for key in self.keys:
-            if key not in node.labels and not (prospect and key == HOSTNAME):
+            if key not in node.labels:
                 return False
-        if self.affinity is not None and not self.affinity.allows(node.labels, None if prospect else node.name):
+        if self.affinity is not None and not self.affinity.allows(node.labels, node.name):
             return False
         return self.tolerations is None or first_untolerated(self.tolerations, node.taints) is None
 
@@ -89,17 +87,13 @@ class SpreadRule:
 class Spread:
     """How many pods of one rule are in each domain."""
 
-    def __init__(self, rule: SpreadRule, prospects: Iterable[Node]) -> None:
-        """Count no pods; ``prospects`` give domains, but for host names, which nodes have only once they are made."""
+    def __init__(self, rule: SpreadRule) -> None:
+        """Count no pods."""
         self.rule = rule
         self._counted: dict[str, bool] = {}
         self._domains: dict[str, int] = {}
         self._nodes: Counter[str] = Counter()
         self._having: Counter[int] = Counter()
-        if rule.topology_key != HOSTNAME:
-            for node in prospects:
-                if rule.counts(node, prospect=True):
-                    self._open(node.labels[rule.topology_key])
 
     def add(self, node: Node) -> None:
         """A node comes up; a node that is known already changes nothing."""

@@ -41,8 +41,8 @@ def together(*terms: dict[str, Any], app: str = "web", **more: Any) -> Pod:
     return pod(app, labels={"app": app}, affinity=affinity("podAffinity", *terms), **more)
 
 
-def placed(*pairs: tuple[Pod, Node], nodes: tuple[Node, ...] = (), prospects: tuple[Node, ...] = ()) -> Placements:
-    made = Placements(prospects)
+def placed(*pairs: tuple[Pod, Node], nodes: tuple[Node, ...] = ()) -> Placements:
+    made = Placements()
     for each in nodes:
         made.add(each)
     for one, where in pairs:
@@ -130,15 +130,6 @@ def test_a_zone_without_nodes_is_not_a_domain_until_somebody_asks_about_a_node_i
     assert allowed(one_zone, spread, ON_B) == ["b"]
     one_zone.add(ON_B)
     assert allowed(one_zone, spread, ON_A, ON_B) == ["b"]
-
-
-def test_prospects_are_domains_before_they_are_nodes() -> None:
-    spread = web(constraint())
-    prospects = tuple(shape().node("prospect", zone) for zone in ZONES)
-    assert allowed(placed((spread, ON_A), prospects=prospects), spread, *NODES) == ["b", "c"]
-    per_host = web(constraint(HOST), constraint())
-    one = placed((per_host, ON_A), prospects=prospects)
-    assert allowed(one, per_host, node("a2", A), ON_B) == ["b"]
 
 
 def test_too_few_domains_count_as_an_empty_one() -> None:
