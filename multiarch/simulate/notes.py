@@ -161,35 +161,20 @@ def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch], *, priced: boo
 
 
 def _limits_of_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
-    if plan.cluster_autoscaler is None:
-        return
-    yield (
-        "Cluster autoscaler: among groups with the same priority and waste the real one takes any, here the first by "
-        "name; of equally good nodes kube-scheduler takes any, here the oldest. The autoscaler expects a group's next "
-        "node in the zone of any of its nodes, here in that of the newest; Auto Scaling is taken to fill the zones of "
-        "a group evenly, in their order."
-    )
-    yield (
-        "Cluster autoscaler: for a group without nodes the real one has only its tags. It keeps 100m of CPU and a pod "
-        "slot for kube-proxy, also where the DaemonSets given here include kube-proxy, and never shares new nodes "
-        "between that group and a similar one that has nodes."
-    )
+    if plan.cluster_autoscaler is not None:
+        yield (
+            "Cluster autoscaler: among groups with the same priority and waste the real one takes any, here the first "
+            "by name; of equally good nodes kube-scheduler takes any, here the oldest. The next node of a group is "
+            "expected in the zone of its newest node, and Auto Scaling fills the zones of a group evenly."
+        )
 
 
 def _limits_of_karpenter(plan: AutoscalingPlan, *, priced: bool) -> Iterator[str]:
     if plan.karpenter is None:
         return
-    rules = "Karpenter: NodePool, capacity type and architecture follow from its rules."
-    if priced:
-        yield (
-            f"{rules} Of the instance types that hold a node's pods the cheapest is named, and counted against limits; "
-            "for spot nodes EC2 also looks at free capacity, and may take another of the cheap ones."
-        )
-    else:
-        yield (
-            f"{rules} The instance type depends on prices, which are not known here (--prices): the smallest type that "
-            "holds a node's pods is named, and counted against limits."
-        )
+    size = "cheapest" if priced else "smallest"
+    why = "EC2 may take another cheap type for spot nodes" if priced else "--prices names the cheapest"
+    yield f"Karpenter: the {size} type that holds a node's pods is named, and counted against limits; {why}."
     yield (
         "Karpenter takes pods of one size by age, here in the order of the files. Among equally empty zones, or both "
         "architectures of a NodePool, it takes any; so it does among more than 12 planned nodes with as many pods."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
@@ -13,12 +13,12 @@ from multiarch.facts.labels import HOSTNAME
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
-from multiarch.simulate.nodes import Nodes
+from multiarch.simulate.nodes import Nodes, SimNode
 from multiarch.simulate.pools import Pool, relaxations
 from multiarch.simulate.type_sets import bits
 
 _HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
-"""The name of a node in a reason."""
+"""The name of a node in a reason: one that differs by it alone is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,31 +160,27 @@ def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: Fin
 
 
 def _why_not_there(batch: Batch, view: GroupView, state: FinalState) -> str:
-    """Why the nodes of a group without an autoscaler take no more pods."""
+    """Return why the nodes of a group without an autoscaler take no more pods, each reason once."""
     there = state.nodes.of_group(view.name)
     if not there:
         return "it has no nodes"
+    texts = Counter(_why_not_on(batch, node, state) for node in there)
     whole = "its node" if len(there) == 1 else f"its {len(there)} nodes"
-    spec, wanted = batch.sample.spec, batch.sample.requests
-    faults: dict[str, list[str]] = {}
-    for node in there:
-        if not node.free.covers(wanted):
-            text = "no room left"
-        elif not spec.affinity.allows(node.node.labels):
-            text = "nodeSelector or affinity requires another zone"
-        else:
-            reason = state.nodes.why_not(batch, node.node)
-            text = reason.text if reason else "excluded by other pods when these were scheduled"
-        faults.setdefault(_HOST.sub("", text), []).append(text)
-    return "; ".join(_on_nodes(texts, whole, alone=len(faults) == 1) for texts in faults.values())
+    return "; ".join(
+        f"{text} on {whole}" if count == len(there) else f"{text} on {count} of {whole}"
+        for text, count in texts.items()
+    )
 
 
-def _on_nodes(texts: Sequence[str], whole: str, *, alone: bool) -> str:
-    """One reason that keeps a pod off some nodes of a group; texts that differ in the name of the node are one."""
-    if texts[0] == "no room left":
-        return f"{texts[0]} on {whole}" if alone else f"{texts[0]} on {len(texts)} of {whole}"
-    more = len(texts) - 1
-    return f"{texts[0]}; likewise on {more} more of {whole}" if len(set(texts)) > 1 else texts[0]
+def _why_not_on(batch: Batch, node: SimNode, state: FinalState) -> str:
+    """Return why one node takes no more pods of a batch, without the name of the node."""
+    spec = batch.sample.spec
+    if not node.free.covers(batch.sample.requests):
+        return "no room left"
+    if not spec.affinity.allows(node.node.labels):
+        return "nodeSelector or affinity requires another zone"
+    reason = state.nodes.why_not(batch, node.node)
+    return _HOST.sub("", reason.text) if reason else "excluded by other pods when these were scheduled"
 
 
 def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: str) -> str:
@@ -194,13 +190,13 @@ def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: st
         return f"{word} {view.preference} below {best.name}'s {best.preference}"
     if recorded:
         return recorded
-    if view.pool is not None and _not_tried_first(batch, view.pool):
+    if view.pool is not None and _is_tried_later(batch, view.pool):
         return f"Karpenter tries the affinity term or preference first that {best.name} satisfies"
     if view.preference == best.preference:
         return f"same {word} as {best.name}, which was chosen"
     return f"a planned node of {best.name} has room, and planned nodes are filled first"
 
 
-def _not_tried_first(batch: Batch, pool: Pool) -> bool:
+def _is_tried_later(batch: Batch, pool: Pool) -> bool:
     spec, soft = next(iter(relaxations(batch.sample.spec, soft_taints=True)))
     return pool.offer(spec, soft_taints=soft) is None

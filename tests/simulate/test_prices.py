@@ -158,7 +158,7 @@ def test_the_limits_say_how_the_type_was_found() -> None:
     words = pooled({"general": {**ON_DEMAND, "families": ["m7g"], "sizes": ["xlarge"]}})
     pod = pods(**BIG, **TOLERANT)
     assert any(
-        "the cheapest is named" in text for text in bought(words, prices({"m7g.xlarge": "1"}), pod).simulation.limits
+        "the cheapest type that" in text for text in bought(words, prices({"m7g.xlarge": "1"}), pod).simulation.limits
     )
     assert any("the smallest type that" in text for text in bought(words, None, pod).simulation.limits)
 

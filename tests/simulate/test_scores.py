@@ -202,7 +202,8 @@ def scores_short_of_the_best(case: Case) -> list[int]:
         able = [
             node
             for node in nodes.all
-            if nodes.fit.why_not(pod, node.shape, node.free) is None
+            if nodes.fit.why_never(pod, node.shape) is None
+            and node.free.covers(pod.requests)
             and pod.spec.affinity.allows(node.node.labels)
             and nodes.why_not(batch, node.node) is None
         ]
