@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from multiarch.autoscaling.model import Capacity
 from multiarch.capacity.model import Failure
@@ -104,28 +105,30 @@ def _number(value: str) -> int:
 
 
 def unavailable(failure: Failure, plan: Plan) -> Unavailable:
-    """Where no new node can be had while ``failure`` lasts.
+    """Return where no new node can be had while ``failure`` lasts.
 
     Without the node group that its controller runs on, Karpenter adds no nodes at all.
     """
+    lost = _without_karpenter(failure)
+    if plan.autoscaling.karpenter is not None and karpenter_lost(failure, plan):
+        lost = replace(lost, groups=lost.groups | plan.autoscaling.pool_names)
+    return lost
+
+
+def _without_karpenter(failure: Failure) -> Unavailable:
     capacities = {Capacity(each, CapacityType.SPOT) for each in failure.spot}
     capacities |= {Capacity(each, kind) for each in failure.architectures for kind in CapacityType}
-    groups = set(failure.groups)
-    karpenter = plan.autoscaling.karpenter
-    if karpenter is not None and karpenter_lost(failure, plan):
-        groups |= {pool.name for pool in karpenter.pools}
-    return Unavailable(frozenset(failure.zones), frozenset(groups), frozenset(capacities))
+    return Unavailable(frozenset(failure.zones), frozenset(failure.groups), frozenset(capacities))
 
 
 def karpenter_lost(failure: Failure, plan: Plan) -> bool:
-    """Whether no node of the group that Karpenter's controller runs on can be had."""
+    """Return whether no node of the group that Karpenter's controller runs on can be had."""
     karpenter = plan.autoscaling.karpenter
     home = next((each for each in plan.node_groups if karpenter and each.name == karpenter.controller_group), None)
     if home is None:
         return False
-    of_spot = home.capacity_type is CapacityType.SPOT and home.architecture in failure.spot
-    no_zone = bool(home.zones) and set(home.zones) <= set(failure.zones)
-    return home.name in failure.groups or home.architecture in failure.architectures or of_spot or no_zone
+    capacity = Capacity(home.architecture, home.capacity_type)
+    return _without_karpenter(failure).why_not(home.name, capacity, home.zones or (None,)) is not None
 
 
 def lost_nodes(failure: Failure, nodes: Iterable[NodeState]) -> frozenset[str]:

@@ -18,7 +18,9 @@ from multiarch.capacity.workloads import WorkloadName, name_of
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, ZONE
 from multiarch.facts.node_resources import MIB
-from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.taints import Taint
+from multiarch.facts.tolerations import toleration_for
+from multiarch.manifests import restricted
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.stack.model import Plan
@@ -29,7 +31,6 @@ PRIORITY = -5
 IMAGE = "registry.k8s.io/pause:3.10.1"
 """It sleeps; for amd64 and arm64."""
 _APP = "app.kubernetes.io/name"
-_USER = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "nodeSelector": {ARCHITECTURE: str(each.architecture)},
-        "tolerations": [_toleration(taint) for taint in _taints(plan, each.architecture)],
+        "tolerations": [toleration_for(taint).as_dict() for taint in _taints(plan, each.architecture)],
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
@@ -150,22 +151,13 @@ def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
                 "labelSelector": {"matchLabels": labels},
             }
         ],
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": restricted.pod_security(),
         "containers": [
             {
                 "name": "placeholder",
                 "image": IMAGE,
                 "resources": {"requests": amounts, "limits": amounts},
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
+                "securityContext": restricted.container_security(),
             }
         ],
     }
@@ -190,8 +182,3 @@ def _taints(plan: Plan, architecture: Architecture) -> tuple[Taint, ...]:
     tainted = [group.taints for group in plan.node_groups if group.architecture is architecture]
     tainted += [each.taints for each in pools if any(one.architecture is architecture for one in each.capacities)]
     return (taint,) if taint is not None and any(taint in each for each in tainted) else ()
-
-
-def _toleration(taint: Taint) -> dict[str, str]:
-    operator = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
-    return {"key": taint.key, **operator, "effect": str(Effect(taint.effect))}

@@ -8,23 +8,19 @@ from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.model import Autoscaler, Capacity
 from multiarch.capacity.architectures import AllowedArchitectures
-from multiarch.capacity.failing import After, Before
+from multiarch.capacity.failing import After, Before, placed_again
 from multiarch.capacity.failures import karpenter_lost, unavailable
-from multiarch.capacity.growth import sizes_needed
 from multiarch.capacity.model import Failure
-from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike, can_move
+from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import instance_types
 from multiarch.facts.labels import ZONE
-from multiarch.plurals import counted
 from multiarch.simulate.batches import mentioned
 from multiarch.simulate.model import EXPECTED_ZONE, Answer, WorkloadOutcome
 
 _MAX_SIZE, _TAINT, _OTHER_PODS = "at its maxSize", "does not tolerate", ("topology spread", "pod anti-affinity")
 _UNAVAILABLE, _MEMORY_LIMIT = "no new nodes", "limit memory"
 """How reasons of a simulation begin."""
-_FULL = (_MAX_SIZE, "limit", "no room left")
-"""What is in the reasons of groups that get no more nodes."""
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +33,12 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A workload with pending pods after a failure. ``needed`` are sizes of groups with which the pods would fit.
-
-    ``flexible`` counts pods that may use several architectures, by the group of their node and by workload.
-    """
+    """A workload with pending pods after a failure. ``needed`` are sizes of groups with which the pods would fit."""
 
     workload: Replicas
     after: After
     outcome: WorkloadOutcome
     needed: Mapping[str, int]
-    flexible: Mapping[str, Counter[str]]
     architectures: tuple[Architecture, ...]
 
     @property
@@ -87,8 +79,7 @@ class Explainer:
             for answer in outcome.answers
             if answer.usable
         )
-        needed = sizes_needed(self._before, after) if limited else {}
-        flexible = self._flexible(after, workloads) if outcomes and len(self._allowed.all) > 1 else {}
+        needed = _find_sizes(self._before, after) if limited else {}
         held = Counter(map(alike, after.held))
         bare, staying = Counter(map(alike, after.bare)), Counter(map(alike, after.staying))
         found = {}
@@ -96,20 +87,11 @@ class Explainer:
             workload = workloads[key]
             parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key]))
             if key in outcomes:
-                case = _Case(workload, after, outcomes[key], needed, flexible, self._allowed.of(workload.pods[0]))
-                limits = (*self._limits(case), *_taken(case))
-                parts.append(Explanation("; ".join(limits), "; or ".join(self._changes(case))))
+                case = _Case(workload, after, outcomes[key], needed, self._allowed.of(workload.pods[0]))
+                parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
             total = len(workload.pods)
             limit = "; ".join((*(each.limit for each in parts), f"{total - count} of {total} pods run"))
             found[workload.key] = Explanation(limit, "; ".join(each.change for each in parts if each.change))
-        return found
-
-    def _flexible(self, after: After, workloads: Mapping[Hashable, Replicas]) -> dict[str, Counter[str]]:
-        found: dict[str, Counter[str]] = {}
-        for node in after.settled.nodes:
-            for key, count in Counter(map(alike, filter(can_move, node.pods))).items():
-                if len(self._allowed.of(workloads[key].pods[0])) > 1:
-                    found.setdefault(node.group, Counter())[str(workloads[key])] += count
         return found
 
     @staticmethod
@@ -265,17 +247,6 @@ def _of_lost_pods(failure: Failure, bare: int, staying: int, held: int) -> Itera
         yield Explanation(limit, "keep its data in volumes that every zone can attach, such as EFS, or replicate it")
 
 
-def _taken(case: _Case) -> Iterator[str]:
-    """Which pods have room on full nodes of the only architecture, though they could run on another one."""
-    full = [each.group for each in case.usable if any(words in each.reason for words in _FULL)]
-    pods = sum((case.flexible.get(each, Counter()) for each in full), Counter[str]())
-    if len(case.architectures) == 1 and pods:
-        which = sorted(pods.items(), key=lambda pair: (-pair[1], pair[0]))
-        more = f" and {counted(len(which) - _NAMED, 'more workload')}" if len(which) > _NAMED else ""
-        names = ", ".join(f"{name} ({count})" for name, count in which[:_NAMED])
-        yield f"pods that don't need {case.architectures[0]} are on these nodes: {names}{more}"
-
-
 def _lost(failure: Failure) -> str:
     """``zone eu-west-1b``, ``the largest node``, ``amd64 nodes``."""
     text = str(failure)
@@ -290,3 +261,33 @@ def _by_reason(answers: Iterable[Answer]) -> dict[str, list[str]]:
         # "too large for an empty node of general-a" is the same for all groups of one instance type.
         found.setdefault(answer.reason.replace(f" of {answer.group}:", ":"), []).append(answer.group)
     return found
+
+
+def _find_sizes(before: Before, after: After) -> Mapping[str, int]:
+    """Simulate ``after`` once more without maxSize and without limits of NodePools.
+
+    Return, for those that grow beyond theirs, the number of nodes of a node group and the vCPUs of a NodePool.
+    """
+    plan = before.plan
+    more = len(after.settled.unplaced)
+    groups = tuple(
+        replace(group, sizes=replace(group.sizes, maximum=group.sizes.maximum + more)) for group in plan.node_groups
+    )
+    autoscaling, karpenter = plan.autoscaling, plan.autoscaling.karpenter
+    if karpenter is not None:
+        # A limit of 0 closes a pool while a migration removes it.
+        pools = tuple(
+            pool if pool.cpu_limit == 0 else replace(pool, cpu_limit=None, memory_limit=None)
+            for pool in karpenter.pools
+        )
+        autoscaling = replace(autoscaling, karpenter=replace(karpenter, pools=pools))
+    relaxed = replace(before, plan=replace(plan, node_groups=groups, autoscaling=autoscaling))
+    nodes = placed_again(relaxed, after).nodes
+    sizes = Counter(node.group for node in nodes)
+    needed = {each.name: sizes[each.name] for each in plan.node_groups if sizes[each.name] > each.sizes.maximum}
+    for pool in karpenter.pools if karpenter else ():
+        types = [node.instance_type for node in nodes if node.group == pool.name]
+        cpus = sum(instance_types()[name].vcpus for name in types if name in instance_types())
+        if pool.cpu_limit and cpus > pool.cpu_limit:
+            needed[pool.name] = cpus
+    return needed

@@ -72,17 +72,6 @@ def test_arm64_is_not_what_helps_while_it_is_lost(failure: Failure, without: str
     assert found.change == "raise nodeGroups.general.maxSize from 2 to 3"
 
 
-def test_pods_that_could_run_on_the_other_architecture_are_named_where_they_take_the_room() -> None:
-    words = grown(
-        {"general": {"instanceTypes": ["m7i.large"], "maxSize": 2}, "graviton": {"instanceTypes": ["m7g.large"]}}
-    )
-    first = merged(words, {"autoscaling": {"prefer": "amd64"}})
-    found = pending(first, pods("web", 3, **TOLERANT), pods(count=2), failure=Failure(zones=(B,)))
-    assert "(general: at its maxSize 2); pods that don't need amd64 are on these nodes: shop Deployment/web (1); " in (
-        found.limit
-    )
-
-
 def test_the_size_that_is_named_is_enough() -> None:
     groups = merged(BOTH, {"general": {"maxSize": 3}})
     assert of(in_failure(report(grown(groups), pods(count=6)), f"zone {B}")).pending == 0

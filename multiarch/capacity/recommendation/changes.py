@@ -1,12 +1,15 @@
-"""The changes of a stack file that turn one plan into another."""
+"""The changes of a stack file that turn one plan into another, and the file with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from multiarch.capacity.recommendation.tunables import Key, pools_by_key, zones_of
 from multiarch.stack.model import Plan
+from multiarch.stack.writing import NewValue, write_values
+
+_BELOW = {"maxSize": "minSize", "desiredSize": "minSize"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +55,12 @@ def _differences(old: Plan, new: Plan) -> Iterator[Change]:
             yield Change((*key, "memoryLimit"), first.memory_limit, then.memory_limit)
         if zones_of(first) != zones_of(then):
             yield Change((*key, "zones"), zones_of(first), zones_of(then))
+
+
+def patched(text: str, changes: Sequence[Change]) -> str:
+    """Return a stack file's string with the changes made; its comments and every other byte stay.
+
+    Raises MultiarchError for a value that other groups share by an alias, or that is merged in.
+    """
+    values = [NewValue(each.key, each.new, below=_BELOW.get(each.key[-1], "instanceTypes")) for each in changes]
+    return write_values(text, values)

@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import NodePoolPlan
+from multiarch.autoscaling.model import Capacity, NodePoolPlan
+from multiarch.capacity.failures import unavailable
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.tunables import Key, Tunable, Values, pools_by_key, with_values
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import GIB
-from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.fit import Fit, daemon_overhead
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
 from multiarch.simulate.batches import asked_values
+from multiarch.simulate.settled import Unavailable
 from multiarch.simulate.shapes import group_shape, pool_shape
 from multiarch.simulate.simulation import SimulationContext
 from multiarch.stack.model import Plan
@@ -64,22 +66,13 @@ class _Source:
         reason = fit.why_never(pod, self.shape)
         return reason is not None and (isinstance(self.owner, NodeGroupPlan) or reason.cause is Cause.TAINT)
 
-    def lost(self, failure: Failure) -> bool:
-        """Whether all nodes are lost, and no new ones can be had; False where that is not certain."""
+    def is_lost(self, lost: Unavailable) -> bool:
+        """Return whether no new node can be had; False where that is not certain."""
         owner = self.owner
         if isinstance(owner, NodePoolPlan):
-            kinds = {(each.architecture, each.capacity_type) for each in owner.capacities}
-            zones: tuple[str, ...] = ()
-        else:
-            kinds, zones = {(owner.architecture, owner.capacity_type)}, owner.zones
-        return (
-            owner.name in failure.groups
-            or (bool(zones) and set(zones) <= set(failure.zones))
-            or all(
-                architecture in failure.architectures or (architecture in failure.spot and kind is CapacityType.SPOT)
-                for architecture, kind in kinds
-            )
-        )
+            return all(lost.why_not(owner.name, each, (None,)) for each in owner.capacities)
+        capacity = Capacity(owner.architecture, owner.capacity_type)
+        return lost.why_not(owner.name, capacity, owner.zones or (None,)) is not None
 
 
 class Sources:
@@ -93,6 +86,7 @@ class Sources:
         self._present = {each.key: each.present for each in tunables}
         # With all the zones that they can have, so that no need is too strict.
         plan = with_values(plan, {each.key: each.most for each in tunables if each.most is not None})
+        self._plan = plan
         self._fit = Fit()
         daemons = [pod for pod in everything if pod.per_node]
         specs = {id(pod.spec): pod.spec for pod in everything}.values()
@@ -110,7 +104,8 @@ class Sources:
         for demand in demands:
             by_failure.setdefault(demand.failure, []).append(demand)
         for failure, own in by_failure.items():
-            there = {number for number, source in enumerate(self._sources) if not source.lost(failure)}
+            lost = unavailable(failure, self._plan)
+            there = {number for number, source in enumerate(self._sources) if not source.is_lost(lost)}
             usable = [self._usable_by(demand.sample) & there for demand in own]
             for chosen in dict.fromkeys(usable):
                 total: Counter[str] = Counter()
