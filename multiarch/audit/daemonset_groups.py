@@ -27,7 +27,7 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.values import Labels, ManifestError, ObjectReference, Value
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.taints import taint_from
+from multiarch.scheduling.tolerations import taint_from
 from multiarch.stack.model import NewNetwork, Plan
 
 _PASSING = frozenset(

@@ -31,7 +31,7 @@ from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import Term
-from multiarch.scheduling.taints import of_architecture
+from multiarch.scheduling.tolerations import of_architecture
 
 _UNKNOWN = "which is unknown until its nodes exist"
 _SET_ON_ALL = frozenset((NODE_NAME, keys.EKS_NODE_GROUP, keys.HOSTNAME, keys.REGION, keys.ZONE))

@@ -24,7 +24,6 @@ PATH: KeyPath = (*ROOT, "karpenter")
 REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
-_MOST_SUBNETS = 30
 # Tags that Karpenter writes itself; its CRD refuses them.
 _KARPENTER_TAG = re.compile(
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
@@ -53,13 +52,6 @@ def plan_karpenter(
                 f"Karpenter sets the tag {key} itself and refuses it in an EC2NodeClass.",
                 value=value,
             )
-    if len(context.subnet_ids) > _MOST_SUBNETS:
-        report(
-            "karpenter-subnets",
-            ("network", "privateSubnetIds"),
-            f"{len(context.subnet_ids)} subnets; an EC2NodeClass takes at most {_MOST_SUBNETS}.",
-            value=len(context.subnet_ids),
-        )
     pools = plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,

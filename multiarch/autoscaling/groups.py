@@ -39,8 +39,8 @@ def plan_cluster_autoscaler(
     """
     _check_priorities(settings, groups, report)
     tags = [(group.name, autoscaler_tags(group, context.cluster)) for group in groups]
-    for group, (_, pairs) in zip(groups, tags, strict=True):
-        check_tags(group, pairs, len(context.tags), report)
+    for group in groups:
+        check_tags(group, report)
     leaving = tuple(sorted(group.name for group in groups if cordoned and group.name != kept))
     for group in groups:
         closed_at = max(group.sizes.minimum, group.sizes.desired, LEAST_MAX_SIZE)

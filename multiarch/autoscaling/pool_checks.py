@@ -195,8 +195,8 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     settings, hours = spec.settings, spec.settings.quiet_hours
     written = (
-        ("schedule", ("quietHours", "schedule"), hours and hours.schedule, quiet_hours.schedule_fault),
-        ("duration", ("quietHours", "duration"), hours and hours.duration, syntax.quiet_duration_fault),
+        ("schedule", ("quietHours", "schedule"), hours.schedule if hours else None, quiet_hours.schedule_fault),
+        ("duration", ("quietHours", "duration"), hours.duration if hours else None, syntax.quiet_duration_fault),
         ("budget", ("budget",), settings.budget, syntax.budget_fault),
         ("quantity", ("memoryLimit",), settings.memory_limit, syntax.memory_fault),
         ("duration", ("consolidateAfter",), settings.consolidate_after, syntax.period_fault),

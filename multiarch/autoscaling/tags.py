@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections import Counter
 
 from multiarch.autoscaling.node_labels import group_labels
-from multiarch.errors import KeyPath
-from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
 from multiarch.facts.node_resources import MIB
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.report import ProblemReport
@@ -31,8 +29,6 @@ pod. On EKS kube-proxy is a DaemonSet, which it counts as well: the tags give th
 
 Source: autoscaler, ``cluster-autoscaler/cloudprovider/cloud_provider.go`` (``BuildKubeProxy``).
 """
-_RESERVED_TAGS = 12
-"""The number of tags that EKS, Auto Scaling and the plan add: names, owner, discovery."""
 
 
 def cluster_tag(cluster: str) -> str:
@@ -50,36 +46,13 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
     return tuple(sorted(tags.items()))
 
 
-def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: ProblemReport) -> None:
-    """Report keys and values that AWS refuses, and too many tags; ``own`` is the number of the stack's tags."""
-    path: KeyPath = group.path
-    labels = frozenset(key for key, _ in group.labels)
-    for key, value in tags:
-        label = key.removeprefix(LABEL_TAG)
-        # For taints and other tags the group's place.
-        where = (*path, "labels", label) if key.startswith(LABEL_TAG) and label in labels else path
-        fault = check_name(NameKind.ASG_TAG_KEY, key) or check_name(NameKind.ASG_TAG_VALUE, value)
-        if fault:
-            report(
-                "autoscaler-tag",
-                where,
-                f"{fault}: while the group has no nodes, the cluster autoscaler would not know it.",
-                value=key,
-            )
-    most = MAX_TAGS_PER_RESOURCE - _RESERVED_TAGS - own
-    if len(tags) > most:
-        report(
-            "too-many-autoscaler-tags",
-            path,
-            f"the labels and taints of {group.name} make {len(tags)} tags for the cluster autoscaler; with the "
-            f"stack's tags, an Auto Scaling Group has room for {most}.",
-            value=len(tags),
-        )
+def check_tags(group: NodeGroupPlan, report: ProblemReport) -> None:
+    """Report taints with one key: a tag holds one of them. AWS itself rejects keys, values and numbers of tags."""
     counts = Counter(taint.key for taint in group.taints)
     for key in sorted(key for key, count in counts.items() if count > 1):
         report(
             "taint-key-twice",
-            (*path, "taints"),
+            (*group.path, "taints"),
             f"{group.name} has several taints with the key {key}; a tag for the cluster autoscaler holds one.",
             value=key,
         )

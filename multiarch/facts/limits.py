@@ -32,8 +32,6 @@ class NameKind(StrEnum):
     LAUNCH_TEMPLATE = "launch template name"
     TAG_KEY = "tag key"
     TAG_VALUE = "tag value"
-    ASG_TAG_KEY = "Auto Scaling tag key"
-    ASG_TAG_VALUE = "Auto Scaling tag value"
     LABEL_KEY = "label key"
     LABEL_VALUE = "label value"
     MANAGED_LABEL_KEY = "label key of a managed node group"
@@ -99,20 +97,6 @@ RULES: Mapping[NameKind, NameRule] = MappingProxyType(
         NameKind.TAG_KEY: NameRule(128, rf"(?:{_TAG})+", _TAG_FORM, "EKS API, TagKey; IAM API", reserved=("aws:",)),
         NameKind.TAG_VALUE: NameRule(
             256, rf"(?:{_TAG})*", _TAG_FORM, "EKS API, TagValue; IAM API", shortest=0, reserved=("aws:",)
-        ),
-        NameKind.ASG_TAG_KEY: NameRule(
-            128,
-            r"[^\x00-\x08\x0b\x0c\x0e-\x1f]+",
-            "takes no control characters",
-            "Auto Scaling API, TagKey",
-            reserved=("aws:",),
-        ),
-        NameKind.ASG_TAG_VALUE: NameRule(
-            256,
-            r"[^\x00-\x08\x0b\x0c\x0e-\x1f]*",
-            "takes no control characters",
-            "Auto Scaling API, TagValue",
-            shortest=0,
         ),
         NameKind.LABEL_KEY: NameRule(317, _KEY, _KEY_FORM, _K8S),
         NameKind.LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, _K8S, shortest=0),

@@ -25,7 +25,7 @@ from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.taints import taint_from
+from multiarch.scheduling.tolerations import taint_from
 from multiarch.simulate.settled import NodeState
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)

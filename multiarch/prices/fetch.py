@@ -7,7 +7,10 @@ Sources: AWS Price List Query API, GetProducts; EC2 API, DescribeSpotPriceHistor
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
@@ -15,7 +18,6 @@ from typing import Any, Protocol
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.partitions import partition_of
 from multiarch.prices.model import RegionPrices
-from multiarch.prices.products import Product, products
 
 _COMPUTE = {
     "operatingSystem": "Linux",
@@ -27,6 +29,8 @@ _COMPUTE = {
 _FAMILIES = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
 _PAGE = 100
 _CURRENCIES = {"aws-cn": "CNY"}
+_PREFIX = re.compile(r"[A-Z0-9]+-")
+"""What begins a usage type outside us-east-1: ``EUW1-``."""
 
 
 class Paginator(Protocol):
@@ -88,6 +92,58 @@ def fetch(pricing: Client, ec2: Client | None, region: str, now: datetime) -> Re
         gp3=_one(volumes, "EBS:VolumeUsage.gp3", "GB-Mo"),
         ambiguous=ambiguous,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One product with its on-demand prices per unit that are not zero, each once and sorted."""
+
+    attributes: Mapping[str, str]
+    unit: str
+    prices: tuple[Decimal, ...]
+
+    @property
+    def usage(self) -> str:
+        """The usage type without its region: ``AmazonEKS-Hours:perCluster``."""
+        text = self.attributes.get("usagetype", "")
+        return _PREFIX.sub("", text, count=1) if _PREFIX.match(text) else text
+
+
+def products(price_list: Iterable[str | Mapping[str, Any]], currency: str) -> Iterator[Product]:
+    """The products of GetProducts' ``PriceList`` that have a price in ``currency``.
+
+    Raises OutsideError for an entry that has another form.
+    """
+    for entry in price_list:
+        try:
+            value = json.loads(entry) if isinstance(entry, str) else entry
+            attributes = {str(key): str(text) for key, text in value["product"]["attributes"].items()}
+            found = set(_prices(value.get("terms", {}), currency))
+        except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation) as error:
+            raise OutsideError(
+                f"AWS's price list has an entry that can't be read: {type(error).__name__}: {error}.",
+                hint="Check that AWS_ENDPOINT_URL, if it is set, is a server of AWS's Pricing API.",
+            ) from error
+        for unit in sorted({unit for unit, _ in found}):
+            yield Product(attributes, unit, tuple(sorted(price for each, price in found if each == unit)))
+
+
+def _prices(terms: Mapping[str, Any], currency: str) -> Iterator[tuple[str, Decimal]]:
+    """Unit and price of each on-demand rate, but for free ones, which are of reservations or first quantities."""
+    for term in terms.get("OnDemand", {}).values():
+        for rate in term["priceDimensions"].values():
+            if currency not in rate["pricePerUnit"]:
+                continue
+            price = Decimal(rate["pricePerUnit"][currency])
+            if not price.is_finite() or price < 0:
+                raise ValueError(f"the price {price}")
+            if price:
+                yield _unit(rate["unit"]), price.normalize()
+
+
+def _unit(text: str) -> str:
+    """``hour`` for Hrs, Hours and hour; other units as they are."""
+    return "hour" if text.lower() in {"hrs", "hr", "hours", "hour"} else text
 
 
 class _Region:

@@ -19,9 +19,8 @@ from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.errors import ConflictError
 from multiarch.kubernetes.resources import LEASES
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.rebalance.clock import Clock
+from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.cordon import in_notation
-from multiarch.rebalance.patience import Patience
 
 SECONDS = 90
 """How long the Lease lasts: longer than a request that changes something may take after it was renewed."""

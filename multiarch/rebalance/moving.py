@@ -10,10 +10,9 @@ from multiarch.facts.labels import ARCHITECTURE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.rebalance.candidates import why_annotated
-from multiarch.rebalance.clock import Clock
+from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.lease import Lease
 from multiarch.rebalance.model import Move, Outcome, Result
-from multiarch.rebalance.patience import Patience
 from multiarch.rebalance.snapshot import is_true
 
 BUDGET_SECONDS = 60.0

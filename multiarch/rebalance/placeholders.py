@@ -17,10 +17,9 @@ from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.errors import ClusterError, ConflictError
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.manifests import restricted
-from multiarch.rebalance.clock import Clock
+from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.lease import Lease
 from multiarch.rebalance.model import Move
-from multiarch.rebalance.patience import Patience
 from multiarch.scheduling.resources import Resources
 
 IMAGE = "registry.k8s.io/pause:3.10"

@@ -16,12 +16,11 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.rebalance.clock import Clock
+from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.cordon import cordon, uncordon
 from multiarch.rebalance.lease import Lease, LeaseHeldError, read_set_aside
 from multiarch.rebalance.model import Leftover, Move, MovePlan, NodeMoves, Outcome, Result, RunReport
 from multiarch.rebalance.moving import Mover
-from multiarch.rebalance.patience import Patience
 from multiarch.rebalance.placeholders import Placeholders
 from multiarch.rebalance.snapshot import Snapshot, leftover_of, read_snapshot, why_unfit
 

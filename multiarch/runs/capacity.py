@@ -12,8 +12,7 @@ from multiarch.capacity.evaluation import evaluate
 from multiarch.capacity.failures import failures_of, parse_failure
 from multiarch.capacity.headroom import Headroom, headroom_of, manifests
 from multiarch.capacity.model import CapacityReport, Failure
-from multiarch.capacity.recommendation.changes import Change
-from multiarch.capacity.recommendation.changes import patched
+from multiarch.capacity.recommendation.changes import Change, patched
 from multiarch.capacity.recommendation.recommend import Recommendation, Surroundings, recommend
 from multiarch.capacity.recommendation.time_limit import TimeLimit
 from multiarch.capacity.waiting import Waits

@@ -24,8 +24,8 @@ from multiarch.scheduling.topology import Placements
 from multiarch.simulate.batches import domains_of
 from multiarch.simulate.model import Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes
+from multiarch.simulate.offerings import first
 from multiarch.simulate.pools import Offer, Pool, relaxations
-from multiarch.simulate.type_sets import first
 
 _Zones = tuple[str | None, ...]
 _Domain = tuple[str | None, ...]

@@ -30,7 +30,6 @@ def notes_on(
     """Return a sentence for each reason that applies why the cluster may behave differently."""
     keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
     return (
-        *_about_sizes(groups),
         *_about_zones(batches, keys, assumed=zones_assumed),
         *_about_labels(_labels(plan, groups, region), keys),
         *_about_resources(batches),
@@ -82,12 +81,6 @@ def _about_live_nodes(live: Sequence[NodeState]) -> Iterator[str]:
             "nodes. Pods get their room, and they do not count towards maxSize."
         )
     yield "Starting nodes, and pods that preemption would make room for, are not taken into account."
-
-
-def _about_sizes(groups: Sequence[NodeGroupPlan]) -> Iterator[str]:
-    mixed = sorted(group.name for group in groups if len({(t.vcpus, t.memory_mib) for t in group.instance_types}) > 1)
-    if mixed:
-        yield f"Instance types of {', '.join(mixed)} differ in size; every node counts as one of the first type."
 
 
 def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> Iterator[str]:

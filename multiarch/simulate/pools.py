@@ -34,10 +34,9 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.batches import domains_of
-from multiarch.simulate.offerings import Offerings, priced_types
+from multiarch.simulate.offerings import Levels, Offerings, bits, first, priced_types
 from multiarch.simulate.settled import Unavailable
 from multiarch.simulate.shapes import pool_shapes
-from multiarch.simulate.type_sets import Levels, bits, first
 
 _CONSTANT = (ARCHITECTURE, OPERATING_SYSTEM, REGION, KARPENTER_CAPACITY_TYPE)
 """Labels that have one value, or that every NodePool lists."""

@@ -14,8 +14,8 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
 from multiarch.simulate.nodes import Nodes, SimNode
+from multiarch.simulate.offerings import bits
 from multiarch.simulate.pools import Pool, relaxations
-from multiarch.simulate.type_sets import bits
 
 _HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
 """The name of a node in a reason: one that differs by it alone is the same."""

@@ -97,7 +97,7 @@ def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -
         names.check_group_name(plan, report)
         if settings.cluster_autoscaler:
             tags = autoscaler_tags(plan, context.name)
-            check_tags(plan, tags, len(settings.tags), report)
+            check_tags(plan, report)
     names.check_tags(settings.tags, report, own=_OWN_TAGS)
     warnings = report.accepted()
     if plan is None:  # a problem says why

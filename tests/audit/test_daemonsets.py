@@ -9,7 +9,7 @@ from multiarch.audit.daemonset_model import CellCause, DaemonSetOutcome, Profile
 from multiarch.audit.daemonsets import audit_daemon_sets, by_architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Verdict
-from multiarch.scheduling.taints import of_architecture
+from multiarch.scheduling.tolerations import of_architecture
 from tests.audit.daemons import (
     AMD,
     AMD_ONLY,

@@ -66,11 +66,6 @@ def test_cordoned_pools_have_the_lowest_weights_in_the_same_order(number: int) -
     assert sorted(low, key=low.__getitem__) == sorted(usual, key=usual.__getitem__)
 
 
-def test_the_default_weights_are_ninety_seventy_fifty_thirty() -> None:
-    weights = weigh(drafts(1, {}), DEFAULT_ORDER)
-    assert list(weights.values()) == [90, 70, 50, 30]
-
-
 def test_a_pool_of_both_architectures_counts_as_the_first_in_the_order() -> None:
     both = tuple(Capacity(each, DEFAULT_ORDER[0].capacity_type) for each in Architecture)
     assert weigh([draft("general-spot", *both)], DEFAULT_ORDER) == {"general-spot": 90}

@@ -108,7 +108,9 @@ def _allowed(nodes: Nodes, batch: Batch, place: int) -> bool:
 
 
 def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
-    never = nodes.fit.why_not(batch.sample, node.shape, node.free) or nodes.why_not(batch, node.node)
+    never = nodes.fit.why_never(batch.sample, node.shape) or nodes.why_not(batch, node.node)
+    if never is None and not node.free.covers(batch.sample.requests):
+        return "no room"
     if never is None and not batch.sample.spec.affinity.allows(node.node.labels):
         return "its zone is excluded"
     return "" if never is None else never.text

@@ -36,8 +36,6 @@ MODELLED = [
     (NameKind.TAG_KEY, "iam", "tagKeyType"),
     (NameKind.TAG_VALUE, "iam", "tagValueType"),
     (NameKind.AUTO_SCALING_GROUP, "autoscaling", "XmlStringMaxLen255"),
-    (NameKind.ASG_TAG_KEY, "autoscaling", "TagKey"),
-    (NameKind.ASG_TAG_VALUE, "autoscaling", "TagValue"),
     (NameKind.LAUNCH_TEMPLATE, "ec2", "LaunchTemplateName"),
 ]
 
@@ -95,8 +93,6 @@ def test_counts_are_those_of_the_aws_models() -> None:
         (NameKind.TAG_KEY, "kubernetes.io/cluster/payments-prod"),
         (NameKind.TAG_VALUE, ""),
         (NameKind.TAG_VALUE, "größe 1 @ team/x"),
-        (NameKind.ASG_TAG_KEY, "k8s.io/cluster-autoscaler/node-template/taint/arch"),
-        (NameKind.ASG_TAG_VALUE, "arm64:NoSchedule"),
         (NameKind.LABEL_KEY, "kubernetes.io/arch"),
         (NameKind.LABEL_KEY, "a" * 63),
         (NameKind.LABEL_KEY, "x." * 125 + "xyz/" + "a" * 63),

@@ -14,9 +14,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.prices.fetch import fetch, pricing_region
+from multiarch.prices.fetch import fetch, pricing_region, products
 from multiarch.prices.model import RegionPrices, UnknownPrice
-from multiarch.prices.products import products
 from tests.prices.stand_in import Stand, instance, ireland, other, serving
 
 NOW = datetime(2026, 11, 22, 9, 0, 0, 123456, tzinfo=UTC)

@@ -8,7 +8,7 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts import labels as keys
 from multiarch.facts.taints import Taint
-from multiarch.scheduling.taints import of_architecture
+from multiarch.scheduling.tolerations import of_architecture
 from multiarch.verify.nodes.model import Finding, Instance, KubernetesNode
 from multiarch.verify.on_node.model import NodeReport
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from multiarch.facts.ami_families import family_facts
 from multiarch.facts.instance_types import instance_types
 from multiarch.facts.taints import Taint
-from multiarch.scheduling.taints import of_architecture
+from multiarch.scheduling.tolerations import of_architecture
 from multiarch.verify.nodes.model import Finding, Instance, KubernetesNode
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.on_node.model import NodeReport

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.observed.cluster import omission_notes, why_omitted
-from multiarch.scheduling.taints import taint_from
+from multiarch.scheduling.tolerations import taint_from
 from multiarch.verify.nodes.model import KubernetesNode
 
 
