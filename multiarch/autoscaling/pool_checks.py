@@ -174,22 +174,10 @@ def _karpenters_own(key: str) -> str | None:
 
 
 def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
-    if spec.settings.replicas is not None:
-        also = " and a weight" if spec.settings.weight is not None else ""
-        report(
-            "static-replicas",
-            (*spec.path, "replicas"),
-            f"{spec.name} has replicas{also}: Karpenter allows no weight on a NodePool of fixed size, so it has no "
-            "place in the order.",
-            value=spec.settings.replicas,
-        )
-    elif spec.settings.weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
-        report(
-            "weight-of-several",
-            (*spec.path, "weight"),
-            f"{spec.name} becomes several pools, which can't all have weight {spec.settings.weight}.",
-            value=spec.settings.weight,
-        )
+    weight = spec.settings.weight
+    if weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
+        fault = f"{spec.name} becomes several pools, which can't all have weight {weight}."
+        report("weight-of-several", (*spec.path, "weight"), fault, value=weight)
 
 
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:

@@ -70,8 +70,6 @@ AUTOSCALING = (
     error("schedule", "a `quietHours.schedule` that is not a cron schedule", "Write cron in UTC: 0 8 * * mon-fri."),
     error("selection-twice", "two ways of choosing instance types, of which one would have no effect",
           "Keep one of the two."),
-    error("static-replicas", "a pool of fixed size, to which Karpenter gives no weight",
-          "Leave replicas out; for a fixed number of nodes use nodeGroups."),
     error("taint-key-twice", "two taints with one key, where a tag for the cluster autoscaler holds one",
           "Use one key per taint."),
     error("too-many-pools", "more pools than there are weights",

@@ -64,8 +64,6 @@ class NodePool(Section):
     """Carry the stack's arm64Taint on arm64 nodes."""
     weight: Annotated[int, Field(ge=1, le=100)] | None = None
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
-    replicas: Annotated[int, Field(ge=0)] | None = None
-    """A static number of nodes: refused, because Karpenter allows no weight beside it, and so no preferred order."""
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """The most vCPUs of each NodePool."""
     memory_limit: str | None = None

@@ -14,8 +14,8 @@ from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
-from multiarch.rebalance.install.names import NAME, NAMESPACE
 from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import RebalancePlan
 from sandbox.cluster import control_plane
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
-from multiarch.rebalance.install.names import NAME, NAMESPACE
+from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
 from tests.cluster.kubelets import Healthy

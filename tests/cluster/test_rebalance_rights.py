@@ -10,8 +10,8 @@ import pytest
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
-from multiarch.rebalance.install.names import NAME, NAMESPACE, USER
 from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.policy import NAME, NAMESPACE, USER
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for

@@ -11,8 +11,8 @@ import pytest
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
-from multiarch.rebalance.install.names import NAME, NAMESPACE
 from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object

@@ -101,8 +101,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      karpenter(nodePools={"a": {**ARM_SPOT, "weight": 40, "cpuLimit": 1}, "b": {**ARM_SPOT, "weight": 40},
                           "general": None}),
      f"{ROOT}.karpenter.nodePools.b.weight", "also that of a", ERROR),
-    ("static-replicas", pool(**ARM_SPOT, weight=40, replicas=3), f"{POOL}.replicas", "and a weight", ERROR),
-    ("static-replicas", pool(replicas=3), f"{POOL}.replicas", "nodeGroups", ERROR),
     ("weight-of-several", pool(weight=40), f"{POOL}.weight", "several pools", ERROR),
     ("too-many-pools", karpenter(nodePools={f"p{n}": {} for n in range(21)}), f"{ROOT}.karpenter.nodePools", "20",
      ERROR),
@@ -300,9 +298,9 @@ def test_numbers_and_words_out_of_range_are_refused_with_file_and_line(project: 
 
 def test_every_fault_of_a_pool_is_found_at_once() -> None:
     with pytest.raises(StackError) as refused:
-        plan(pool(replicas=1, budget="x", expireAfter="x", families=["m7i", "nope"]))
+        plan(pool(budget="x", expireAfter="x", families=["m7i", "nope"]))
     rules = {p.rule for p in refused.value.problems if p.severity is ERROR}
-    assert {"static-replicas", "budget", "duration", "unknown-selection", "no-instance-type"} <= rules
+    assert {"budget", "duration", "unknown-selection", "no-instance-type"} <= rules
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,6 @@ class NodePoolSettings(TypedDict):
     weight: NotRequired[int]
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
 
-    replicas: NotRequired[int]
-    """A static number of nodes: refused, because Karpenter allows no weight beside it, and so no preferred order."""
-
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""
 

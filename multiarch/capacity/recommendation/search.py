@@ -9,7 +9,7 @@ fail are the cheapest ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,7 +24,6 @@ Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 
 _MOST_PERCENT = 400
 _NOTHING: Values = MappingProxyType({})
-_FEWER = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,6 @@ class _Search:
             if bound >= most:
                 break
             conditions.append(self._condition(values, failure))
-        best = self._improved(best)
         cost = cost_of(self._tunables, best)
         return Found(best, cost, min(bound, cost))
 
@@ -168,31 +166,6 @@ class _Search:
 
     def _meets_needs(self, values: Values) -> bool:
         return all(need.satisfied(values) for need in self._needs)
-
-    def _improved(self, values: Values) -> Values:
-        """Cheaper values close by that do not fail either, where the test is not monotone.
-
-        More nodes of one group can lead pods away from another one, so that a condition was too strict.
-        """
-        for each in self._tunables:
-            for fewer in _FEWER:
-                lower = values[each.key] - fewer
-                if lower < each.present or not any((each.cost.always, each.cost.at_most)):
-                    continue
-                for variant in self._free_variants(values):
-                    candidate = {**variant, each.key: lower}
-                    if self._limit.over:
-                        return values
-                    if self._meets_needs(candidate) and self._failing(candidate) is None:
-                        return self._improved(candidate)
-        return values
-
-    def _free_variants(self, values: Values) -> Iterator[Values]:
-        """The values, and those with one value changed that costs nothing."""
-        yield values
-        for each in self._tunables:
-            if each.most is not None:
-                yield {**values, each.key: each.most if values[each.key] == each.present else each.present}
 
     def _condition(self, values: Values, failure: Failure) -> Condition:
         """What all values that do not fail satisfy, and these do not; as strong as the time allows."""

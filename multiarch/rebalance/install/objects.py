@@ -10,7 +10,7 @@ from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import toleration_for
 from multiarch.manifests import restricted
 from multiarch.rebalance.install import policy
-from multiarch.rebalance.install.names import LABELS, NAME, NAMESPACE, Object, metadata
+from multiarch.rebalance.install.policy import LABELS, NAME, NAMESPACE, Object, metadata
 from multiarch.stack.model import RebalancePlan
 
 _STACK_FOLDER = "/etc/multiarch/stack"

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE
-from multiarch.rebalance.install.names import NAME, USER, Object, metadata
+from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, PLACEHOLDER_NAMESPACE
 
+Object = dict[str, Any]
+"""A Kubernetes object, or a part of one."""
+
+NAME = "multiarch-rebalance"
+NAMESPACE = PLACEHOLDER_NAMESPACE
+USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
+"""The service account's user name."""
+LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/instance": NAME}
 _GROUP = "admissionregistration.k8s.io"
 _OWN = json.dumps(CORDON_ANNOTATION)
 _METADATA = ("labels", "finalizers", "ownerReferences")
@@ -26,6 +34,11 @@ _VARIABLES = {
     'oldObject.metadata.labels["kubernetes.io/arch"] == "amd64"',
 }
 _BEFORE, _AFTER = "variables.before", "variables.after"
+
+
+def metadata(name: str = NAME, namespace: str | None = NAMESPACE) -> Object:
+    """Name, namespace (none with None) and labels of an object."""
+    return {"name": name, **({"namespace": namespace} if namespace else {}), "labels": LABELS}
 
 
 def policies() -> list[Object]:
