@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pulumi
-
 from multiarch.rebalance.install.names import NAME, NAMESPACE
+
 from multiarch.rebalance.install.objects import objects
 from multiarch.stack.model import Plan
 
