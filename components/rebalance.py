@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pulumi
-from multiarch.rebalance.install.names import NAME, NAMESPACE
 
 from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import Plan
 
 from . import kubernetes_api, pod_identity, policies
