@@ -31,11 +31,6 @@ def test_a_real_program_s_header_says_its_machine(target: str, architecture: Arc
     assert str(head) == words
 
 
-@pytest.mark.tools
-def test_a_windows_program_is_not_an_elf_file() -> None:
-    assert head_of(program("windows/amd64")[:HEAD]) == OtherFile("a Windows program")
-
-
 def made(machine: int, bits: int = 2, order: int = 1) -> bytes:
     return b"\x7fELF" + bytes([bits, order, 1]) + bytes(9) + struct.pack(f"{'<' if order == 1 else '>'}HH", 2, machine)
 

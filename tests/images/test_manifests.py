@@ -11,7 +11,6 @@ from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor
 from multiarch.images.model import ImageKind, platform_of
 from multiarch.registry.model import MANIFEST_TYPES
 
-CONFIG_TYPE = min(IMAGE_CONFIGS)
 KEYS = ["mediaType", "config", "layers", "manifests", "annotations", "artifactType", "schemaVersion", "digest", "size"]
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(MANIFEST_TYPES)
 ANYTHING = st.recursive(

@@ -254,8 +254,3 @@ def test_a_volume_s_image_is_pulled_by_platform_and_not_run(
     found = [judge_volume(inspected, each) for each in (AMD64, ARM64)]
     assert [each.verdict for each in found] == [amd64, arm64]
     assert all(each.reason and (each.digest is not None) == (each.verdict is SUPPORTED) for each in found)
-
-
-def test_what_is_not_an_image_is_unknown_as_a_volume_too() -> None:
-    made = Inspected(REFERENCE, ImageKind.ARTIFACT, OCI_MANIFEST, "sha256:1", 500, note="a chart")
-    assert judge_volume(made, ARM64) == judge(made, ARM64)

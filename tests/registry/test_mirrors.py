@@ -83,13 +83,6 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("folder", ["quay.io_5000_", "quay.io:5000", "_default"])
-def test_folders_are_named_as_for_containerd(tmp_path: Path, folder: str) -> None:
-    settings = written(tmp_path, folder, '[host."https://mirror.example.com"]')
-    hosts = [endpoint.host for endpoint in endpoints_of("quay.io:5000", settings)]
-    assert hosts == ["mirror.example.com", "quay.io:5000"]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
