@@ -32,8 +32,9 @@ from sandbox.cluster.kube import Kube, KubeError, Object, condition
 from sandbox.cluster.programs import wait_for
 from sandbox.layout import CLONE
 from tests.cluster import karpenter, pod_identity
-from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
+from tests.cluster.collected import RELEASE, NotCollectedError, collected
 from tests.cluster.rig import NODE_POOLS, Rig
+from tests.cluster.temporary import applied
 from tests.stack.test_rebalance import rebalance
 from tests.stack.test_webhook import webhook
 from tests.stack.words import TODAY, merged, plan

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,14 +37,6 @@ def said(rig: Rig, since: int) -> str:
 
 def wait_until_none(rig: Rig, kind: tuple[str, str]) -> None:
     wait_for(lambda: not rig.kube.list(*kind), f"{kind[1]} to go", timeout=90)
-
-
-def test_the_controller_is_the_chart_s_service_account(rig: Rig) -> None:
-    (entry,) = json.loads((rig.controller.log.parent / "karpenter" / "kubeconfig").read_text())["users"]
-    controller = Kube(replace(rig.kube.access, token=entry["user"]["token"]))
-    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    found = controller.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=review)
-    assert found["status"]["userInfo"]["username"] == f"system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}"
 
 
 def test_the_rig_gives_it_what_a_stack_s_release_gives_it(rig: Rig) -> None:

@@ -18,7 +18,7 @@ from sandbox.cluster.programs import wait_for
 from tests.cluster.kubelets import group_node
 from tests.cluster.reading import token_of
 from tests.cluster.rebalancing import rebalance_plan
-from tests.cluster.webhook_endpoint import applied
+from tests.cluster.temporary import applied
 
 PLAN = rebalance_plan(namespaces=["default"], pullSecrets=["default/registry"])
 AMD64, ARM64, CLOSED = "rights-amd64.internal", "rights-arm64.internal", "rights-closed.internal"
