@@ -70,7 +70,6 @@ _GROUPS: Final = {
     "tests/cluster/": "cluster",
     "tests/real_nodes/": "nodes",
     "tests/e2e/test_changes.py": "platform",
-    "tests/e2e/test_ci_updates.py": "platform",
     "tests/e2e/test_policy.py": "platform",
     "tests/e2e/test_destroy.py": "platform",
     "tests/e2e/test_refused.py": "platform",

@@ -41,7 +41,6 @@ def node_pool(
     weight: int,
     *,
     taints: Sequence[Mapping[str, str]] = (),
-    limits: Mapping[str, str] | None = None,
     sizes: Sequence[str] = ("large", "xlarge"),
 ) -> Object:
     """A NodePool of general-purpose instances of one architecture and capacity type, which nothing disrupts."""
@@ -63,8 +62,6 @@ def node_pool(
             }
         },
     }
-    if limits:
-        spec["limits"] = dict(limits)
     return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
 
 

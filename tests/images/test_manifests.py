@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor_of, kind_of
+from multiarch.images.manifests import annotations_of, descriptor_of, kind_of
 from multiarch.images.model import ImageKind, platform_of
 from multiarch.registry.model import MANIFEST_TYPES
 
