@@ -172,7 +172,7 @@ def test_credentials_can_be_read_by_the_job_alone(tmp_path: Path, program: Progr
 def test_a_stopped_job_ends_its_program_and_leaves_no_credentials(
     tmp_path: Path, program: Program, number: signal.Signals
 ) -> None:
-    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; : >started; sleep 30 & wait $!')
+    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; sleep 30 & : >started; wait $!')
     variables = environment(tmp_path, PREVIEW_ROLE="arn:a", **TOKEN)
     command = [str(SCRIPTS / "update.sh"), "plan", "a-dev"]
     # A new process ignores what this one ignores: SIGHUP below nohup, for example.

@@ -192,6 +192,25 @@ def test_a_credential_plugin_gives_the_token(plane: ControlPlane, tmp_path: Path
     assert calls.read_text() == "['--cluster', 'here'] eu-west-1\n"
 
 
+def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    write_plugin(
+        tmp_path / "get-token",
+        [
+            f"with open({str(calls)!r}, 'a') as file: print('called', file=file)",
+            "status = {'token': 'stale-and-secret'}",
+            "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': status}))",
+        ],
+    )
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./get-token", "interactiveMode": "Never"}
+    file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
+    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
+        names(cluster, Kind.POD)
+    assert "rejects the credentials of user me. The token of get-token is rejected" in str(raised.value)
+    assert "stale-and-secret" not in str(raised.value)
+    assert calls.read_text() == "called\ncalled\n"
+
+
 def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path) -> None:
     file = write_kubeconfig(tmp_path / "config", plane, {"token": "long-gone"})
     with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
