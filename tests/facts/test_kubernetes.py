@@ -36,12 +36,6 @@ def test_a_tier_lasts_until_the_day_the_calendar_names(version: str, today: date
     assert support(version, today) == status
 
 
-def test_extended_support_lasts_a_year() -> None:
-    for release in RELEASES:
-        if release.standard_ends is not None:
-            assert release.extended_ends == release.standard_ends.replace(year=release.standard_ends.year + 1)
-
-
 def test_releases_are_in_order_and_end_in_order() -> None:
     assert [parse(version) for version in known_versions()] == sorted(parse(version) for version in known_versions())
     ends = [release.standard_ends for release in RELEASES if release.standard_ends is not None]
@@ -88,11 +82,6 @@ def test_versions_compare_as_numbers() -> None:
 def test_anything_but_major_and_minor_does_not_parse(version: str) -> None:
     with pytest.raises(UnknownFactError, match="minor version"):
         parse(version)
-
-
-@given(st.integers(1, 99), st.integers(0, 999))
-def test_what_is_written_is_what_is_parsed(major: int, minor: int) -> None:
-    assert parse(f"{major}.{minor}") == (major, minor)
 
 
 def test_amazon_linux_2_ends_at_1_32() -> None:

@@ -53,13 +53,6 @@ def test_a_machine_in_another_word_size_or_byte_order_is_not_the_architecture(he
     assert read.is_for_a_processor
 
 
-@pytest.mark.parametrize("machine", [190, 224, 247])
-def test_code_for_gpus_and_for_the_kernel_s_bpf_is_for_no_processor(machine: int) -> None:
-    read = head_of(made(machine))
-    assert isinstance(read, Elf)
-    assert not read.is_for_a_processor
-
-
 @pytest.mark.parametrize(
     ("start", "expected"),
     [

@@ -27,19 +27,6 @@ def both(repository: Repository) -> tuple[Verdict, Verdict]:
 
 
 @pytest.mark.parametrize("docker", [False, True])
-def test_an_oci_index_and_a_docker_list_say_the_same(repository: Repository, *, docker: bool) -> None:
-    entries = [repository.entry(each, docker=docker) for each in ("linux/amd64", "linux/arm64/v8")]
-    top = repository.index(entries, docker=docker)
-    got = inspected(repository)
-    assert (got.kind, got.digest, got.size, got.media_type) == (ImageKind.INDEX, top.digest, top.size, top.media_type)
-    assert [str(entry.platform) for entry in got.entries] == ["linux/amd64", "linux/arm64"]
-    assert [entry.platform.raw for entry in got.entries if entry.platform] == ["linux/amd64", "linux/arm64/v8"]
-    assert [entry.digest for entry in got.entries] == [entry["digest"] for entry in entries]
-    assert judged(repository)[ARM64].digest == entries[1]["digest"]
-    assert both(repository) == (SUPPORTED, SUPPORTED)
-
-
-@pytest.mark.parametrize("docker", [False, True])
 @pytest.mark.parametrize("says", ["linux/amd64", "linux/arm64"])
 def test_a_single_manifest_s_architecture_is_in_its_config(repository: Repository, says: str, *, docker: bool) -> None:
     made = repository.image(says, tag="latest", docker=docker, annotations={} if docker else {"b": "2", "a": "1"})

@@ -154,12 +154,6 @@ def test_a_single_manifest_is_what_its_config_says(platform: str | None, amd64: 
     assert both(single(platform)) == (amd64, arm64)
 
 
-def test_a_single_manifest_of_another_architecture_is_pulled_and_fails() -> None:
-    assert judge(single("linux/amd64"), ARM64).reason == (
-        "single manifest for linux/amd64; arm64 nodes would pull it and fail to start it"
-    )
-
-
 @pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.SCHEMA1, ImageKind.UNRECOGNISED])
 def test_what_is_not_an_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
     inspected = Inspected(REFERENCE, kind, "a/b", "sha256:1", 5, note="not an image: a Helm chart")

@@ -74,7 +74,6 @@ def test_auth_that_the_kubelet_refuses_is_refused(auth: str) -> None:
     [
         ({"username": "foo", "password": "bar", "email": "foo@example.com"}, [("foo", "bar")]),
         ({"username": "other", "password": "other", "auth": PAIR}, [("foo", "bar")]),
-        ({"username": "foo", "password": "bar", "auth": ""}, [("foo", "bar")]),
         ({"auth": base64.b64encode(b"foo:b:a:r").decode()}, [("foo", "b:a:r")]),
         ({"auth": base64.b64encode(b":bar").decode()}, [("", "bar")]),
         ({"auth": base64.b64encode(b"00000000-0000-0000-0000-000000000000:").decode(), "identitytoken": "t"}, []),
@@ -146,10 +145,8 @@ def test_the_hub_s_own_key_is_the_last_resort() -> None:
         ({"auths": {"r.io": None}}, []),
         ({"auths": None, "credHelpers": None, "credsStore": None}, []),
         ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": ""}}, ["foo"]),
-        ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": None}}, ["foo"]),
         # A host's empty helper also goes before the store.
         ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": ""}, "credsStore": "missing"}, ["foo"]),
-        ({"auths": {"r.io": ROW}, "credsStore": ""}, ["foo"]),
     ],
 )
 def test_docker_s_configuration_with_nulls_and_empty_helpers(
