@@ -24,7 +24,7 @@ from tools import build
 TESTS: Final = Path(__file__).resolve().parent
 
 LANES: Final[Mapping[str, str]] = {
-    "tools": "runs a tool that is built with Go (helm, kustomize, crane …), or all steps of a CI workflow",
+    "tools": "runs a tool that is built with Go (helm, kustomize, crane …), a workflow's steps, or the built wheel",
     "registry": "uses a real image registry",
     "e2e": "uses the sandbox: the real Pulumi engine, or AWS in a process of its own",
     "cluster": "uses a real Kubernetes control plane",
@@ -45,6 +45,7 @@ _PURE: Final = ("sandbox/cluster/bootstrap/",)
 _BY_FIXTURE: Final = {
     "cluster_programs": "cluster",
     "real_nodes": "nodes",
+    "installed": "tools",
     "images_registry": "registry",
     "origin": "registry",
 }
@@ -70,7 +71,6 @@ _GROUPS: Final = {
     "tests/cluster/": "cluster",
     "tests/real_nodes/": "nodes",
     "tests/e2e/test_changes.py": "platform",
-    "tests/e2e/test_ci_updates.py": "platform",
     "tests/e2e/test_policy.py": "platform",
     "tests/e2e/test_destroy.py": "platform",
     "tests/e2e/test_refused.py": "platform",

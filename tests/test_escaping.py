@@ -18,23 +18,17 @@ SPAN = re.compile(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)")
     [
         ("It is replaced by a new one.", "It is replaced by a new one."),
         ("version: 1.35 → 1.36; until 2027-03-27 (standard).", "version: 1.35 → 1.36; until 2027-03-27 (standard)."),
-        ("pods on arm64 and EC2 (gp3), 100%.", "pods on arm64 and EC2 (gp3), 100%."),
         ("-2 vCPUs, +12.30 per month; 1 × large", "-2 vCPUs, +12.30 per month; 1 × large"),
         ("arn:aws:iam::1:role/x, and more", "`arn:aws:iam::1:role/x`, and more"),
-        ("open to (0.0.0.0/0)", "open to (`0.0.0.0/0`)"),
         ("Run `multiarch stack pin`.", "Run `multiarch stack pin`."),
-        ("spec.serviceName: a", "`spec.serviceName`: a"),
         ("<img src=x onerror=y> hello", "`<img src=x onerror=y>` hello"),
         ("ask @all or @team/x", "ask `@all` or `@team/x`"),
         ("see https://x.y and www.x.y", "see `https://x.y` and `www.x.y`"),
         ("#12 !3 GH-12 JIRA-7 deadbeef12 x-deadbeef12", "`#12 !3 GH-12 JIRA-7 deadbeef12 x-deadbeef12`"),
-        ("/approve now", "`/approve` now"),
         ("1. first", "`1`. first"),
-        ("- item", "`-` item"),
         ("a ` b `` c", "a `` ` `` b ``` `` ``` c"),
         ("a\n## b", "`a\\n##` b"),
         ("*bold* _it_ ~x~ [a](b) ![i](u) $m$", "`*bold* _it_ ~x~ [a](b) ![i](u) $m$`"),
-        ("", ""),
     ],
 )
 def test_words_stay_and_everything_else_is_code(text: str, shown: str) -> None:

@@ -39,11 +39,6 @@ def test_each_tool_has_a_lane(tool: str, lane: str) -> None:
     assert lanes.needed([str(build.bin_dir(tool) / tool)]) == lane
 
 
-def test_what_needs_only_python_is_in_the_fast_lane(request: pytest.FixtureRequest) -> None:
-    assert lanes.needed([sys.executable, "-m", "multiarch.cli", "stack", "check"]) is None
-    assert lanes.of(request.node) == set()
-
-
 def test_every_marker_is_one_that_pytest_knows(pytestconfig: pytest.Config) -> None:
     known = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
     assert set(lanes.LANES) <= known
@@ -73,12 +68,6 @@ def test_files_that_share_a_cluster_or_a_sandbox_are_one_group() -> None:
 )
 def test_the_fast_lane_reads_no_files_of_the_others(path: str, *, read: bool) -> None:
     assert lanes.may_be_fast(lanes.TESTS / path) is read
-
-
-def test_the_fast_lane_keeps_what_was_asked_for() -> None:
-    fast = "not (tools or registry or e2e or cluster or browser or nodes)"
-    assert lanes.only_fast("") == fast
-    assert lanes.only_fast("a or b") == f"(a or b) and {fast}"
 
 
 @pytest.mark.parametrize(("usual", "tried"), [(150, 10), (5, 5)])

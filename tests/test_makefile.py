@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -32,6 +34,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
     assert sorted(shown) == sorted(phony)
 
 
+@pytest.mark.tools  # it starts the command line twice, for seconds
 def test_the_capacity_demo_shows_what_is_short_then_the_change_and_nothing_short() -> None:
     # -o: the test's own environment is the one that make would install.
     ran = make(f"BIN={Path(sys.executable).parent}", "-o", ".venv/.installed", "capacity-demo")

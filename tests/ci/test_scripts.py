@@ -82,15 +82,6 @@ def test_previews_run_side_by_side_within_the_bound(tmp_path: Path, program: Pro
     assert 1 < max(map(int, (tmp_path / "most").read_text().split())) <= 3
 
 
-def test_a_failed_preview_fails_the_job_and_the_others_are_still_made(tmp_path: Path, program: Program) -> None:
-    program("pulumi", 'echo "{}"; [ "$3" != b-dev ] || { echo "AccessDenied" >&2; exit 255; }')
-    ran = run(tmp_path, "preview.sh", "a-dev", "b-dev", "c-dev")
-    assert ran.returncode == 1
-    assert "1 of 3 previews failed" in ran.stderr
-    assert (tmp_path / "reports/previews/b-dev.log").read_text() == "AccessDenied\n"
-    assert (tmp_path / "reports/previews/c-dev.json").is_file()
-
-
 def test_a_preview_that_fails_at_once_is_in_the_digest_with_what_was_said(tmp_path: Path, program: Program) -> None:
     program("pulumi", 'echo "error: no credentials" >&2; exit 255')
     assert run(tmp_path, "preview.sh", "checkout-dev").returncode == 1
@@ -161,15 +152,6 @@ def test_prices_are_fetched_once_for_each_region_and_given_to_the_review(tmp_pat
     assert "--prices .cache/prices.json" in (tmp_path / "calls").read_text().splitlines()[-1]
 
 
-def test_a_review_is_made_without_prices_too(tmp_path: Path, program: Program) -> None:
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "reports/affected.txt").write_text("a-dev\n")
-    stacks = json.dumps({"stacks": [{"stack": "a-dev", "region": "eu-west-1"}]})
-    program("multiarch", f"if [ $1 = stack ]; then echo '{stacks}'; else exit 3; fi")
-    ran = run(tmp_path, "prices.sh", MULTIARCH="multiarch")
-    assert (ran.returncode, ran.stderr) == (0, "The prices of eu-west-1 can't be fetched.\n")
-
-
 def test_each_stack_has_its_own_role_if_there_is_one(tmp_path: Path, program: Program) -> None:
     program("pulumi", 'echo "$3 $AWS_ROLE_ARN $(cat "$AWS_WEB_IDENTITY_TOKEN_FILE")" >>calls; echo "{}"')
     roles = {"PREVIEW_ROLE": "arn:ci-{environment}", "PREVIEW_ROLE_PAY_PROD": "arn:pay"}
@@ -190,7 +172,7 @@ def test_credentials_can_be_read_by_the_job_alone(tmp_path: Path, program: Progr
 def test_a_stopped_job_ends_its_program_and_leaves_no_credentials(
     tmp_path: Path, program: Program, number: signal.Signals
 ) -> None:
-    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; : >started; sleep 30 & wait $!')
+    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; sleep 30 & : >started; wait $!')
     variables = environment(tmp_path, PREVIEW_ROLE="arn:a", **TOKEN)
     command = [str(SCRIPTS / "update.sh"), "plan", "a-dev"]
     # A new process ignores what this one ignores: SIGHUP below nohup, for example.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from components.rendering.files import contents
 from components.rendering.recording import Recorded
 from sandbox.cluster import helm
-from sandbox.cluster.kube import Kube, Object
-from sandbox.cluster.programs import wait_for
+from sandbox.cluster.kube import Object
 from tests.cluster import charts
 from tests.cluster.karpenter import NAMESPACE
 
@@ -119,31 +117,3 @@ def stand_in(values: Mapping[str, Any]) -> list[Object]:
             },
         },
     ]
-
-
-@contextmanager
-def applied(kube: Kube, objects: Iterable[Object]) -> Iterator[list[Object]]:
-    """Apply objects and give back what the API server made of them; at the end all that were not there before go.
-
-    Raises:
-        KubeError: the API server refuses one.
-        ClusterError: one of them would not go.
-    """
-    ours: list[Object] = []
-    stored: list[Object] = []
-    try:
-        for item in objects:
-            before = _found(kube, item)
-            stored.append(kube.apply(item))
-            if before is None:
-                ours.append(item)
-        yield stored
-    finally:
-        for item in reversed(ours):
-            kube.delete(item, grace=0)
-        wait_for(lambda: not any(_found(kube, item) for item in ours), "what was applied to go", timeout=30)
-
-
-def _found(kube: Kube, item: Object) -> Object | None:
-    meta = item["metadata"]
-    return kube.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.cluster.kube import Object
+from tests.cluster.scenario_pods import expression, preferred, required
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES
 
 ARCHITECTURE, ZONE, HOST = "kubernetes.io/arch", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -78,20 +79,6 @@ def _plain(**spec: Any) -> Make:
 
 def _tolerant(**spec: Any) -> Make:
     return _plain(**_TOLERANT, **spec)
-
-
-def _expression(key: str, operator: str, *values: str) -> Object:
-    return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
-
-
-def _required(*terms: list[Object]) -> dict[str, Any]:
-    written = [{"matchExpressions": term} for term in terms]
-    return {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": written}}}}
-
-
-def _preferred(weight: int, *expressions: Object) -> dict[str, Any]:
-    term = {"weight": weight, "preference": {"matchExpressions": list(expressions)}}
-    return {"affinity": {"nodeAffinity": {PREFERRED: [term]}}}
 
 
 def _spread(*keys: str, action: str = "DoNotSchedule", tolerant: bool = True, **more: Any) -> Make:
@@ -173,24 +160,24 @@ def _one_by_one(ask: Ask) -> list[Object]:
     return [made]
 
 
-_AMD, _ARM = _expression(ARCHITECTURE, "In", "amd64"), _expression(ARCHITECTURE, "In", "arm64")
+_AMD, _ARM = expression(ARCHITECTURE, "In", "amd64"), expression(ARCHITECTURE, "In", "arm64")
 TRAITS = (
     Trait("amd64-only", _plain()),
     Trait("either", _tolerant()),
     Trait("arm64-only", _tolerant(nodeSelector={ARCHITECTURE: "arm64"})),
     Trait("arm64-untolerated", _plain(nodeSelector={ARCHITECTURE: "arm64"})),
-    Trait("likes-arm64", _tolerant(**_preferred(100, _ARM))),
-    Trait("likes-amd64", _tolerant(**_preferred(1, _AMD))),
-    Trait("amd64-in-zone-b-or-arm64", _tolerant(**_required([_AMD, _expression(ZONE, "In", ZONES[1])], [_ARM]))),
+    Trait("likes-arm64", _tolerant(**preferred((100, _ARM)))),
+    Trait("likes-amd64", _tolerant(**preferred((1, _AMD)))),
+    Trait("amd64-in-zone-b-or-arm64", _tolerant(**required([_AMD, expression(ZONE, "In", ZONES[1])], [_ARM]))),
     Trait("tolerates-all", _plain(tolerations=[_EVERYTHING])),
     Trait("batch-tier", _plain(
         nodeSelector={"example.com/tier": "batch"}, tolerations=[{"key": "tier", "operator": "Exists"}]
     )),
-    Trait("not-on-spot", _tolerant(**_required([_expression(CAPACITY, "NotIn", "SPOT")]))),
-    Trait("on-demand", _tolerant(**_required([_expression(CAPACITY, "In", "ON_DEMAND")]))),
+    Trait("not-on-spot", _tolerant(**required([expression(CAPACITY, "NotIn", "SPOT")]))),
+    Trait("on-demand", _tolerant(**required([expression(CAPACITY, "In", "ON_DEMAND")]))),
     Trait("pinned-to-zone", _tolerant(nodeSelector={ZONE: ZONES[1]})),
     Trait("amd64-pinned-to-zone", _plain(nodeSelector={ZONE: ZONES[0]})),
-    Trait("not-in-zone", _plain(**_required([_expression(ZONE, "NotIn", ZONES[1])]))),
+    Trait("not-in-zone", _plain(**required([expression(ZONE, "NotIn", ZONES[1])]))),
     Trait("spread-zone", _spread(ZONE)),
     Trait("amd64-spread-zone", _spread(ZONE, tolerant=False)),
     Trait("spread-zone-by-taints", _spread(ZONE, tolerant=False, nodeTaintsPolicy="Honor")),

@@ -28,7 +28,6 @@ from tests.stack.words import plan
 from tools import build
 
 PROVIDER = "github.com/aws/karpenter-provider-aws"
-CORE = "sigs.k8s.io/karpenter"
 NAMESPACE = "kube-system"
 START_SECONDS = 120.0
 ACCESS_KINDS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")

@@ -6,7 +6,6 @@ The nodes are written as a kubelet of EKS would; nothing starts on them, so that
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,10 @@ import pytest
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
-from sandbox.layout import CLONE
-from tests.cli.running import Ran, runner, type_of_run
-from tests.cluster.nodes import Joining, for_managed_group, node, status
+from tests.cli.running import Ran, type_of_run
+from tests.cluster.nodes import Joining, for_managed_group, node
 from tests.cluster.reading import namespace
+from tests.cluster.temporary import applied
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
 from tests.scheduling.manifests import expression, required
@@ -103,29 +102,13 @@ def daemon_set(name: str, root: str, *, image: str = "both", **spec: Any) -> Obj
 @pytest.fixture
 def plane(control_plane: ControlPlane, repository: Repository) -> Iterator[ControlPlane]:
     """Nodes of two architectures, and DaemonSets that the controller has judged."""
-    kube = control_plane.kube
     repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
     repository.image("linux/amd64", tag="amd64-only")
-    kube.apply(namespace(SPACE))
-    made = [node(each, joining) for each, joining in NODES]
-    try:
-        for each, (machine, joining) in zip(made, NODES, strict=True):
-            kube.create(each)
-            kube.patch(each, {"status": status(machine, joining)}, part="status")
-        root = f"{repository.server.host}/{repository.name}"
-        for name, spec in SPECS.items():
-            kube.create(daemon_set(name, root, **spec))
-        wait_for(lambda: observed(kube), "the controller to judge all DaemonSets", timeout=60, pause=0.3)
+    root = f"{repository.server.host}/{repository.name}"
+    daemons = [daemon_set(name, root, **spec) for name, spec in SPECS.items()]
+    with applied(control_plane.kube, [namespace(SPACE), *(node(*each) for each in NODES), *daemons]):
+        wait_for(lambda: observed(control_plane.kube), "the controller to judge all DaemonSets", timeout=60, pause=0.3)
         yield control_plane
-    finally:
-        for item in kube.list("apps/v1", "DaemonSet", SPACE):
-            kube.delete({"apiVersion": "apps/v1", "kind": "DaemonSet", **item}, grace=0)
-        for each in made:
-            kube.delete(each)
-        for item in kube.list("v1", "Pod", SPACE):
-            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
-        kube.delete(namespace(SPACE))
-        wait_for(lambda: kube.get("v1", "Namespace", SPACE) is None, "the namespace to go", timeout=60, pause=0.3)
 
 
 def observed(kube: Kube) -> bool:
@@ -162,16 +145,6 @@ def pods_by_group(kube: Kube, name: str) -> dict[str, int]:
     return found
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
-    """The command line, in the project's folder, on a day of its support dates, with a cache of its own."""
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.chdir(CLONE)
-    return runner(capsys)
-
-
 def outcomes(ran: Ran, columns: tuple[str, ...]) -> dict[str, dict[str, str]]:
     return {
         row["name"]: {
@@ -204,20 +177,3 @@ def test_the_matrix_says_of_live_nodes_what_the_daemon_set_controller_does(
         for group, outcome in cells.items():
             assert made[group] == (columns[group]["nodes"] if _meant(outcome) else 0), (name, group)
     assert run(*arguments, "--fail-on", "finding").code == 1
-
-
-def test_live_daemon_sets_are_held_against_a_plan_before_its_nodes_exist(plane: ControlPlane, run: type_of_run) -> None:
-    arguments = ("--kubeconfig", str(plane.kubeconfig), "-n", SPACE, "-l", "team=agents")
-    ran = run("audit", "daemonsets", "--stack", "checkout-dev", *arguments, "-o", "json")
-    assert ran.code == 0
-    found = outcomes(ran, ("general", "graviton"))
-    assert found["crashes"] == {"general": "runs", "graviton": "fails!"}
-    assert found["bound"] == {"general": "runs", "graviton": "does not run!"}
-    assert found["for-gpu"] == {"general": "excluded", "graviton": "excluded"}
-    assert found["kube-proxy"] == {"general": "runs", "graviton": "runs"}
-
-
-def test_a_namespace_that_is_not_there_is_said(plane: ControlPlane, run: type_of_run) -> None:
-    ran = run("audit", "daemonsets", "--kubeconfig", str(plane.kubeconfig), "-n", "nowhere")
-    assert (ran.code, ran.out) == (2, "")
-    assert "There is no namespace nowhere in the cluster of context sandbox." in ran.err

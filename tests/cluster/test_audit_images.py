@@ -16,9 +16,10 @@ import pytest
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import Programs, wait_for
-from tests.cli.running import Ran, runner, type_of_run
+from tests.cli.running import Ran, type_of_run
 from tests.cluster.objects import pod
 from tests.cluster.reading import account_token, namespace, write_kubeconfig
+from tests.cluster.temporary import applied
 from tests.registry import images, server
 from tests.registry.server import ACCOUNT, Auth, Server
 
@@ -35,14 +36,6 @@ READER = [
 ]
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
-    """The command line, with no credentials of whoever runs the tests."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    return runner(capsys)
-
-
 @pytest.fixture(scope="module")
 def registry(cluster_programs: Programs) -> Iterator[Server]:
     """A registry behind htpasswd with an image in each repository."""
@@ -56,23 +49,25 @@ def registry(cluster_programs: Programs) -> Iterator[Server]:
 def plane(control_plane: ControlPlane, registry: Server) -> Iterator[ControlPlane]:
     """A pod with a pull secret of its own, one whose ServiceAccount has one, and one without any."""
     kube = control_plane.kube
-    kube.apply(namespace(SPACE))
-    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the namespace's service account", timeout=30)
-    kube.apply(secret("for-pod", f"{registry.host}/{REPOSITORIES[0]}"))
-    kube.apply(secret("for-account", f"{registry.host}/{REPOSITORIES[1]}"))
     account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "puller", "namespace": SPACE}}
-    kube.apply({**account, "imagePullSecrets": [{"name": "for-account"}]})
-    kube.create(runs(registry, REPOSITORIES[0], imagePullSecrets=[{"name": "for-pod"}]))
+    before = [
+        namespace(SPACE),
+        secret("for-pod", f"{registry.host}/{REPOSITORIES[0]}"),
+        secret("for-account", f"{registry.host}/{REPOSITORIES[1]}"),
+        {**account, "imagePullSecrets": [{"name": "for-account"}]},
+    ]
     # The API server writes a ServiceAccount's secrets into a pod unless it has its own.
-    kube.create(
-        runs(registry, REPOSITORIES[1], serviceAccountName="puller", imagePullSecrets=[{"name": "is-not-there"}])
-    )
-    kube.create(runs(registry, REPOSITORIES[2]))
-    yield control_plane
-    for item in kube.list("v1", "Pod", SPACE):
-        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
-    kube.delete(namespace(SPACE))
-    wait_for(lambda: not kube.get("v1", "Namespace", SPACE), "the namespace to go", timeout=60, pause=0.3)
+    missing = [{"name": "is-not-there"}]
+    pods = [
+        runs(registry, REPOSITORIES[0], imagePullSecrets=[{"name": "for-pod"}]),
+        runs(registry, REPOSITORIES[1], serviceAccountName="puller", imagePullSecrets=missing),
+        runs(registry, REPOSITORIES[2]),
+    ]
+    with applied(kube, before):
+        wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=30)
+        for each in pods:
+            kube.create(each)
+        yield control_plane
 
 
 def secret(name: str, key: str) -> Object:
@@ -123,20 +118,3 @@ def test_without_the_right_to_read_secrets_the_audit_goes_on(
     for name, note in zip(("for-account", "for-pod", "is-not-there"), notes, strict=True):
         assert note.startswith(f"note: {user} may not get secrets {name} in namespace {SPACE}.")
         assert f'resourceNames: ["{name}"]' in note
-
-
-def test_the_rule_that_the_note_names_is_enough(
-    run: type_of_run, plane: ControlPlane, tmp_path: Path, registry: Server
-) -> None:
-    rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["for-pod"], "verbs": ["get"]}
-    token = account_token(plane.kube, "one-secret", SPACE, [*READER, rule])
-    file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
-    command = ("audit", "images", "--kubeconfig", str(file), "-n", SPACE, "-o", "json", "--no-cache")
-
-    def allowed() -> Ran | None:
-        ran = run(*command)
-        return ran if "secrets for-pod" not in ran.err else None
-
-    ran = wait_for(allowed, "the rule to do", timeout=10)
-    assert verdicts(ran) == dict(zip(REPOSITORIES, ("supported", "unknown", "unknown"), strict=True))
-    assert all(row["image"].startswith(registry.host) for row in ran.json["images"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +12,16 @@ import yaml
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
-from tests.cli.running import Ran, runner, type_of_run
-from tests.cluster.objects import ARM64_TOLERATION
+from tests.cli.running import Ran, type_of_run
+from tests.cluster.objects import ARM64_TOLERATION, workload_of
 from tests.cluster.reading import namespace
+from tests.cluster.temporary import applied
 from tests.images.shapes import Repository
 from tests.registry import server
 
 SPACE = "audit-workloads"
 GPU = {"key": "gpu", "operator": "Exists"}
 STRATEGIC = "application/strategic-merge-patch+json"
-VERSIONS = {"CronJob": "batch/v1", "Job": "batch/v1"}
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    return runner(capsys)
 
 
 @pytest.fixture(scope="module")
@@ -47,36 +38,13 @@ def root(cluster_programs: Programs) -> Iterator[str]:
 def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     """The session's API server with a namespace for the test, gone afterwards."""
     kube = control_plane.kube
-    kube.apply(namespace(SPACE))
-    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the namespace's service account", timeout=30)
-    yield kube
-    for kind in ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"):
-        for item in kube.list(version(kind), kind, SPACE):
-            kube.delete({"apiVersion": version(kind), "kind": kind, **item})
-    for item in kube.list("v1", "Pod", SPACE):
-        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
-    kube.delete(namespace(SPACE))
-    wait_for(lambda: not kube.get("v1", "Namespace", SPACE), "the namespace to go", timeout=60, pause=0.3)
-
-
-def version(kind: str) -> str:
-    return VERSIONS.get(kind, "apps/v1")
+    with applied(kube, [namespace(SPACE)]):
+        wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=30)
+        yield kube
 
 
 def workload(kind: str, name: str, image: str, **spec: Any) -> Object:
-    labels = {"app": name}
-    pods = {"schedulerName": "nobody", "containers": [{"name": "main", "image": image}], **spec}
-    template = {"metadata": {"labels": labels}, "spec": pods}
-    job = {"template": {**template, "spec": {**pods, "restartPolicy": "Never"}}}
-    parts: dict[str, Mapping[str, Any]] = {
-        "Deployment": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template},
-        "StatefulSet": {"serviceName": name, "selector": {"matchLabels": labels}, "template": template},
-        "DaemonSet": {"selector": {"matchLabels": labels}, "template": template},
-        "CronJob": {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}},
-        "Job": job,
-    }
-    meta = {"name": name, "namespace": SPACE}
-    return {"apiVersion": version(kind), "kind": kind, "metadata": meta, "spec": dict(parts[kind])}
+    return workload_of(kind, name, SPACE, replicas=2, image=image, schedulerName="nobody", **spec)
 
 
 def audited(run: type_of_run, plane: ControlPlane, *more: str) -> Ran:
@@ -123,19 +91,6 @@ def test_what_is_ready_is_there_once_its_patch_is_applied(
     pod_spec = found["spec"]["template"]["spec"]
     assert pod_spec["tolerations"] == [GPU, ARM64_TOLERATION]
     assert [each["image"] for each in pod_spec["containers"]] == [f"{root}:1.1"]
-
-
-def test_kubectls_command_carries_a_patch_that_the_api_server_takes(
-    run: type_of_run, control_plane: ControlPlane, kube: Kube, root: str
-) -> None:
-    made = kube.create(workload("StatefulSet", "ready", f"{root}:1.1", tolerations=[GPU]))
-    words = shlex.split(rows(audited(run, control_plane))["ready"]["command"])
-    assert words[:3] == ["kubectl", "--kubeconfig", str(control_plane.kubeconfig)]
-    assert words[3:10] == ["patch", "statefulset", "ready", "--namespace", SPACE, "--type", "strategic"]
-    assert words[10] == "--patch"
-    path = kube.path("apps/v1", "StatefulSet", SPACE, made["metadata"]["name"])
-    after = kube.request("PATCH", path, body=json.loads(words[11]), content_type=STRATEGIC)
-    assert after["spec"]["template"]["spec"]["tolerations"] == [GPU, ARM64_TOLERATION]
 
 
 def test_what_only_a_pod_runs_blocks_its_workload(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.cluster.control_plane import ControlPlane
-from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster import nodes
 from tests.cluster.objects import pod, replica_set
@@ -56,19 +56,6 @@ def test_an_object_is_applied_changed_listed_and_deleted(kube: Kube) -> None:
     kube.delete(config_map())
     kube.delete(config_map())
     assert kube.get("v1", "ConfigMap", "words", "default") is None
-
-
-def test_what_the_api_server_refuses_comes_with_its_reason(kube: Kube) -> None:
-    wrong = pod("wrong")
-    wrong["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "-1"
-    with pytest.raises(KubeError, match="must be greater than or equal to 0") as raised:
-        kube.create(wrong)
-    assert (raised.value.code, raised.value.reason) == (422, "Invalid")
-
-
-def test_a_kind_that_the_api_server_does_not_know_is_an_error(kube: Kube) -> None:
-    with pytest.raises(KubeError, match="has no Podd"):
-        kube.list("v1", "Podd")
 
 
 def test_controllers_make_pods_and_the_scheduler_says_that_there_is_no_node(kube: Kube) -> None:

@@ -1,32 +1,27 @@
-"""The real Karpenter, scheduler and API server play what the project's pools are made for."""
+"""The real Karpenter in the rig: what the tests of its placements (test_agreement.py) take for granted."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
 
-import pytest
-
 from sandbox.cluster.bootstrap import al2023
 from sandbox.cluster.bootstrap.registration import registration
-from sandbox.cluster.kube import KubeError, Object
+from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import ARM64_TAINT, node_class, node_pool, pod, replica_set
 from tests.cluster.placements import Placement, Refused
-from tests.cluster.rig import NODE_CLAIMS, NODE_CLASSES, NODE_POOLS, Rig
+from tests.cluster.rig import Rig
 
 Result = Mapping[str, Placement | Refused]
 
 
-def three_pools(rig: Rig, *, spot_cpu: str | None = None, on_demand_cpu: str | None = None) -> list[Object]:
+def three_pools(rig: Rig) -> list[Object]:
     """Pools in the order arm64 spot, arm64 on-demand, amd64."""
-    taints = [ARM64_TAINT]
-    spot_limits = {"cpu": spot_cpu} if spot_cpu else None
-    on_demand_limits = {"cpu": on_demand_cpu} if on_demand_cpu else None
     return [
         node_class(rig.aws.cluster, rig.aws.node_role),
-        node_pool("arm-spot", "arm64", "spot", 90, taints=taints, limits=spot_limits),
-        node_pool("arm", "arm64", "on-demand", 50, taints=taints, limits=on_demand_limits),
+        node_pool("arm-spot", "arm64", "spot", 90, taints=[ARM64_TAINT]),
+        node_pool("arm", "arm64", "on-demand", 50, taints=[ARM64_TAINT]),
         node_pool("x86", "amd64", "on-demand", 10),
     ]
 
@@ -35,10 +30,6 @@ def placed(result: Result) -> dict[str, Placement]:
     refused = {name: said.reason for name, said in result.items() if isinstance(said, Refused)}
     assert refused == {}
     return {name: where for name, where in result.items() if isinstance(where, Placement)}
-
-
-def pools(result: Result) -> dict[str, str]:
-    return {name: where.pool for name, where in placed(result).items()}
 
 
 def test_a_tolerating_pod_gets_arm64_spot_and_runs_there(rig: Rig) -> None:
@@ -51,43 +42,6 @@ def test_a_tolerating_pod_gets_arm64_spot_and_runs_there(rig: Rig) -> None:
     assert found["metadata"]["labels"]["karpenter.sh/nodepool"] == "arm-spot"
     assert {"key": "karpenter.sh/unregistered", "effect": "NoExecute"} not in found["spec"]["taints"]
     assert ARM64_TAINT in found["spec"]["taints"]
-
-
-def test_a_pod_without_the_toleration_gets_amd64(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    where = placed(rig.run_pods([pod("legacy")]))["legacy"]
-    assert (where.pool, where.architecture, where.capacity_type) == ("x86", "amd64", "on-demand")
-
-
-def test_pools_are_used_in_the_order_of_their_weights_as_their_limits_are_reached(rig: Rig) -> None:
-    rig.apply(three_pools(rig, spot_cpu="4", on_demand_cpu="4"))
-    # Each pod fills most of a node of four vCPUs, the largest size; so each pool's limit is one node.
-    pods = [pod(f"p{number}", cpu=f"{3500 - number}m", tolerates_arm64=True) for number in range(3)]
-    assert pools(rig.run_pods(pods)) == {"p0": "arm-spot", "p1": "arm", "p2": "x86"}
-
-
-def test_what_is_planned_can_be_asked_without_waiting_until_pods_run(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    pods = [pod("web", cpu="600m", tolerates_arm64=True), pod("legacy"), pod("huge", cpu="400")]
-    result = rig.run_pods(pods, bound=False)
-    assert isinstance(result.pop("huge"), Refused)
-    assert pools(result) == {"legacy": "x86", "web": "arm-spot"}
-
-
-def test_the_reason_is_told_when_no_pool_will_do(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    result = rig.run_pods([pod("huge", cpu="400", tolerates_arm64=True), pod("picky", nodeSelector={"no": "such"})])
-    assert isinstance(result["huge"], Refused)
-    assert "no instance type has enough resources" in result["huge"].reason
-    assert isinstance(result["picky"], Refused)
-    assert 'label "no" does not have known values' in result["picky"].reason
-
-
-def test_room_that_is_there_already_is_used_before_any_pools_weight_counts(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    first = placed(rig.run_pods([pod("legacy", cpu="100m")]))["legacy"]
-    second = placed(rig.run_pods([pod("web", cpu="100m", tolerates_arm64=True)]))["web"]
-    assert (second.node, second.architecture) == (first.node, "amd64")
 
 
 def test_a_spot_interruption_warning_replaces_the_instance(rig: Rig) -> None:
@@ -120,59 +74,6 @@ def _only_pod(rig: Rig, *, other_than: str = "") -> Placement:
     return placed(rig.placements([("default", found)]))[found]
 
 
-def test_instances_keep_to_their_security_groups_and_are_not_replaced(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    where = placed(rig.run_pods([pod("web", tolerates_arm64=True)]))["web"]
-    (instance,) = rig.aws.running_instances()
-    assert [group["GroupId"] for group in instance["SecurityGroups"]] == [rig.aws.security_group]
-    claim = rig.kube.get(*NODE_CLAIMS, where.claim)
-    assert claim is not None
-    assert "Drifted" not in {each["type"] for each in claim["status"]["conditions"]}
-
-
-def test_deleting_pools_then_the_node_class_empties_everything(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    rig.run_pods([pod("web", cpu="600m", tolerates_arm64=True), pod("legacy")])
-    assert len(rig.aws.running_instances()) == 2
-    for item in rig.kube.list(*NODE_POOLS):
-        rig.kube.delete({"apiVersion": NODE_POOLS[0], "kind": NODE_POOLS[1], **item})
-    wait_for(lambda: not rig.kube.list(*NODE_CLAIMS), "claims to go", timeout=90)
-    assert rig.aws.running_instances() == []
-    wait_for(lambda: not rig.nodes(), "nodes to go", timeout=30)
-    for item in rig.kube.list(*NODE_CLASSES):
-        rig.kube.delete({"apiVersion": NODE_CLASSES[0], "kind": NODE_CLASSES[1], **item})
-    wait_for(lambda: not rig.kube.list(*NODE_CLASSES), "node classes to go", timeout=60)
-    assert rig.aws.client("ec2").describe_launch_templates()["LaunchTemplates"] == []
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "said"),
-    [
-        (("weight",), 500, "spec.weight in body should be less than or equal to 100"),
-        (("weight",), 0, "spec.weight in body should be greater than or equal to 1"),
-        (("disruption", "consolidateAfter"), "soon", "spec.disruption.consolidateAfter"),
-    ],
-)
-def test_the_real_validation_rules_refuse_a_bad_pool(rig: Rig, path: tuple[str, ...], value: object, said: str) -> None:
-    pool = node_pool("bad", "arm64", "spot", 90)
-    target = pool["spec"]
-    for key in path[:-1]:
-        target = target[key]
-    target[path[-1]] = value
-    with pytest.raises(KubeError) as raised:
-        rig.apply([pool])
-    assert raised.value.reason == "Invalid"
-    assert said in raised.value.message
-
-
-def test_the_real_validation_rules_refuse_a_label_of_karpenters_domain(rig: Rig) -> None:
-    pool = node_pool("bad", "arm64", "spot", 90)
-    requirements = pool["spec"]["template"]["spec"]["requirements"]
-    requirements.append({"key": "karpenter.sh/foo", "operator": "In", "values": ["x"]})
-    with pytest.raises(KubeError, match=r'label domain "karpenter\.sh" is restricted'):
-        rig.apply([pool])
-
-
 def test_instances_of_a_managed_group_join_with_its_labels_and_taints_and_leave_with_it(rig: Rig) -> None:
     eks, cluster = rig.aws.client("eks"), rig.aws.cluster
     role = rig.aws.client("iam").get_role(RoleName=rig.aws.node_role)["Role"]["Arn"]
@@ -191,15 +92,6 @@ def test_instances_of_a_managed_group_join_with_its_labels_and_taints_and_leave_
     assert (where.pool, where.claim, where.instance_type) == ("", "", "m7g.large")
     eks.delete_nodegroup(clusterName=cluster, nodegroupName="system")
     wait_for(lambda: not rig.nodes(), "the node to go", timeout=30)
-
-
-def test_a_reset_leaves_nothing(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    rig.run_pods([pod("web", tolerates_arm64=True)])
-    rig.reset()
-    for kind in (NODE_POOLS, NODE_CLAIMS, NODE_CLASSES, ("v1", "Node"), ("v1", "Pod")):
-        assert rig.kube.list(*kind) == []
-    assert rig.aws.running_instances() == []
 
 
 def test_karpenters_user_data_registers_nodes_with_the_pools_labels_and_taints(rig: Rig) -> None:

@@ -54,34 +54,12 @@ def test_programs_and_folder_are_gone_when_their_owner_is(number: signal.Signals
     assert wait_for(gone, "programs to end", timeout=20)
 
 
-def test_a_failing_test_leaves_nothing() -> None:
-    started: list[Program] = []
-    with pytest.raises(ZeroDivisionError):
-        _fail_with_a_program(started)
-    assert started[0].process.poll() is not None
-    assert not started[0].log.parent.exists()
-
-
-def _fail_with_a_program(started: list[Program]) -> None:
-    with Programs.running() as programs:
-        started.append(programs.start("sleeper", ["sleep", "600"]))
-        raise ZeroDivisionError
-
-
 def test_a_program_that_ends_by_itself_is_told_with_the_end_of_its_log() -> None:
     with Programs.running() as programs:
         program = programs.start("grumbler", ["sh", "-c", "echo no such luck; exit 7"])
         program.process.wait(timeout=10)
         with pytest.raises(ClusterError, match=r"grumbler ended with 7:\nno such luck"):
             program.still_running()
-
-
-def test_a_program_can_be_stopped_before_the_others() -> None:
-    with Programs.running() as programs:
-        first, second = (programs.start(name, ["sleep", "600"]) for name in ("first", "second"))
-        programs.stop(first)
-        assert first.process.poll() is not None
-        second.still_running()
 
 
 def test_ports_taken_at_once_differ_and_no_outgoing_connection_gets_one() -> None:
@@ -104,11 +82,6 @@ def test_waiting_in_vain_says_for_what() -> None:
     with pytest.raises(ClusterError, match="waited 0 s for the moon"):
         wait_for(lambda: False, "the moon", timeout=0.2, pause=0.05)
     assert time.monotonic() - began < 5
-
-
-def test_what_is_empty_is_waited_for() -> None:
-    answers = iter([None, False, "", [], ["there"]])
-    assert wait_for(lambda: next(answers), "something", timeout=20, pause=0.01) == ["there"]
 
 
 def test_a_paused_program_stands_still_and_goes_on() -> None:

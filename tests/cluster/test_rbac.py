@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,14 +39,6 @@ def wait_until_none(rig: Rig, kind: tuple[str, str]) -> None:
     wait_for(lambda: not rig.kube.list(*kind), f"{kind[1]} to go", timeout=90)
 
 
-def test_the_controller_is_the_chart_s_service_account(rig: Rig) -> None:
-    (entry,) = json.loads((rig.controller.log.parent / "karpenter" / "kubeconfig").read_text())["users"]
-    controller = Kube(replace(rig.kube.access, token=entry["user"]["token"]))
-    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    found = controller.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=review)
-    assert found["status"]["userInfo"]["username"] == f"system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}"
-
-
 def test_the_rig_gives_it_what_a_stack_s_release_gives_it(rig: Rig) -> None:
     words = {
         "nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}},
@@ -76,6 +66,7 @@ def test_with_these_rights_a_pod_gets_its_node_and_everything_goes_again(rig: Ri
         wait_until_none(rig, kind)
     wait_for(lambda: not rig.nodes() and not rig.kube.list(*NODE_CLAIMS), "nodes and claims to go", timeout=60)
     assert rig.aws.running_instances() == []
+    assert rig.aws.client("ec2").describe_launch_templates()["LaunchTemplates"] == []
     assert REFUSED not in said(rig, before)
 
 
@@ -115,16 +106,11 @@ def no_new_claims(kube: Kube) -> Iterator[None]:
     [
         (True, "create", "karpenter.sh", "nodeclaims"),
         (True, "patch", "", "nodes"),
-        (True, "delete", "", "nodes"),
-        (True, "list", "", "persistentvolumeclaims"),
         (False, "get", "", "secrets"),
         (False, "create", "", "pods"),
-        (False, "create", "apps", "daemonsets"),
-        (False, "create", "karpenter.sh", "nodepools"),
         (False, "delete", "karpenter.sh", "nodepools"),
         (False, "create", "rbac.authorization.k8s.io", "clusterrolebindings"),
         (False, "create", "", "serviceaccounts/token"),
-        (False, "impersonate", "", "users"),
     ],
 )
 def test_its_rights_end_where_its_work_does(may: bool, verb: str, group: str, resource: str, rig: Rig) -> None:  # noqa: FBT001

@@ -9,43 +9,29 @@ import pytest
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object, condition
 from sandbox.cluster.programs import wait_for
-from sandbox.layout import CLONE
-from tests.cli.running import runner, type_of_run
+from tests.cli.running import type_of_run
 from tests.cluster.objects import pod
 from tests.cluster.reading import namespace
+from tests.cluster.temporary import applied
 
 SPACE = "pending"
 FULL = "full-node"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> type_of_run:
-    """The command line, in the project's folder, on a day of its support dates."""
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
-    monkeypatch.chdir(CLONE)
-    return runner(capsys)
-
-
-@pytest.fixture
 def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """A namespace with pods that wait, one behind a gate, and a full node of the group ``general``."""
     kube = control_plane.kube
-    kube.apply(namespace(SPACE))
-    kube.create(full_node())
-    for made in (
-        pod("asks", cpu="500m", tolerates_arm64=True),
-        pod("asks-too", cpu="500m", tolerates_arm64=True),
-        pod("gated", schedulingGates=[{"name": "example.com/quota"}]),
-    ):
-        made["metadata"]["namespace"] = SPACE
-        kube.create(made)
-    wait_for(lambda: judged(kube), "kube-scheduler to look at the pods", timeout=20)
-    yield control_plane
-    for item in kube.list("v1", "Pod", SPACE):
-        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
-    kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": FULL}})
-    kube.delete(namespace(SPACE))
-    wait_for(lambda: kube.get("v1", "Namespace", SPACE) is None, "the namespace to go", timeout=60, pause=0.3)
+    with applied(kube, [namespace(SPACE), full_node()]):
+        for made in (
+            pod("asks", cpu="500m", tolerates_arm64=True),
+            pod("asks-too", cpu="500m", tolerates_arm64=True),
+            pod("gated", schedulingGates=[{"name": "example.com/quota"}]),
+        ):
+            made["metadata"]["namespace"] = SPACE
+            kube.create(made)
+        wait_for(lambda: judged(kube), "kube-scheduler to look at the pods", timeout=20)
+        yield control_plane
 
 
 def full_node() -> Object:
@@ -77,13 +63,3 @@ def test_pods_that_kube_scheduler_gave_up_on_get_new_nodes(plane: ControlPlane, 
     assert there["graviton"][0] == 0
     assert there["graviton"][1] > 0
     assert any("the room that their pods leave" in note for note in ran.json["notes"])
-
-
-def test_a_selector_chooses_among_them(plane: ControlPlane, run: type_of_run) -> None:
-    where = ("--kubeconfig", str(plane.kubeconfig), "-n", SPACE)
-    ran = run("simulate", "checkout-dev", "--live", *where, "-l", "app=asks")
-    assert ran.code == 0
-    assert ran.out.startswith("checkout-dev, cluster-autoscaler: 1 pod, 1 placed; 1 new node, 1 existing\n")
-    ran = run("simulate", "checkout-dev", "--live", *where, "-n", "no-such")
-    assert (ran.code, ran.out) == (2, "")
-    assert "There is no namespace no-such in the cluster of context sandbox." in ran.err

@@ -231,37 +231,6 @@ def not_started(moving: Moving) -> bool:
     )
 
 
-def test_pods_that_find_no_arm64_node_stop_the_run_and_get_their_room_back(moving: Moving) -> None:
-    """Somebody cordons the arm64 nodes in the middle; the other amd64 node is full."""
-    moving.add_nodes(ARM64_NODES)
-    running = moving.start(rebalance_plan(**FAST | {"pace": "4s"}), "--ready-timeout=10s")
-    wait_for_a_move(moving)
-    cordon(moving, *ARM64_NODES)
-    code, said = end_of(running)
-    assert code == 1, said
-    assert "no node: after 10 s its replacement" in said
-    assert set(moving.marked()) == set(ARM64_NODES)
-    wait_for(lambda: len(moving.places(API)) == REPLICAS, "the pod to get its room back", timeout=30)
-    assert on_arm64(moving) < REPLICAS
-
-
-def cordon(moving: Moving, *names: str) -> None:
-    """As an administrator does."""
-    for name in names:
-        node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
-        moving.kube.patch(node, {"spec": {"unschedulable": True}})
-
-
-def test_a_node_that_an_administrator_cordoned_stays_so(moving: Moving) -> None:
-    moving.add_nodes(ARM64_NODES)
-    cordon(moving, AMD64_NODES[0])
-    here = moving.places(API).count(AMD64_NODES[0])
-    code, said = moving.rebalance(rebalance_plan(**FAST))
-    assert code == 0, said
-    assert moving.marked() == {AMD64_NODES[0]: (True, "")}
-    assert on_arm64(moving) == REPLICAS - here
-
-
 def test_where_the_autoscaler_has_to_add_nodes_there_is_room_before_a_pod_is_evicted(moving: Moving) -> None:
     with Healthy(moving.kube, SPACE).watched() as healthy:
         running = moving.start(rebalance_plan(autoscaler="cluster-autoscaler", **FAST))

@@ -17,7 +17,7 @@ from tests.cli.running import Ran, runner, type_of_run
 from tests.cluster.kubelets import group_node
 from tests.cluster.objects import ARM64_TOLERATION
 from tests.cluster.reading import namespace, token_of, write_kubeconfig
-from tests.cluster.webhook_endpoint import applied
+from tests.cluster.temporary import applied
 from tests.quotations import blocks
 from tests.report.page_text import sections
 

@@ -14,6 +14,7 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.reading import namespace
+from tests.cluster.temporary import applied
 from tests.stack.words import plan
 
 SPACE = "running"
@@ -55,15 +56,8 @@ def deployment() -> Object:
 @pytest.fixture
 def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """A cordoned node, and a Deployment whose pods wait."""
-    kube = control_plane.kube
-    kube.apply(namespace(SPACE))
-    kube.create(node(cordoned=True))
-    kube.apply(deployment())
-    yield control_plane
-    kube.delete(deployment())
-    kube.delete(node(cordoned=True))
-    kube.delete(namespace(SPACE))
-    wait_for(lambda: kube.get("v1", "Namespace", SPACE) is None, "the namespace to go", timeout=60, pause=0.3)
+    with applied(control_plane.kube, [namespace(SPACE), node(cordoned=True), deployment()]):
+        yield control_plane
 
 
 def state(plane: ControlPlane) -> ClusterState:

@@ -14,7 +14,9 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import pod
-from tests.cluster.webhook_endpoint import applied, chart_objects
+from tests.cluster.reading import namespace
+from tests.cluster.temporary import applied, find, remove
+from tests.cluster.webhook_endpoint import chart_objects
 
 IMAGE = "registry.example.com/multiarch-webhook:1"
 REGISTRATION = ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", f"zz-{NAME}")
@@ -101,18 +103,17 @@ EVERYTHING: dict[str, Any] = {
 def test_every_object_is_accepted_and_applying_it_again_changes_nothing(kube: Kube, values: Object) -> None:
     items = chart_objects(values.get("configuration", {}), **{k: v for k, v in values.items() if k != "configuration"})
     with applied(kube, items):
-        settled = [versioned(kube, each) for each in items]
+        settled = [version_of(kube, each) for each in items]
         for each in items:
             kube.apply(each)
-        assert [versioned(kube, each) for each in items] == settled
+        assert [version_of(kube, each) for each in items] == settled
 
 
-def versioned(kube: Kube, item: Object) -> tuple[str, int]:
+def version_of(kube: Kube, item: Object) -> tuple[str, int]:
     """An object's generation, or its version where it has none: status does not count."""
-    there = found(kube, item)
-    assert there is not None, item
-    meta = there["metadata"]
-    return meta["name"], meta.get("generation") or meta["resourceVersion"]
+    found = find(kube, item)
+    assert found is not None, item
+    return found["metadata"]["name"], found["metadata"].get("generation") or found["metadata"]["resourceVersion"]
 
 
 REQUESTS: dict[str, Object] = {
@@ -173,8 +174,7 @@ def helm_runs(control_plane: ControlPlane) -> Iterator[HelmRuns]:
         yield runs
     finally:
         helm.run_helm("uninstall", *runs.where, "--ignore-not-found")
-        with applied(control_plane.kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}}]):
-            pass
+        remove(control_plane.kube, [namespace(NAME)])
 
 
 class HelmRuns:
@@ -220,7 +220,7 @@ def test_helm_installs_upgrades_and_uninstalls_the_chart(helm_runs: HelmRuns) ->
     done = helm.run_helm("uninstall", *helm_runs.where)
     assert done.returncode == 0, done.stderr
     items = chart_objects({})[1:]
-    assert not [each["kind"] for each in items if found(helm_runs.kube, each)]
+    assert not [each["kind"] for each in items if find(helm_runs.kube, each)]
 
 
 @pytest.mark.usefixtures("custom_resources")
@@ -245,11 +245,6 @@ def test_helm_changes_who_issues_the_certificate_and_back(helm_runs: HelmRuns) -
     helm_runs.change("upgrade")
     assert helm_runs.certificate()["tls.crt"] != first["tls.crt"]
     assert "cert-manager.io/inject-ca-from" not in helm_runs.registration()["metadata"]["annotations"]
-
-
-def found(kube: Kube, item: Object) -> Object | None:
-    meta = item["metadata"]
-    return kube.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
 
 
 def test_controllers_make_pods_that_pod_security_restricted_admits(kube: Kube) -> None:

@@ -22,7 +22,8 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.reading import namespace, token_of, write_kubeconfig
-from tests.cluster.webhook_endpoint import applied, chart_objects
+from tests.cluster.temporary import applied
+from tests.cluster.webhook_endpoint import chart_objects
 
 TEAM = "webhook-secrets-team"
 NAME = "webhook-secrets"

@@ -13,7 +13,6 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,7 +28,7 @@ from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observe
 from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Kube, Object
-from sandbox.cluster.programs import wait_for
+from tests.cluster.temporary import applied
 from tests.webhook.stand_ins import answer_at_once
 
 BOTH, AMD64_ONLY, UNREADABLE = "example.com/both:1", "example.com/amd64-only:1", "example.com/unreadable:1"
@@ -178,28 +177,6 @@ def serving(kube: Kube, configuration: Mapping[str, Any], folder: Path, **values
             yield endpoint
     finally:
         endpoint.stop()
-
-
-@contextlib.contextmanager
-def applied(kube: Kube, items: list[Object]) -> Iterator[None]:
-    """Apply objects in their order; afterwards all are gone, with all that is in their namespaces."""
-    try:
-        for each in items:
-            kube.apply(each)
-        yield
-    finally:
-        for each in reversed(items):
-            kube.delete(each)
-        spaces = {each["metadata"]["name"] for each in items if each["kind"] == "Namespace"}
-        wait_for(lambda: gone(kube, spaces), f"the namespaces {sorted(spaces)} to go", timeout=60, pause=0.2)
-
-
-def gone(kube: Kube, spaces: AbstractSet[str]) -> bool:
-    """Whether namespaces that were deleted are gone; no kubelet removes their pods."""
-    for space in spaces:
-        for each in kube.list("v1", "Pod", space):
-            kube.delete({"apiVersion": "v1", "kind": "Pod", **each}, grace=0)
-    return not spaces & {each["metadata"]["name"] for each in kube.list("v1", "Namespace")}
 
 
 def with_authority(items: list[Object], bundle: bytes) -> list[Object]:

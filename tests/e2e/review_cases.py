@@ -20,7 +20,6 @@ NO_REFRESH = ("preview", "--refresh=false")
 ADMINS = ["arn:aws:iam::111122223333:role/platform-admin", "arn:aws:iam::999988887777:role/contractor"]
 POOL = "autoscaling/karpenter/nodePools/general"
 CONTROLLER = {"karpenter": {"controllerGroup": "general"}}
-NODE_POLICY = '    "AmazonSSMManagedInstanceCore",\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +101,6 @@ GROUPS: Mapping[str, Case] = {
         ("HIGH: node group graviton", "The group is deleted", "checkout.example.com/tier=graviton"),
         ("renamed", "node group general"),
     ),
-    "new-group": Case(
-        dev(nodeGroups__gpu={"instanceTypes": ["g5g.xlarge"], "minSize": 0, "maxSize": 2}),
-        rules("add-group"),
-        ("low risk", "gpu"),
-        ("node group general", "node group graviton"),
-    ),
     "spot": Case(
         dev(
             nodeGroups__graviton__capacityType="spot",
@@ -122,12 +115,6 @@ GROUPS: Mapping[str, Case] = {
         rules("roll-nodes"),
         ("tags of instances and volumes", "tags-only (32)"),
         ("deleted", "`replace-stateful`"),
-    ),
-    "prefer-amd64": Case(
-        dev(autoscaling__prefer="amd64"),
-        rules("change-preference"),
-        ("New pods prefer amd64 from now on (before: arm64)", "general (amd64), then batch (arm64)"),
-        ("`roll-nodes`",),
     ),
 }
 AUTOSCALERS: Mapping[str, Case] = {
@@ -210,16 +197,6 @@ RIGHTS: Mapping[str, Case] = {
         ("secrets",),
         ("node group",),
     ),
-    "iam-widened-by-a-component": Case(
-        Change(
-            DEV,
-            files={"components/node_role.py": replaced((NODE_POLICY, f'{NODE_POLICY}    "AmazonS3FullAccess",\n'))},
-            command=NO_REFRESH,
-        ),
-        rules("widen-iam"),
-        ("managed-nodes", "self-managed-nodes", "AmazonS3FullAccess"),
-        ("AmazonSSMManagedInstanceCore",),
-    ),
 }
 LOSSES: Mapping[str, Case] = {
     "stateful-replaced": Case(
@@ -228,22 +205,11 @@ LOSSES: Mapping[str, Case] = {
         ("HIGH: StatefulSet `default/database`", "`spec.serviceName`: database → db", "deleted before the new one"),
         ("node group",),
     ),
-    "stateful-deleted": Case(
-        Change(DEV, files={BESIDE: lambda text: text.partition("kubernetes.apps.v1.Stat")[0]}, command=NO_REFRESH),
-        rules("delete-stateful"),
-        ("HIGH: StatefulSet `default/database`", "It is deleted."),
-        ("replaced",),
-    ),
     "secret-changed": Case(
         beside(("correct horse battery staple", "hunter2 hunter2")),
         rules(),
         ("`stringData.password`",),
         ("node group",),
-    ),
-    "service-network": Case(
-        prod({"network/serviceCidr": "10.65.0.0/16"}),
-        rules("replace-stateful", "roll-nodes", "widen-trust"),
-        ("HIGH: EKS cluster payments-prod", "`172.20.0.0/16` → `10.65.0.0/16`", "Its deletion protection is on"),
     ),
     "destroyed": Case(
         Change(DEV, command=("destroy", "--preview-only", "--refresh=false")),
@@ -265,13 +231,6 @@ OTHERS: Mapping[str, Case] = {
         dev(nodeGroups__graviton__instanceTypes=["m7g.large", "m7i.large"]),
         rules("invalid-stack-file", "preview-failed"),
         ("a node group has one architecture", "does not show everything"),
-        ("Traceback",),
-        failed=True,
-    ),
-    "program-fails": Case(
-        beside(("queue = ", 'raise RuntimeError("no inventory")\nqueue = ')),
-        rules("preview-failed"),
-        ("RuntimeError: no inventory",),
         ("Traceback",),
         failed=True,
     ),

@@ -96,14 +96,6 @@ def test_self_managed_groups_tell_the_kubelet_its_taints_and_labels(platform: Wo
         assert marks[f"kubernetes.io/cluster/{platform.plan(stack).cluster.name}"] == "owned"
 
 
-def test_nodes_require_imdsv2_and_have_no_key_for_ssh(platform: World, stack: str) -> None:
-    for plan, group in groups(platform, stack):
-        options = group.template["MetadataOptions"]
-        assert options["HttpTokens"] == "required"
-        assert options["HttpPutResponseHopLimit"] == plan.imds_hop_limit
-        assert "KeyName" not in group.template
-
-
 def test_volumes_of_nodes_are_encrypted_and_as_large_as_planned(platform: World, stack: str) -> None:
     ec2 = platform.aws(stack).client("ec2")
     for plan, group in groups(platform, stack):
@@ -149,49 +141,6 @@ def test_every_resource_that_takes_tags_carries_the_stacks(platform: World, stac
 def _takes_tags(kind: str) -> bool:
     _, module, name = kind.split(":")
     return hasattr(getattr(importlib.import_module(f"pulumi_aws.{module.split('/')[0]}"), name), "tags")
-
-
-def test_the_control_plane_is_as_planned(platform: World, stack: str) -> None:
-    plan = platform.plan(stack)
-    told = cluster(platform.aws(stack), plan)
-    assert told["version"] == plan.cluster.version
-    assert told["deletionProtection"] is plan.cluster.deletion_protection
-    network = told["resourcesVpcConfig"]
-    assert network["endpointPrivateAccess"] is plan.cluster.endpoint_private
-    assert network["endpointPublicAccess"] is plan.cluster.endpoint_public
-    if plan.cluster.endpoint_public:
-        assert sorted(network["publicAccessCidrs"]) == sorted(plan.cluster.public_cidrs)
-    logged = [kind for row in told["logging"]["clusterLogging"] if row["enabled"] for kind in row["types"]]
-    assert sorted(logged) == sorted(plan.cluster.log_types)
-    assert told["accessConfig"]["authenticationMode"] == "API"
-    encrypted = [row["resources"] for row in told.get("encryptionConfig") or []]
-    assert encrypted == ([["secrets"]] if plan.cluster.encrypt_secrets else [])
-
-
-def test_who_may_use_the_kubernetes_api_is_as_planned(platform: World, stack: str) -> None:
-    plan, eks = platform.plan(stack), platform.aws(stack).client("eks")
-    entries = eks.list_access_entries(clusterName=plan.cluster.name)["accessEntries"]
-    people = {*plan.cluster.admins, *plan.cluster.readers}
-    assert people <= set(entries)
-    for principal in people:
-        told = eks.list_associated_access_policies(clusterName=plan.cluster.name, principalArn=principal)
-        policies = {row["policyArn"].rpartition("/")[2] for row in told["associatedAccessPolicies"]}
-        wanted = {"AmazonEKSClusterAdminPolicy"} if principal in plan.cluster.admins else set()
-        wanted |= {"AmazonEKSViewPolicy"} if principal in plan.cluster.readers else set()
-        assert policies == wanted
-
-
-def test_addons_are_as_planned_and_their_controllers_tolerate_the_arm64_taint(platform: World, stack: str) -> None:
-    plan, eks = platform.plan(stack), platform.aws(stack).client("eks")
-    assert sorted(eks.list_addons(clusterName=plan.cluster.name)["addons"]) == sorted(row.name for row in plan.addons)
-    taint = plan.arm64_taint
-    assert taint is not None
-    for name in ("coredns", "aws-ebs-csi-driver"):
-        told = eks.describe_addon(clusterName=plan.cluster.name, addonName=name)["addon"]
-        configured = json.loads(told["configurationValues"])
-        tolerations = (configured if name == "coredns" else configured["controller"])["tolerations"]
-        wanted = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
-        assert wanted in tolerations, name
 
 
 def test_the_network_has_the_planned_subnets_and_gateways(platform: World, stack: str) -> None:

@@ -5,13 +5,11 @@ That a preview right afterwards is empty, tests/e2e/test_up.py sees of every sta
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from multiarch.autoscaling.expander import choose, priorities_text
+from multiarch.autoscaling.expander import choose
 from tests.e2e import aws as held
-from tests.e2e.cluster_records import identities, node_pools, records, releases
+from tests.e2e.cluster_records import identities, releases
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
@@ -35,21 +33,6 @@ def trusted(world: World, stack: str, service_account: str) -> str:
     return name
 
 
-def test_the_cluster_autoscaler_comes_with_its_priorities_and_its_role(platform: World) -> None:
-    stack = WITH_CLUSTER_AUTOSCALER
-    plan = platform.plan(stack).autoscaling.cluster_autoscaler
-    assert plan is not None
-    assert set(releases(platform, stack)) == {"cluster-autoscaler"}
-    release = releases(platform, stack)["cluster-autoscaler"]
-    assert (release["chart"], release["version"]) == ("cluster-autoscaler", plan.chart_version)
-    assert release["values"]["image"]["tag"] == plan.image_tag
-    assert release["values"]["expanderPriorities"] == priorities_text(plan.priorities)
-    iam, role = platform.aws(stack).client("iam"), trusted(platform, stack, "cluster-autoscaler")
-    assert iam.list_role_policies(RoleName=role)["PolicyNames"] == ["cluster-autoscaler"]
-    policy = iam.get_role_policy(RoleName=role, PolicyName="cluster-autoscaler")["PolicyDocument"]
-    assert "autoscaling:SetDesiredCapacity" in json.dumps(policy)
-
-
 def test_the_cluster_autoscaler_finds_every_group_and_ranks_it_by_its_real_name(platform: World) -> None:
     stack = WITH_CLUSTER_AUTOSCALER
     plan = platform.plan(stack)
@@ -64,28 +47,6 @@ def test_the_cluster_autoscaler_finds_every_group_and_ranks_it_by_its_real_name(
         names[there.scaling["AutoScalingGroupName"]] = group.name
     best = max(priorities.values())
     assert {names[name] for name in choose(text, sorted(names))} == {n for n, p in priorities.items() if p == best}
-
-
-def test_karpenter_comes_with_crds_controller_class_and_the_plans_pools(platform: World) -> None:
-    stack = WITH_KARPENTER
-    plan = platform.plan(stack).autoscaling.karpenter
-    assert plan is not None
-    found = releases(platform, stack)
-    assert {name: row["version"] for name, row in found.items()} == dict.fromkeys(
-        ("karpenter", "karpenter-crd"), plan.chart_version
-    )
-    values = found["karpenter"]["values"]
-    assert values["settings"]["clusterName"] == platform.plan(stack).cluster.name
-    group = held.managed_group(platform.aws(stack), platform.plan(stack).cluster.name, plan.controller_group)
-    assert group["nodegroupName"] in json.dumps(values["affinity"])
-    assert {name: spec["weight"] for name, spec in node_pools(platform, stack).items()} == {
-        pool.name: pool.weight for pool in plan.pools
-    }
-    node_class = records(platform, stack)["EC2NodeClass", plan.node_class.name]["spec"]
-    assert node_class["amiSelectorTerms"] == [{"alias": plan.node_class.ami_alias}]
-    role = platform.aws(stack).client("iam").get_role(RoleName=node_class["role"])["Role"]
-    entries = platform.aws(stack).client("eks").list_access_entries(clusterName=platform.plan(stack).cluster.name)
-    assert role["Arn"] in entries["accessEntries"]
 
 
 def test_karpenter_has_its_six_policies_its_queue_and_what_it_finds_by_tags(platform: World) -> None:

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,29 +31,14 @@ NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.
 @pytest.mark.parametrize(
     "columns",
     [
-        ("a1.medium", ARM64, 1, 2048, NONE, 0),
-        ("c7i-flex.large", AMD64, 2, 4096, NONE, 0),
         ("dl2q.24xlarge", AMD64, 96, 786432, OTHER, 8),
         ("f2.6xlarge", AMD64, 24, 262144, OTHER, 1),
-        ("g4dn.12xlarge", AMD64, 48, 196608, NVIDIA, 4),
         ("g5g.xlarge", ARM64, 4, 8192, NVIDIA, 1),
-        ("g6f.large", AMD64, 2, 8192, NVIDIA, 1),
-        ("i4g.large", ARM64, 2, 16384, NONE, 0),
-        ("i4i.large", AMD64, 2, 16384, NONE, 0),
-        ("im4gn.large", ARM64, 2, 8192, NONE, 0),
         ("inf1.24xlarge", AMD64, 96, 196608, NEURON, 16),
-        ("inf2.xlarge", AMD64, 4, 16384, NEURON, 1),
-        ("is4gen.medium", ARM64, 1, 6144, NONE, 0),
         ("m1.small", AMD64, 1, 1740, NONE, 0),
         ("m7g.large", ARM64, 2, 8192, NONE, 0),
-        ("m7i.large", AMD64, 2, 8192, NONE, 0),
         ("p6-b200.48xlarge", AMD64, 192, 2097152, NVIDIA, 8),
-        ("t4g.small", ARM64, 2, 2048, NONE, 0),
         ("trn1.32xlarge", AMD64, 128, 524288, NEURON, 16),
-        ("trn2.48xlarge", AMD64, 192, 2097152, NEURON, 16),
-        ("vt1.3xlarge", AMD64, 12, 24576, OTHER, 1),
-        ("x2gd.large", ARM64, 2, 32768, NONE, 0),
-        ("x8g.large", ARM64, 2, 32768, NONE, 0),
     ],
 )
 def test_a_type_is_what_ec2_says_it_is(columns: tuple[str, Architecture, int, int, Accelerator, int]) -> None:
@@ -74,22 +58,11 @@ def test_a_trainium_host_that_ec2_describes_without_its_accelerators_is_still_on
     assert (row.accelerator, row.accelerator_count) == (NEURON, 16)
 
 
-def test_family_and_size_are_the_parts_around_the_point() -> None:
-    assert (instance_type("m7g.large").family, instance_type("m7g.large").size) == ("m7g", "large")
-    assert (instance_type("p6-b200.48xlarge").family, instance_type("x8g.metal-24xl").size) == ("p6-b200", "metal-24xl")
-
-
 def test_the_table_holds_every_type_in_order_and_only_once() -> None:
     names = [line.partition(",")[0] for line in DATA_FILE.read_text(encoding="utf-8").splitlines()[1:]]
     assert len(names) >= 1395
     assert names == sorted(set(names))
     assert list(instance_types()) == names
-
-
-def test_about_a_third_of_the_types_are_arm64() -> None:
-    counts = Counter(row.architecture for row in instance_types().values())
-    assert counts[ARM64] >= 418
-    assert counts[AMD64] >= 959
 
 
 def test_every_row_is_sane() -> None:
@@ -149,29 +122,14 @@ def test_what_ec2_does_not_sell_as_spot_is_known(name: str, spot: bool) -> None:
     [
         # From amazon-eks-ami's eni-max-pods.txt.
         ("a1.medium", 8),
-        ("c5.18xlarge", 737),
-        ("c6in.32xlarge", 394),
         ("c8a.48xlarge", 1514),
-        ("c8gn.48xlarge", 590),
-        ("d3.xlarge", 10),
         ("g5.48xlarge", 345),
-        ("g6e.12xlarge", 292),
-        ("hpc6id.32xlarge", 51),
-        ("i4g.large", 29),
-        ("i4i.24xlarge", 437),
         ("inf1.24xlarge", 321),
         ("m1.small", 8),
-        ("m4.large", 20),
         ("m5.large", 29),
-        ("m5.xlarge", 58),
-        ("m7g.large", 29),
-        ("p4d.24xlarge", 737),
         ("p5.48xlarge", 100),
         ("p6-b200.48xlarge", 198),
-        ("r6idn.metal", 394),
-        ("t3.medium", 17),
         ("t3.nano", 4),
-        ("t4g.small", 11),
     ],
 )
 def test_max_pods_agree_with_the_list_that_the_amis_carry(name: str, pods: int) -> None:
@@ -183,8 +141,6 @@ def test_max_pods_agree_with_the_list_that_the_amis_carry(name: str, pods: int) 
     [
         ("m5.large", 110),  # the example in the EKS user guide
         ("t3.nano", 34),
-        ("m5.24xlarge", 250),
-        ("m7g.2xlarge", 110),
         ("m7g.metal", 250),
         ("m1.small", 8),  # Xen: the CNI cannot hold prefixes there
     ],
@@ -198,12 +154,6 @@ def test_the_ceiling_rises_above_30_vcpus_and_no_type_sits_on_the_line() -> None
     assert 30 not in {row.vcpus for row in instance_types().values()}
     assert pod_ceiling(instance_type("m5.4xlarge")) == 110
     assert pod_ceiling(instance_type("m5.8xlarge")) == 250
-
-
-def test_a_managed_group_gets_no_more_pods_than_the_ceiling() -> None:
-    assert recommended_max_pods(instance_type("m5.24xlarge")) == 250
-    assert recommended_max_pods(instance_type("m5.large")) == 29
-    assert recommended_max_pods(instance_type("m5.large"), prefix_delegation=True) == 110
 
 
 @given(st.sampled_from(sorted(instance_types())))
@@ -220,13 +170,11 @@ def test_prefixes_never_push_the_recommended_number_down(name: str) -> None:
         ("m7g.metal-48xl", "The table has no m7g.metal-48xl. Did you mean m7g.metal? If it is new, run"),
         ("m7g.zz", "The table has no m7g.zz; of m7g it has 12xlarge, 16xlarge, 2xlarge,"),
         ("m7g", "A type is FAMILY.SIZE; m7g has"),
-        ("m7g.", "A type is FAMILY.SIZE; m7g has"),
         ("M7G.Large", "Write it as m7g.large."),
         (" m7g.large ", "Write it as m7g.large."),
         ("m7gg.large", "The table has no family m7gg. Did you mean m7g.large"),
         ("p6-b100.48xlarge", "The table has no family p6-b100. Did you mean p6-b300.48xlarge or p6-b200.48xlarge"),
         ("m7glarge", "A type is FAMILY.SIZE. Did you mean m7g.large"),
-        ("zzz.large", "If it is new, run `multiarch facts refresh`."),
         ("zzz", "The table has no family zzz. If it is new"),
         ("", "A type is FAMILY.SIZE, such as m7g.large."),
     ],
@@ -236,16 +184,6 @@ def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: st
         instance_type(name)
     assert hint in caught.value.hint
     assert (caught.value.kind, caught.value.value) == ("EC2 instance type", name)
-
-
-@pytest.mark.parametrize(
-    "name", ["i3.metal", "p6e-gb300.36xlarge", "m7g.zz", "m7g.metal-48xl", "m99g.large", "zzz.large"]
-)
-def test_a_type_that_may_exist_is_not_denied_but_missing_from_the_table(name: str) -> None:
-    with pytest.raises(UnknownFactError) as caught:
-        instance_type(name)
-    assert caught.value.hint.startswith("The table has no ")
-    assert caught.value.hint.endswith(" If it is new, run `multiarch facts refresh`.")
 
 
 @settings(deadline=None)  # comparing with 1,395 names takes its time on a busy machine

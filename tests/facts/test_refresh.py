@@ -1,5 +1,4 @@
 import copy
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,9 @@ import pytest
 from moto import mock_aws
 
 from multiarch.errors import OutsideError, UnknownFactError
-from multiarch.facts.instance_types import DATA_FILE, Accelerator, InstanceType, instance_type, instance_types, read_csv
+from multiarch.facts.instance_types import DATA_FILE, Accelerator, InstanceType, instance_type, read_csv
 from multiarch.facts.partitions import REGIONS_FILE, read_regions
-from multiarch.facts.refresh import RefreshReport, from_description, refresh, refresh_file, write_csv
+from multiarch.facts.refresh import RefreshReport, from_description, refresh_file, write_csv
 
 Description = dict[str, Any]
 # Offered in other regions, or to few accounts; the VPC CNI's list and EC2's guide have them.
@@ -102,11 +101,6 @@ def test_new_regions_are_added_in_order_and_one_of_an_unknown_geography_is_not(
     assert read_regions(tmp_path / "regions.csv") == ("af-south-9", "eu-west-1", "eu-west-9")
 
 
-def test_all_pages_are_read_and_sorted(descriptions: dict[str, Description]) -> None:
-    region = StandInRegion([descriptions["m7i.large"]], [], [descriptions["a1.large"], descriptions["c7g.large"]])
-    assert [row.name for row in refresh(region)] == ["a1.large", "c7g.large", "m7i.large"]
-
-
 def test_types_that_a_region_lacks_are_kept_and_reported(tmp_path: Path, descriptions: dict[str, Description]) -> None:
     path = tmp_path / "types.csv"
     write_csv([instance_type("m7g.large"), instance_type("trn2.48xlarge")], path)
@@ -169,20 +163,6 @@ def test_a_write_that_fails_leaves_the_old_table_and_no_other_file(tmp_path: Pat
         write_csv(rows(), path)
     assert list(read_csv(path)) == ["m7g.large"]
     assert [found.name for found in tmp_path.iterdir()] == ["types.csv"]
-
-
-def test_the_order_of_the_rows_does_not_show_in_the_file(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
-    rows = list(instance_types().values())
-    write_csv(rows, one)
-    write_csv(reversed(rows), other)
-    assert one.read_bytes() == other.read_bytes() == DATA_FILE.read_bytes()
-
-
-def test_the_file_is_plain_csv_with_unix_lines() -> None:
-    assert b"\r" not in DATA_FILE.read_bytes()
-    with DATA_FILE.open(encoding="utf-8", newline="") as file:
-        assert {len(row) for row in csv.reader(file)} == {12}
 
 
 @pytest.mark.parametrize(

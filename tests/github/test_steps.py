@@ -12,7 +12,6 @@ import pytest
 from tests.comments.stand_in import TOKEN
 from tests.github.conftest import STACK, Checkout
 from tests.github.runner import Job, Ran
-from tests.prices.stand_in import serving
 
 ROLE = "arn:aws:iam::111122223333:role/eks-ci-preview"
 FORK = {"github.event.pull_request.head.repo.full_name": "somebody/clusters"}
@@ -117,44 +116,6 @@ def test_the_affected_stacks_are_previewed_and_one_comment_has_the_digest(checko
     assert all(TOKEN not in step.said for step in job.ran)
 
 
-def test_the_comment_has_the_costs_with_prices_of_the_stacks_region(checkout: Checkout, engine: Engine) -> None:
-    group = {"instanceTypes": ["m7g.large"], "scalingConfig": {"desiredSize": 2, "minSize": 1, "maxSize": 3}}
-    larger = {**group, "instanceTypes": ["m7g.xlarge"]}
-    urn = f"urn:pulumi:{STACK}::multiarch-eks::aws:eks/nodeGroup:NodeGroup::graviton"
-    known = {"urn": urn, "type": "aws:eks/nodeGroup:NodeGroup", "custom": True}
-    step = {
-        "op": "update",
-        "urn": urn,
-        "oldState": {**known, "inputs": group, "outputs": group},
-        "newState": {**known, "inputs": larger, "outputs": {}},
-        "detailedDiff": {"instanceTypes[0]": {"kind": "update", "inputDiff": True}},
-    }
-    engine(prints({"steps": [step], "changeSummary": {"update": 1}}))
-    with serving() as aws:
-        checkout.aws = aws.url
-        job = checkout.job("review.yml", "preview", role=ROLE, backend="s3://states")
-        assert failures(job) == []
-    (body,) = checkout.github.bodies
-    assert "+133.01 USD per month" in body
-
-
-def test_a_rule_that_the_caller_names_fails_the_job_after_the_comment_was_posted(
-    checkout: Checkout, engine: Engine
-) -> None:
-    engine(prints(DELETION))
-    job = checkout.job("review.yml", "preview", role=ROLE, fail_on="delete-stateful")
-    assert [(step.name, step.returncode) for step in failures(job)] == [("Post the digest", 1)]
-    assert len(checkout.github.bodies) == 1
-
-
-def test_a_preview_that_failed_is_in_the_digest_and_fails_the_job(checkout: Checkout, engine: Engine) -> None:
-    engine('echo \'{"steps": [], "diagnostics": [{"severity": "error", "message": "no network"}]}\'; exit 255')
-    job = checkout.job("review.yml", "preview", role=ROLE)
-    assert "Preview them side by side" in [step.name for step in failures(job)]
-    (body,) = checkout.github.bodies
-    assert "no network" in body
-
-
 def test_updates_are_planned_for_the_environments_stacks_and_follow_the_plan(
     checkout: Checkout, engine: Engine
 ) -> None:
@@ -191,17 +152,6 @@ def test_stacks_of_an_environment_that_ends_with_another_ones_name_are_not_of_it
         assert json.loads(plan.values["steps.affected.outputs.stacks"]) == expected
 
 
-def test_an_environment_that_no_change_touches_is_not_updated(checkout: Checkout, engine: Engine) -> None:
-    engine("exit 1")
-    before = subprocess.check_output(["git", "-C", str(checkout.root), "rev-parse", "HEAD^"], text=True).strip()
-    settings = {"environment": "prod", "role": ROLE, "preview_role": ROLE}
-    plan = checkout.job("up.yml", "plan", {"github.event.before": before}, **settings)
-    assert failures(plan) == []
-    assert plan.values["steps.affected.outputs.stacks"] == "[]"
-    assert checkout.calls == []
-    assert "aws-actions/configure-aws-credentials" not in plan.used
-
-
 def test_drift_has_one_issue_which_is_updated_and_closed_when_it_is_gone(checkout: Checkout, engine: Engine) -> None:
     engine(f'if [ -e "$HOME/fixed" ]; then {prints(NOTHING)}\nelse {prints(DELETION)}\nfi')
     for _ in range(2):
@@ -212,28 +162,6 @@ def test_drift_has_one_issue_which_is_updated_and_closed_when_it_is_gone(checkou
     (checkout.root.parent / "fixed").touch()
     assert failures(checkout.job("drift.yml", "drift", role=ROLE)) == []
     assert checkout.github.issues[issue["number"]]["state"] == "closed"
-
-
-def test_a_preview_that_fails_at_night_leaves_the_issue_and_fails_the_job(checkout: Checkout, engine: Engine) -> None:
-    engine("echo no network >&2; exit 255")
-    job = checkout.job("drift.yml", "drift", role=ROLE)
-    assert "Compare" in [step.name for step in failures(job)]
-    assert checkout.github.issues == {}
-
-
-def test_drift_of_one_stack_is_in_the_issue_though_the_preview_of_another_fails(
-    checkout: Checkout, engine: Engine
-) -> None:
-    stacks = checkout.root / "config" / "stacks"
-    text = (stacks / f"Pulumi.{STACK}.yaml").read_text()
-    (stacks / "Pulumi.checkout-prod.yaml").write_text(text.replace("environment: dev", "environment: prod"))
-    engine(f'if [ "$3" != {STACK} ]; then echo no network >&2; exit 255; fi\n{prints(DELETION)}')
-    job = checkout.job("drift.yml", "drift", role=ROLE)
-    assert [(step.name, step.returncode) for step in failures(job)] == [("Compare", 4), ("Keep the issue", 4)]
-    (issue,) = checkout.github.issues.values()
-    assert issue["state"] == "open"
-    assert "delete-stateful" in issue["body"]
-    assert "no network" in issue["body"]
 
 
 def test_an_audit_has_a_python_that_can_ask_eks_for_the_cluster(checkout: Checkout) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect
-from multiarch.images.model import EntryKind, Judgement, Verdict, parse_platform
+from multiarch.images.model import Judgement, Verdict, parse_platform
 from multiarch.images.verdict import judge
 from multiarch.images.verify import verify
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -69,16 +69,6 @@ def test_a_mark_does_not_hide_a_real_platform() -> None:
     assert judged(held).verdict is Verdict.SUPPORTED
     held.index([image(held, platform=UNKNOWN, annotations=MARK)])
     assert judged(held).reason == "index has no runnable entry: 1 attestation"
-
-
-def test_an_attestation_without_a_platform_is_one() -> None:
-    held = Held()
-    layer = held.push(b"{}", "application/vnd.in-toto+json")
-    manifest = {"config": held.push(b"{}", OCI_CONFIG), "layers": [layer]}
-    made = held.push(json.dumps(manifest).encode(), OCI_MANIFEST)
-    held.index([image(held, platform=platform("linux/arm64")), made | {"annotations": MARK}])
-    entries = asyncio.run(inspect(held, REFERENCE)).entries
-    assert [entry.kind for entry in entries] == [EntryKind.IMAGE, EntryKind.ATTESTATION]
 
 
 def test_keys_may_have_any_case() -> None:

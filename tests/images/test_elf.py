@@ -31,11 +31,6 @@ def test_a_real_program_s_header_says_its_machine(target: str, architecture: Arc
     assert str(head) == words
 
 
-@pytest.mark.tools
-def test_a_windows_program_is_not_an_elf_file() -> None:
-    assert head_of(program("windows/amd64")[:HEAD]) == OtherFile("a Windows program")
-
-
 def made(machine: int, bits: int = 2, order: int = 1) -> bytes:
     return b"\x7fELF" + bytes([bits, order, 1]) + bytes(9) + struct.pack(f"{'<' if order == 1 else '>'}HH", 2, machine)
 
@@ -56,13 +51,6 @@ def test_a_machine_in_another_word_size_or_byte_order_is_not_the_architecture(he
     assert read.architecture is None
     assert str(read) == words
     assert read.is_for_a_processor
-
-
-@pytest.mark.parametrize("machine", [190, 224, 247])
-def test_code_for_gpus_and_for_the_kernel_s_bpf_is_for_no_processor(machine: int) -> None:
-    read = head_of(made(machine))
-    assert isinstance(read, Elf)
-    assert not read.is_for_a_processor
 
 
 @pytest.mark.parametrize(

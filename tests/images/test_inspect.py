@@ -6,15 +6,12 @@ import asyncio
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, MOST_READ, inspect, inspect_manifest
 from multiarch.images.model import EntryKind, ImageKind, Verdict
-from multiarch.images.verdict import judge
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
 from tests.images.asking import inspected, judged
 from tests.images.held import Held
 from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
@@ -27,19 +24,6 @@ SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
 def both(repository: Repository) -> tuple[Verdict, Verdict]:
     found = judged(repository)
     return found[AMD64].verdict, found[ARM64].verdict
-
-
-@pytest.mark.parametrize("docker", [False, True])
-def test_an_oci_index_and_a_docker_list_say_the_same(repository: Repository, *, docker: bool) -> None:
-    entries = [repository.entry(each, docker=docker) for each in ("linux/amd64", "linux/arm64/v8")]
-    top = repository.index(entries, docker=docker)
-    got = inspected(repository)
-    assert (got.kind, got.digest, got.size, got.media_type) == (ImageKind.INDEX, top.digest, top.size, top.media_type)
-    assert [str(entry.platform) for entry in got.entries] == ["linux/amd64", "linux/arm64"]
-    assert [entry.platform.raw for entry in got.entries if entry.platform] == ["linux/amd64", "linux/arm64/v8"]
-    assert [entry.digest for entry in got.entries] == [entry["digest"] for entry in entries]
-    assert judged(repository)[ARM64].digest == entries[1]["digest"]
-    assert both(repository) == (SUPPORTED, SUPPORTED)
 
 
 @pytest.mark.parametrize("docker", [False, True])
@@ -64,22 +48,6 @@ def test_attestations_are_skipped(repository: Repository) -> None:
     assert both(repository) == (SUPPORTED, UNSUPPORTED)
 
 
-def test_an_entry_without_a_platform_is_read(repository: Repository) -> None:
-    repository.index([repository.entry("linux/amd64"), described(repository.image("linux/arm64"))])
-    entry = inspected(repository).entries[1]
-    assert (str(entry.platform), entry.declared) == ("linux/arm64", False)
-    assert both(repository) == (SUPPORTED, SUPPORTED)
-
-
-def test_a_nested_index_is_read(repository: Repository) -> None:
-    inner = repository.index([repository.entry("linux/arm64")], tag=None)
-    repository.index([repository.entry("linux/amd64"), described(inner)])
-    entry = inspected(repository).entries[1]
-    assert entry.kind is EntryKind.INDEX
-    assert [str(child.platform) for child in entry.children] == ["linux/arm64"]
-    assert both(repository) == (SUPPORTED, SUPPORTED)
-
-
 def test_indexes_in_indexes_end_at_a_depth(repository: Repository) -> None:
     made = repository.image("linux/arm64")
     entry = described(made, platform=platform("linux/arm64"))
@@ -101,14 +69,6 @@ def test_an_index_of_many_entries_that_say_nothing_ends(repository: Repository) 
     assert judged(repository)[ARM64].verdict is Verdict.UNKNOWN
 
 
-def test_an_index_of_any_length_is_looked_at_in_part() -> None:
-    row = {"mediaType": OCI_MANIFEST, "digest": f"sha256:{1:064x}", "size": 1, "platform": platform("linux/amd64")}
-    content = json.dumps({"manifests": [row] * (MOST_ENTRIES + 1)}).encode()
-    got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, Manifest(OCI_INDEX, "sha256:1", content)))
-    assert len(got.entries) == MOST_ENTRIES + 1
-    assert got.entries[-1].kind is EntryKind.UNREADABLE
-
-
 def test_indexes_in_an_index_have_no_more_entries_together_than_one() -> None:
     held = Held()
     row = {"mediaType": OCI_MANIFEST, "digest": f"sha256:{1:064x}", "size": 1, "platform": platform("linux/amd64")}
@@ -120,16 +80,6 @@ def test_indexes_in_an_index_have_no_more_entries_together_than_one() -> None:
         "the index has 2048 entries; only the first 2044 are read",
         *["the index has 2048 entries; only the first 0 are read"] * 2,
     ]
-
-
-def test_windows_entries_keep_their_version_and_match_no_linux(repository: Repository) -> None:
-    made = repository.image("windows/amd64")
-    repository.index([described(made, platform=platform("windows/amd64", **{"os.version": "10.0.20348.1"}))])
-    (entry,) = inspected(repository).entries
-    assert entry.platform is not None
-    assert entry.platform.os_version == "10.0.20348.1"
-    assert both(repository) == (UNSUPPORTED, UNSUPPORTED)
-    assert judged(repository)[AMD64].reason == "index has windows/amd64, but not linux/amd64"
 
 
 def test_artifacts_are_named_and_have_no_verdict(repository: Repository) -> None:
@@ -174,12 +124,6 @@ def test_a_child_that_is_not_there_is_named(repository: Repository) -> None:
     assert missing.digest in found[ARM64].reason
 
 
-def test_a_config_that_names_no_architecture_is_unknown(repository: Repository) -> None:
-    repository.image(None, tag="latest")
-    assert both(repository) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
-    assert judged(repository)[ARM64].reason == "single manifest, and its config has no architecture"
-
-
 def test_a_config_that_is_not_json_is_malformed(repository: Repository) -> None:
     config = repository.server.push_blob(repository.name, b"[", OCI_CONFIG)
     content = {"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": described(config), "layers": []}
@@ -188,11 +132,6 @@ def test_a_config_that_is_not_json_is_malformed(repository: Repository) -> None:
         inspected(repository)
     assert caught.value.reason is RegistryReason.MALFORMED
     assert "is not JSON" in judged(repository)[ARM64].reason
-
-
-def test_an_unknown_tag_is_unknown_with_the_registry_s_words(repository: Repository) -> None:
-    repository.image("linux/amd64", tag="latest")
-    assert "not found" in judged(repository, "other")[ARM64].reason
 
 
 def read(media_type: str, content: object) -> tuple[ImageKind, str]:
@@ -217,11 +156,6 @@ def test_an_index_that_is_an_image_too_is_refused_as_runtimes_do() -> None:
     assert read(OCI_MANIFEST, {"mediaType": OCI_INDEX})[0] is ImageKind.UNRECOGNISED
 
 
-def test_another_media_type_is_named() -> None:
-    kind, note = read("text/html", {"a": 1})
-    assert (kind, note) == (ImageKind.UNRECOGNISED, "neither an image nor an index: media type text/html")
-
-
 @pytest.mark.parametrize(
     "row",
     [5, {}, {"mediaType": OCI_MANIFEST}, {"mediaType": OCI_MANIFEST, "digest": "sha256:1", "size": 4}, {"digest": []}],
@@ -231,31 +165,3 @@ def test_an_entry_that_is_not_a_descriptor_is_said(row: object) -> None:
     (entry,) = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest)).entries
     assert entry.kind is EntryKind.UNREADABLE
     assert entry.note.startswith("entry 1 of the index has no valid mediaType")
-
-
-_KEYS = st.sampled_from(
-    (
-        *("mediaType", "digest", "size", "platform", "os", "architecture", "variant", "annotations", "artifactType"),
-        *("manifests", "config", "layers", "schemaVersion", "fsLayers", "vnd.docker.reference.type"),
-    )
-)
-_WORDS = st.sampled_from([OCI_INDEX, OCI_MANIFEST, OCI_CONFIG, f"sha256:{1:064x}", "linux", "arm64", "\x1b[0m", ""])
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | _WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=5),
-    max_leaves=20,
-)
-
-
-@given(st.sampled_from((*MANIFEST_TYPES, "text/plain")), st.dictionaries(_KEYS, _VALUES, max_size=6))
-def test_any_json_is_something_or_malformed(media_type: str, content: dict[str, object]) -> None:
-    manifest = Manifest(media_type, "sha256:1", json.dumps(content).encode())
-    try:
-        got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest))
-    except RegistryError as error:
-        found = {error.reason}
-    else:
-        judgements = [judge(got, architecture) for architecture in Architecture]
-        assert all(each.reason.isprintable() and each.reason for each in judgements)
-        found = set()
-    assert found <= {RegistryReason.MALFORMED, RegistryReason.DENIED}

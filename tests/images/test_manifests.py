@@ -7,11 +7,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor_of, kind_of
+from multiarch.images.manifests import annotations_of, descriptor_of, kind_of
 from multiarch.images.model import ImageKind, platform_of
 from multiarch.registry.model import MANIFEST_TYPES
 
-CONFIG_TYPE = min(IMAGE_CONFIGS)
 KEYS = ["mediaType", "config", "layers", "manifests", "annotations", "artifactType", "schemaVersion", "digest", "size"]
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(MANIFEST_TYPES)
 ANYTHING = st.recursive(

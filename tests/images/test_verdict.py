@@ -154,12 +154,6 @@ def test_a_single_manifest_is_what_its_config_says(platform: str | None, amd64: 
     assert both(single(platform)) == (amd64, arm64)
 
 
-def test_a_single_manifest_of_another_architecture_is_pulled_and_fails() -> None:
-    assert judge(single("linux/amd64"), ARM64).reason == (
-        "single manifest for linux/amd64; arm64 nodes would pull it and fail to start it"
-    )
-
-
 @pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.SCHEMA1, ImageKind.UNRECOGNISED])
 def test_what_is_not_an_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
     inspected = Inspected(REFERENCE, kind, "a/b", "sha256:1", 5, note="not an image: a Helm chart")
@@ -254,8 +248,3 @@ def test_a_volume_s_image_is_pulled_by_platform_and_not_run(
     found = [judge_volume(inspected, each) for each in (AMD64, ARM64)]
     assert [each.verdict for each in found] == [amd64, arm64]
     assert all(each.reason and (each.digest is not None) == (each.verdict is SUPPORTED) for each in found)
-
-
-def test_what_is_not_an_image_is_unknown_as_a_volume_too() -> None:
-    made = Inspected(REFERENCE, ImageKind.ARTIFACT, OCI_MANIFEST, "sha256:1", 500, note="a chart")
-    assert judge_volume(made, ARM64) == judge(made, ARM64)

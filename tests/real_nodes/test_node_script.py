@@ -130,16 +130,6 @@ def test_a_kubelet_for_another_architecture_is_found(tmp_path: Path) -> None:
     assert (found.labels, found.taints) == (None, None)
 
 
-def test_a_kubelet_that_an_emulator_runs_is_shown_as_the_program(tmp_path: Path) -> None:
-    node = machine(tmp_path, _ARM64, _DPKG)
-    node.start_kubelet("--register-with-taints=arch=arm64:NoSchedule", "--node-labels=a=b")
-    kubelet = node.report().program("kubelet")
-
-    assert kubelet is not None
-    assert kubelet.elf is not None
-    assert (kubelet.path, kubelet.elf.architecture) == ("/node/kubelet", _ARM64)
-
-
 def test_a_node_without_a_kubelet_shows_its_boot_log_without_secrets(tmp_path: Path) -> None:
     node = machine(tmp_path, _AMD64, _RPM)
     lines = [
@@ -186,12 +176,3 @@ def test_another_runtime_than_containerd_is_a_fault(tmp_path: Path) -> None:
     assert node.report(containers=True).faults == (
         "the kubelet uses unix:///run/crio/crio.sock: containers can be read from containerd only",
     )
-
-
-def test_a_containerd_without_containers_has_none(tmp_path: Path) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
-    node.start_kubelet("--container-runtime-endpoint=unix:///node/containerd.sock")
-    node.start_containerd()
-    found = node.report(containers=True)
-
-    assert (found.containers, found.faults) == ((), ())

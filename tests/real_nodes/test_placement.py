@@ -13,8 +13,7 @@ from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
-from sandbox.layout import CLONE
-from tests.cli.running import runner, type_of_run
+from tests.cli.running import type_of_run
 from tests.real_nodes.groups import GROUPS, restart, user_data
 from tests.real_nodes.pods import SPACE, TOLERATES, namespace, template
 
@@ -49,16 +48,6 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
 @pytest.fixture
 def kube(nodes: Nodes) -> Kube:
     return nodes.plane.kube
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
-    """The command line, in the project's folder, on a day of its support dates, with a cache of its own."""
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.chdir(CLONE)
-    return runner(capsys)
 
 
 def workload(kind: str, name: str, image: str, **spec: Any) -> Object:

@@ -10,7 +10,6 @@ import json
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -22,7 +21,7 @@ from sandbox.cluster.node import Node
 from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry import server
 from sandbox.registry.images import Repository
-from tests.cli.running import Ran, runner, type_of_run
+from tests.cli.running import Ran, type_of_run
 from tests.real_nodes.pods import end_pods
 from tools import build
 
@@ -157,13 +156,6 @@ def _import(node: Node, repository: Repository) -> None:
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     node.ctr("images", "import", "--local", "--snapshotter", node.settings.snapshotter, "--all-platforms", str(archive))
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    return runner(capsys)
 
 
 def _verify(run: type_of_run, world: World, *more: str) -> Ran:

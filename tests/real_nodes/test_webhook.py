@@ -8,75 +8,36 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import ssl
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 import pytest
 from rich.console import Console
 
-from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, Mode
+from multiarch.facts.admission import DECISION_ANNOTATION
 from multiarch.facts.architectures import Architecture
-from sandbox.cluster import certificates, images
+from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, condition
 from sandbox.cluster.programs import wait_for
 from sandbox.webhook_demo import demo
-from sandbox.webhook_demo.installed import UNREACHABLE_HOST, Installed, installed
+from sandbox.webhook_demo.installed import Installed, installed
 from sandbox.webhook_image import image
 from tests.quotations import ROOT, blocks, matches
 from tests.real_nodes.pods import TOLERATES
 
 AMD64, ARM64 = Architecture
 PAGE: Final = ROOT / "docs" / "webhook.md"
-SPACES: Final = {"tolerating": None, "pinning": Mode.PIN}
-SLOW, LIMITED, UNTRUSTED = (f"{name}.example.com" for name in ("slow", "limited", "untrusted"))
-DEADLINE: Final = 1.5
+SPACE: Final = "tolerating"
 START_SECONDS: Final = {AMD64: 30, ARM64: 120}
 """From the container's start to ready; under the emulator everything takes twenty times as long."""
 MEMORY_MIB: Final = {AMD64: 160, ARM64: 400}
 ADMITTED_WITHIN: Final = 5.0
 """A call takes 3 s at most; then the API server admits the pod without the webhook."""
-
-
-class Faulty(BaseHTTPRequestHandler):
-    """A registry that is slow, or answers 429, by the port that it is asked at."""
-
-    slow = False
-
-    def do_GET(self) -> None:
-        if self.slow:
-            time.sleep(DEADLINE * 2)
-        self.send_response(429)
-        self.send_header("Retry-After", "60")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    do_HEAD = do_GET  # noqa: N815 (the base class names it so)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it so)
-        pass
-
-
-@contextlib.contextmanager
-def serving(handler: type[BaseHTTPRequestHandler], tls: Path | None = None) -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    if tls is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*certificates.issue(certificates.authority()).write(tls, "registry"))
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -90,47 +51,24 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
 
 
 @pytest.fixture(scope="module")
-def webhook(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    """Two replicas that are ready, and two namespaces."""
+def webhook(nodes: Nodes) -> Iterator[Installed]:
+    """Two replicas that are ready, and a namespace."""
     layout = image.ensure(print)
-    slow = type("Slow", (Faulty,), {"slow": True})
-    with (
-        serving(slow) as slow_port,
-        serving(Faulty) as limited_port,
-        serving(Faulty, tmp_path_factory.mktemp("tls")) as untrusted_port,
-    ):
-        forward, address = nodes.gateway.forward, nodes.gateway.address
-        mirrors = {
-            SLOW: f"http://{address}:{forward(slow_port)}",
-            LIMITED: f"http://{address}:{forward(limited_port)}",
-            UNTRUSTED: f"https://{address}:{forward(untrusted_port)}",
-        }
-        with installed(nodes, layout, mirrors=mirrors) as running:
-            running.wait()
-            with namespaces(running.kube):
-                yield running
+    with installed(nodes, layout) as running:
+        running.wait()
+        with namespace(running.kube):
+            yield running
 
 
 @contextlib.contextmanager
-def namespaces(kube: Kube) -> Iterator[None]:
-    own = [
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": {MODE_LABEL: str(mode)} if mode else {}},
-        }
-        for name, mode in SPACES.items()
-    ]
-    for each in own:
-        kube.apply(each)
-    for name in SPACES:
-        wait_for(lambda name=name: kube.get("v1", "ServiceAccount", "default", name), name, timeout=20)  # type: ignore[misc]
+def namespace(kube: Kube) -> Iterator[None]:
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
+    kube.apply(own)
+    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=20)
     yield
-    for name in SPACES:
-        for item in kube.list("v1", "Pod", name):
-            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
-    for each in own:
-        kube.delete(each)
+    for item in kube.list("v1", "Pod", SPACE):
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
+    kube.delete(own)
 
 
 def specification(reference: str, **more: Any) -> Object:
@@ -143,10 +81,10 @@ def specification(reference: str, **more: Any) -> Object:
     }
 
 
-def admitted(kube: Kube, reference: str, *, namespace: str = "tolerating") -> Object:
+def admitted(kube: Kube, reference: str) -> Object:
     """A pod as the API server would create it; nothing is created."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "try-"}, "spec": specification(reference)}
-    return kube.request("POST", kube.path("v1", "Pod", namespace), body=pod, query={"dryRun": "All"})
+    return kube.request("POST", kube.path("v1", "Pod", SPACE), body=pod, query={"dryRun": "All"})
 
 
 def tolerations(pod: Mapping[str, Any]) -> list[Mapping[str, str]]:
@@ -234,7 +172,7 @@ def test_a_deployment_spreads_over_both_nodes_and_a_job_ends_where_its_image_run
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "spread", "namespace": "tolerating"},
+        "metadata": {"name": "spread", "namespace": SPACE},
         "spec": {
             "replicas": 2,
             "selector": {"matchLabels": labels},
@@ -246,77 +184,30 @@ def test_a_deployment_spreads_over_both_nodes_and_a_job_ends_where_its_image_run
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": "once", "namespace": "tolerating"},
+        "metadata": {"name": "once", "namespace": SPACE},
         "spec": {"template": {"spec": once}},
     }
     for each in (deployment, job):
         kube.create(each)
 
     def placed() -> dict[str, str] | None:
-        found = kube.list("v1", "Pod", "tolerating", selector="app=spread")
+        found = kube.list("v1", "Pod", SPACE, selector="app=spread")
         running = [pod for pod in found if pod["status"]["phase"] == "Running"]
         return {pod["spec"]["nodeName"]: decision(pod) for pod in running} if len(running) == 2 else None
 
     text = "tolerate: its image supports amd64 and arm64"
     assert wait_for(placed, "both replicas to run", timeout=60) == {"node-amd64": text, "node-arm64": text}
     wait_for(
-        lambda: (kube.get("batch/v1", "Job", "once", "tolerating") or {})["status"].get("succeeded"),
+        lambda: (kube.get("batch/v1", "Job", "once", SPACE) or {})["status"].get("succeeded"),
         "the job",
         timeout=60,
     )
-    (pod,) = kube.list("v1", "Pod", "tolerating", selector="job-name=once")
+    (pod,) = kube.list("v1", "Pod", SPACE, selector="job-name=once")
     assert pod["spec"]["nodeName"] == "node-amd64"
     assert decision(pod).startswith("leave: ")
     assert tolerations(pod) == []
     for each in (deployment, job):
         kube.delete(each)
-
-
-def test_the_mode_pin_keeps_a_pod_off_the_nodes_that_its_image_is_not_for(webhook: Installed) -> None:
-    kube = webhook.kube
-    anywhere = specification(images.ONLY_AMD64, tolerations=TOLERATES)
-    kube.create(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "pinned", "namespace": "pinning"},
-            "spec": anywhere,
-        }
-    )
-
-    def running() -> Object | None:
-        found = kube.get("v1", "Pod", "pinned", "pinning") or {}
-        return found if found.get("status", {}).get("phase") == "Running" else None
-
-    pod = wait_for(running, "the pinned pod", timeout=60)
-    assert pod["spec"]["nodeName"] == "node-amd64"
-    required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert required["nodeSelectorTerms"] == [
-        {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
-    ]
-    assert decision(pod).endswith("; requires amd64")
-
-
-@pytest.mark.parametrize(
-    ("registry", "said"),
-    [
-        (UNREACHABLE_HOST, "refused the connection"),
-        (SLOW, "deadline|in time|1.5 s"),
-        (LIMITED, "429|rate limit|too many requests"),
-        (UNTRUSTED, "certificate"),
-    ],
-)
-def test_a_pod_is_admitted_as_it_is_if_its_registry_fails(webhook: Installed, registry: str, said: str) -> None:
-    # On a busy machine the emulated replica may answer too late for the API server.
-    for _ in range(3):
-        began = time.monotonic()
-        pod = admitted(webhook.kube, f"{registry}/team/service:1")
-        assert time.monotonic() - began < ADMITTED_WITHIN
-        assert tolerations(pod) == []
-        if decision(pod):
-            break
-    assert decision(pod).startswith("unknown: ")
-    assert re.search(said, decision(pod), re.IGNORECASE), decision(pod)
 
 
 def test_every_pod_is_admitted_while_the_webhook_is_killed_and_starts_again(webhook: Installed) -> None:

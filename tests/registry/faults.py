@@ -51,8 +51,7 @@ class Asked:
 class Proxy:
     """A running proxy. ``fault`` happens to the next ``times`` answers about manifests, blobs and tags.
 
-    ``elsewhere`` is where blobs are redirected to, if anywhere; ``retry_after`` goes with 429. Without ``says_digest``
-    it leaves Docker-Content-Digest out.
+    ``retry_after`` goes with 429. Without ``says_digest`` it omits Docker-Content-Digest.
     """
 
     upstream: Server
@@ -60,7 +59,6 @@ class Proxy:
     times: int = 1_000_000
     retry_after: str = "1"
     says_digest: bool = True
-    elsewhere: str = ""
     asked: list[Asked] = field(default_factory=list)
     host: str = ""
     most_at_once: int = 0
@@ -125,8 +123,6 @@ class _Handler(BaseHTTPRequestHandler):
             proxy.stopped.wait(proxy.delay)
             if self.path == "/v2/":
                 self.pass_on(None)
-            elif proxy.elsewhere and "/blobs/" in self.path:
-                self.plain(307, b"", Location=f"{proxy.elsewhere}{self.path}")
             else:
                 self.spoil(proxy.strike())
 

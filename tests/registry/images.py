@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache
@@ -13,6 +15,8 @@ from multiarch.registry.model import OCI_MANIFEST, Descriptor
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from tests.registry.server import ACCOUNT, Server
+
+Result = TypeVar("Result")
 
 CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
 CONFIG = b'{"architecture":"arm64","os":"linux"}'
@@ -60,3 +64,17 @@ async def client(
     """A client that knows nothing unless it is given."""
     async with RegistryClient(settings, credentials or Anonymous(), cache or MemoryCache()) as opened:
         yield opened
+
+
+def asking(
+    work: Callable[[RegistryClient], Awaitable[Result]],
+    settings: RegistrySettings = QUICK,
+    credentials: Credentials | CredentialChain | None = None,
+) -> Result:
+    """Return what ``work`` comes to with a client of its own, from a test that is no coroutine."""
+
+    async def run() -> Result:
+        async with client(settings, credentials) as opened:
+            return await work(opened)
+
+    return asyncio.run(run())

@@ -81,16 +81,6 @@ def test_the_file_is_its_owners_alone_and_outlives_the_process(tmp_path: Path) -
     second.close()
 
 
-def test_a_file_that_is_not_a_database_is_thrown_away_with_a_note(tmp_path: Path) -> None:
-    file = tmp_path / "registry.sqlite"
-    file.write_bytes(b"this is no database" * 1000)
-    cache = SqliteCache(file)
-    cache.keep(NAME, content(b"{}"))
-    assert cache.content(NAME, digest_of(b"{}")) == content(b"{}")
-    assert cache.notes == [f"The cache {file} was damaged (file is not a database) and is replaced."]
-    cache.close()
-
-
 def test_a_database_that_is_damaged_within_is_thrown_away_when_it_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "registry.sqlite"
     cache = SqliteCache(file)

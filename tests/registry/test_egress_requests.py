@@ -18,23 +18,13 @@ pytestmark = pytest.mark.usefixtures("no_proxies")
 
 REFERENCES = {
     "127.0.0.1:PORT/x": "127.0.0.1 is not public",
-    "127.1:PORT/x": "127.1 has the address 127.0.0.1, which is not public",
-    "2130706433:PORT/x": "2130706433 has the address 127.0.0.1, which is not public",
-    "0x7f000001:PORT/x": "0x7f000001 has the address 127.0.0.1, which is not public",
     "0177.0.0.1:PORT/x": "0177.0.0.1 has the address 127.0.0.1, which is not public",
-    "[::1]:PORT/x": "::1 is not public",
     "[::ffff:7f00:1]:PORT/x": "::ffff:7f00:1 is not public",
     "169.254.169.254/latest/meta-data": "169.254.169.254 is link-local or for instance metadata",
-    "169.254.170.23/v1/credentials": "169.254.170.23 is link-local or for instance metadata",
-    "[fd00:ec2::254]/latest": "fd00:ec2::254 is link-local or for instance metadata",
-    "10.0.0.1:PORT/x": "10.0.0.1 is not public",
     "localhost:PORT/x": "localhost is a cluster-internal name",
-    "kubernetes:PORT/x": "kubernetes is a cluster-internal name",
     "kubernetes.default.svc:PORT/x": "kubernetes.default.svc is a cluster-internal name",
-    "vault.vault.svc.cluster.local:PORT/x": "vault.vault.svc.cluster.local is a cluster-internal name",
     "inside.example:PORT/x": "inside.example has the address 127.0.0.1, which is not public",
     "imds.example/x": "imds.example has the address 169.254.169.254, which is link-local or for instance metadata",
-    "mapped.example:PORT/x": "mapped.example has the address 127.0.0.1, which is not public",
 }
 
 
@@ -44,7 +34,6 @@ def test_an_image_s_name_makes_nothing_connect_inside(monkeypatch: pytest.Monkey
         "inside.example": [["127.0.0.1"]],
         "localhost": [["127.0.0.1"]],
         "imds.example": [["169.254.169.254"]],
-        "mapped.example": [["::ffff:127.0.0.1"]],
     }
     Names(answers).replace(monkeypatch)
 
@@ -57,18 +46,13 @@ def test_an_image_s_name_makes_nothing_connect_inside(monkeypatch: pytest.Monkey
     assert connected == []
 
 
+# One for each way of writing it; the spellings themselves are in test_egress.py.
 TARGETS = [
-    "https://127.0.0.1:PORT/", "https://127.1:PORT/", "https://2130706433:PORT/", "https://0x7f000001:PORT/",
-    "https://0177.1:PORT/", "https://127.0.0.1.:PORT/", "https://[::1]:PORT/", "https://[0:0::1]:PORT/",
-    "https://[::ffff:127.0.0.1]:PORT/", "https://[::ffff:7f00:1]:PORT/", "https://[64:ff9b::7f00:1]:PORT/",
-    "https://[fe80::1%25eth0]:PORT/", "https://[fe80::1%eth0]:PORT/", "https://127。0。0。1:PORT/",
-    "https://①②⑦.0.0.1:PORT/", "https://127%2e0%2e0%2e1:PORT/", "https://localhost:PORT/", "https://LOCALHOST:PORT/",
-    "https://ⓛocalhost:PORT/", "https://localhost.:PORT/", "https://inside.example:PORT/", "https://INSIDE.example.:PORT/",
-    "https://inside%00.example:PORT/", "https://169.254.169.254/latest/meta-data/iam/", "https://[fd00:ec2::254]/",
-    "https://kubernetes.default.svc:PORT/api", "https://kubernetes。default。svc:PORT/", "//127.0.0.1:PORT/",
-    "http://127.0.0.1:PORT/", "http://inside.example:PORT/", "https://user@127.0.0.1:PORT/",
-    "https://registry.example@127.0.0.1:PORT/", "https://registry.example\\@127.0.0.1:PORT/", "https:/127.0.0.1:PORT/",
-    "https://registry.example#@127.0.0.1:PORT/", "gopher://127.0.0.1:PORT/", "file:///etc/passwd",
+    "https://127.0.0.1:PORT/", "https://0x7f000001:PORT/", "https://[::ffff:7f00:1]:PORT/", "https://127。0。0。1:PORT/",
+    "https://ⓛocalhost:PORT/", "https://inside.example:PORT/", "https://inside%00.example:PORT/",
+    "https://169.254.169.254/latest/meta-data/iam/", "https://kubernetes.default.svc:PORT/api", "//127.0.0.1:PORT/",
+    "http://127.0.0.1:PORT/", "https://registry.example@127.0.0.1:PORT/", "https:/127.0.0.1:PORT/",
+    "https://registry.example#@127.0.0.1:PORT/", "file:///etc/passwd",
 ]  # fmt: skip
 
 
@@ -170,23 +154,6 @@ def test_a_registry_that_is_not_allowed_is_not_even_resolved(monkeypatch: pytest
     found = asyncio.run(asked_for("quay.io/team/image", bounded(registries=["docker.io", HERE])))
     assert found == (RegistryReason.NOT_ALLOWED, "quay.io is not in registries.allowed")
     assert names.asked == []
-
-
-def test_an_allowed_registry_may_redirect_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    Names({HERE: [["127.0.0.1"]], "storage.example": [["127.0.0.1"]]}).replace(monkeypatch)
-
-    async def scenario() -> object:
-        def answer(asked: Asked) -> bytes:
-            target = f"http://storage.example:{port_of(server)}/there"
-            return FOUND if asked.path == "/there" else http(307, b"", ("Location", target))
-
-        server = Hostile(answer)
-        async with server.running():
-            image = f"{HERE}:{port_of(server)}/team/image"
-            wanted = bounded(registries=[f"{HERE}:*"], plain_http=[HERE, "storage.example"])
-            return await asked_for(image, wanted)
-
-    assert asyncio.run(scenario()) == digest_of(INDEX)
 
 
 def test_loopback_gets_plain_http_only_if_it_is_named_and_allowed() -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
+from multiarch.registry.client import RegistryClient
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Descriptor
 from multiarch.registry.reference import Reference
@@ -19,8 +20,8 @@ from multiarch.registry.settings import RegistrySettings
 from sandbox.cluster.programs import free_ports
 from tests.registry import server
 from tests.registry.faults import Fault, Proxy
-from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push
-from tests.registry.server import Auth, Server, digest_of
+from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, asking, client, push
+from tests.registry.server import Server, digest_of
 
 pytestmark = pytest.mark.registry
 
@@ -63,13 +64,9 @@ def image(proxy: Proxy) -> Reference:
 
 
 def refused(reference: Reference, settings: RegistrySettings = HASTY) -> RegistryError:
-    async def read() -> RegistryError:
-        async with client(settings) as opened:
-            with pytest.raises(RegistryError) as caught:
-                await opened.manifest(reference)
-            return caught.value
-
-    return asyncio.run(read())
+    with pytest.raises(RegistryError) as caught:
+        asking(lambda opened: opened.manifest(reference), settings)
+    return caught.value
 
 
 @pytest.mark.parametrize("fault", list(Fault), ids=lambda fault: fault.name.lower())
@@ -90,21 +87,12 @@ def test_nobody_listens() -> None:
     assert f"127.0.0.1:{port} refused the connection" in str(error)
 
 
-def test_a_name_that_is_unknown() -> None:
-    error = refused(Reference("registry.invalid", "team/image", "1.0", None))
-    assert error.reason is RegistryReason.UNREACHABLE
-    assert "can't resolve registry.invalid" in str(error)
-
-
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name.lower())
 def test_what_passes_is_tried_again(proxy: Proxy, fault: Fault) -> None:
     proxy.fault, proxy.times, proxy.retry_after = fault, 2, "0"
 
-    async def read() -> None:
-        async with client(dataclasses.replace(QUICK, read_seconds=0.5)) as opened:
-            assert (await opened.manifest(image(proxy))).json()["schemaVersion"] == 2
-
-    asyncio.run(read())
+    settings = dataclasses.replace(QUICK, read_seconds=0.5)
+    assert asking(lambda opened: opened.manifest(image(proxy)), settings).json()["schemaVersion"] == 2
     assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 3
 
 
@@ -118,13 +106,9 @@ def test_what_stays_wrong_is_not_tried_again(proxy: Proxy, fault: Fault) -> None
 def test_the_time_that_a_registry_asks_for_is_waited(proxy: Proxy) -> None:
     proxy.fault, proxy.times, proxy.retry_after = Fault.RATE_LIMITED, 1, "1"
 
-    async def read() -> float:
-        async with client() as opened:
-            started = time.monotonic()
-            await opened.manifest(image(proxy))
-            return time.monotonic() - started
-
-    assert 1.0 <= asyncio.run(read()) < 3.0
+    started = time.monotonic()
+    asking(lambda opened: opened.manifest(image(proxy)))
+    assert 1.0 <= time.monotonic() - started < 5.0
 
 
 def test_nobody_waits_longer_than_the_deadline_and_nothing_is_asked_meanwhile(proxy: Proxy) -> None:
@@ -197,69 +181,28 @@ SPOILED = {
 }
 
 
-async def _drained(pieces: AsyncGenerator[bytes, None]) -> bytes:
-    return b"".join([piece async for piece in pieces])
-
-
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("fault", list(SPOILED), ids=lambda fault: fault.name.lower())
 def test_a_spoiled_blob_is_found_out(proxy: Proxy, fault: Fault, *, streamed: bool) -> None:
     proxy.fault = fault
 
-    async def read() -> RegistryError:
-        async with client(HASTY) as opened:
-            pieces = opened.stream(image(proxy), BLOB)
-            with pytest.raises(RegistryError) as caught:
-                await (_drained(pieces) if streamed else opened.blob(image(proxy), BLOB, limit=1000))
-            return caught.value
+    async def read(opened: RegistryClient) -> bytes:
+        if streamed:
+            return b"".join([piece async for piece in opened.stream(image(proxy), BLOB)])
+        return await opened.blob(image(proxy), BLOB, limit=1000)
 
-    error = asyncio.run(read())
-    assert error.reason is SPOILED[fault]
-    assert BLOB.digest in str(error)
-
-
-def test_a_blob_above_the_limit_is_not_even_asked_for(proxy: Proxy) -> None:
-    async def read() -> None:
-        async with client() as opened:
-            with pytest.raises(RegistryError, match="too large: the blob has 37 bytes; the limit is 36"):
-                await opened.blob(image(proxy), BLOB, limit=36)
-
-    asyncio.run(read())
-    assert proxy.asked == []
+    with pytest.raises(RegistryError) as caught:
+        asking(read, HASTY)
+    assert caught.value.reason is SPOILED[fault]
+    assert BLOB.digest in str(caught.value)
 
 
 def test_a_descriptor_that_is_none_is_malformed(proxy: Proxy) -> None:
-    async def read() -> None:
-        async with client() as opened:
-            for digest in ("sha256:12", "../../secret", "md5:d41d8cd98f00b204e9800998ecf8427e"):
-                with pytest.raises(RegistryError, match="malformed response"):
-                    await opened.blob(image(proxy), Descriptor("any", digest, 1), limit=10)
-
-    asyncio.run(read())
+    for digest in ("sha256:12", "../../secret", "md5:d41d8cd98f00b204e9800998ecf8427e"):
+        descriptor = Descriptor("any", digest, 1)
+        with pytest.raises(RegistryError, match="malformed response"):
+            asking(lambda opened: opened.blob(image(proxy), descriptor, limit=10))  # noqa: B023 (called at once)
     assert proxy.asked == []
-
-
-def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
-    with (
-        server.running(auth=Auth.BASIC) as guarded,
-        server.running() as storage,
-        Proxy(storage).running() as other,
-        Proxy(guarded, elsewhere=f"http://{other.host}").running() as origin,
-    ):
-        push(storage)
-        push(guarded)
-
-        async def warm() -> None:
-            # The origin wants credentials for manifests, so that the blob's request carries them at once.
-            async with client(credentials=Known(READER)) as opened:
-                await opened.manifest(image(origin))
-                assert await opened.blob(image(origin), BLOB, limit=1000) == CONFIG
-
-        asyncio.run(warm())
-        assert "authorization" in origin.asked[-1].headers
-        assert "/blobs/" in other.asked[-1].path
-        assert all("authorization" not in asked.headers for asked in other.asked)
-        assert other.asked[-1].headers["accept-encoding"] == "identity"
 
 
 def test_the_deadline_holds_for_all_attempts_together(proxy: Proxy) -> None:

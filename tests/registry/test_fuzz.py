@@ -179,12 +179,3 @@ def test_any_pull_secret_is_read_or_refused(content: object, kind: str, image: s
         except PullSecretError as error:
             shown = str(error)
         assert SECRET not in shown
-
-
-@given(st.text(max_size=40), st.text("ab-.[]^*?\\:/@", max_size=30))
-@settings(max_examples=100)
-def test_any_key_matches_or_not(key: str, other: str) -> None:
-    table = {each: {"username": "me", "password": SECRET} for each in (key, other, f"quay.io{key}", f"https://{other}")}
-    for image in ("quay.io/team/app", "nginx"):
-        asyncio.run(PullSecrets([("a/b", {"auths": table})]).for_repository(parse_reference(image)))
-        asyncio.run(DockerConfig(Path("c"), {"auths": table}).for_repository(parse_reference(image)))

@@ -20,7 +20,7 @@ from multiarch.registry.credentials.model import Credential, CredentialChain, Cr
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, Descriptor, digest_of
 from multiarch.registry.reference import Reference
-from multiarch.registry.settings import RegistrySettings, count_values, is_link_local
+from multiarch.registry.settings import RegistrySettings, is_link_local
 from tests.registry.faults import Asked
 from tests.registry.hostile import Hostile, as_json, http
 from tests.registry.images import QUICK, Known, client
@@ -29,7 +29,7 @@ from tests.registry.names import FOUND, INDEX
 T = TypeVar("T")
 Work = Callable[[RegistryClient, Reference], Awaitable[T]]
 PATIENT = dataclasses.replace(QUICK, retries=0, total_seconds=20.0, read_seconds=20.0)
-HASTY = dataclasses.replace(QUICK, retries=0, total_seconds=1.0, read_seconds=1.0)
+HASTY = dataclasses.replace(QUICK, retries=0, total_seconds=0.3, read_seconds=0.3)
 READER = Credential("reader", "sesame", source="the tests")
 
 
@@ -70,13 +70,6 @@ def challenged(asked: Asked, realm: str, token: bytes) -> bytes:
     return http(401, b"", ("WWW-Authenticate", f'Bearer realm="{realm}",service="tests"'))
 
 
-@pytest.mark.parametrize("lifetime", ["9" * 401, "1e999", "-1", "null", '"soon"'])
-def test_a_token_s_lifetime_may_be_any_number(lifetime: str) -> None:
-    token = http(200, f'{{"token": "t", "expires_in": {lifetime}}}'.encode())
-    server = Hostile(lambda asked: challenged(asked, f"http://{server.host}/token", token))
-    assert asking(server, digest).startswith("sha256:")
-
-
 def test_only_tags_that_an_image_can_have_are_listed() -> None:
     odd = ["1." + "9" * 5000, "a" * 129, "", "-1", "1.0!", "\x1b[0m", "a b", "é"]
     server = Hostile(lambda _: as_json({"name": "x", "tags": [*odd, "2.0", "1.0", "a" * 128]}))
@@ -114,22 +107,10 @@ async def judged(opened: RegistryClient, reference: Reference) -> str:
 
 def test_one_deadline_holds_for_all_of_an_image() -> None:
     answers = nested(DEEPEST - 1)
-    server = Hostile(lambda asked: answers.get(asked.path.rpartition("/")[2], http(200)), pause=0.4)
+    server = Hostile(lambda asked: answers.get(asked.path.rpartition("/")[2], http(200)), pause=0.12)
     started = time.monotonic()
-    assert "did not finish within 1 s" in asking(server, judged, settings=HASTY)
+    assert "did not finish within 0" in asking(server, judged, settings=HASTY)
     assert time.monotonic() - started < 3.0
-
-
-def test_an_image_s_wait_for_others_does_not_count() -> None:
-    answers = nested(2)
-    server = Hostile(lambda asked: answers.get(asked.path.rpartition("/")[2], http(200)), pause=0.1)
-
-    async def several(opened: RegistryClient, reference: Reference) -> list[str]:
-        others = [Reference(reference.registry, f"team/image{number}", "1.0", None) for number in range(6)]
-        return await asyncio.gather(*(judged(opened, each) for each in others))
-
-    # 18 requests, one at a time.
-    assert set(asking(server, several, settings=dataclasses.replace(HASTY, concurrency=1))) == {"index is empty"}
 
 
 @pytest.mark.parametrize("link", ["<http://[::1>; rel=next", "<x>; rel=next", "<//:99999999/?n=1>; rel=next"])
@@ -171,14 +152,6 @@ def test_large_documents_are_handed_out_one_after_the_other() -> None:
     assert time.monotonic() - started > 10 * 10_000 * 4e-6
 
 
-def test_the_values_of_a_large_image_are_few() -> None:
-    layers = [{"mediaType": "x", "digest": f"sha256:{number:064x}", "size": number} for number in range(127)]
-    history = [{"created_by": 'RUN echo "a" \u0026\u0026 b' * 20, "created": "now"} for _ in range(300)]
-    labels = {"io.buildpacks.build.metadata": json.dumps([{"name": "a", "version": "1.2.3"}] * 2000)}
-    assert count_values(json.dumps({"layers": layers}).encode()) < 600
-    assert count_values(json.dumps({"history": history, "config": {"Labels": labels}}).encode()) < 15_000
-
-
 def test_one_image_takes_a_bounded_number_of_requests() -> None:
     """An index of entries without platforms, each behind redirects."""
     rows = [{"mediaType": OCI_INDEX, "digest": f"sha256:{number:064x}", "size": len(INDEX)} for number in range(64)]
@@ -216,18 +189,6 @@ def test_a_registry_elsewhere_may_not_name_a_token_server_on_loopback() -> None:
     assert caught.value.reason is RegistryReason.REFUSED_HTTP
     assert [asked.path for asked in server.asked if "/token" in asked.path] == []
     assert asking(server, digest, credentials=Known(READER)).startswith("sha256:")
-
-
-def test_a_registry_elsewhere_may_not_redirect_to_loopback() -> None:
-    def redirected(asked: Asked) -> bytes:
-        return FOUND if asked.path == "/there" else http(302, b"", ("Location", f"http://{server.host}/there"))
-
-    server = Hostile(redirected)
-    with pytest.raises(RegistryError) as caught:
-        asking(server, digest, elsewhere=True)
-    assert caught.value.reason is RegistryReason.REFUSED_HTTP
-    assert len([asked for asked in server.asked if asked.path == "/there"]) == 0
-    assert asking(server, digest).startswith("sha256:")
 
 
 LINK_LOCAL = ["169.254.169.254", "169.254.170.23", "2852039166", "0xa9fea9fe", "[fe80::1]", "[fd00:ec2::254]"]

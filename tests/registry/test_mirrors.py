@@ -20,7 +20,7 @@ from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
 from tests.registry import server
 from tests.registry.faults import Fault, Proxy
-from tests.registry.images import QUICK, READER, Known, client, push
+from tests.registry.images import QUICK, READER, Known, asking, client, push
 from tests.registry.server import Auth, Server
 
 
@@ -83,13 +83,6 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("folder", ["quay.io_5000_", "quay.io:5000", "_default"])
-def test_folders_are_named_as_for_containerd(tmp_path: Path, folder: str) -> None:
-    settings = written(tmp_path, folder, '[host."https://mirror.example.com"]')
-    hosts = [endpoint.host for endpoint in endpoints_of("quay.io:5000", settings)]
-    assert hosts == ["mirror.example.com", "quay.io:5000"]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -119,12 +112,8 @@ def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str
     assert words in str(caught.value)
     assert "user:secret" not in str(caught.value)
 
-    async def read() -> None:
-        async with client(settings) as opened:
-            with pytest.raises(RegistryError, match="misconfigured"):
-                await opened.manifest(parse_reference("quay.io/team/image"))
-
-    asyncio.run(read())
+    with pytest.raises(RegistryError, match="misconfigured"):
+        asking(lambda opened: opened.manifest(parse_reference("quay.io/team/image")), settings)
 
 
 _TOML = st.recursive(
@@ -167,11 +156,7 @@ def mirrored(tmp_path: Path, origin: Server, mirror: str, more: str = "") -> Reg
 
 
 def read_image(origin: Server, settings: RegistrySettings) -> str:
-    async def read() -> str:
-        async with client(settings) as opened:
-            return (await opened.manifest(origin.reference("team/image", "1.0"))).digest
-
-    return asyncio.run(read())
+    return asking(lambda opened: opened.manifest(origin.reference("team/image", "1.0")), settings).digest
 
 
 def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Server) -> None:
@@ -222,11 +207,7 @@ def test_a_mirror_that_may_not_resolve_tags_is_asked_for_digests_alone(tmp_path:
         digest = read_image(origin, settings)
         assert mirror.asked == []
 
-        async def read() -> None:
-            async with client(settings) as opened:
-                await opened.manifest(origin.reference("team/image", None, digest))
-
-        asyncio.run(read())
+        asking(lambda opened: opened.manifest(origin.reference("team/image", None, digest)), settings)
         assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/{digest}?ns={origin.host}"]
 
 
@@ -234,13 +215,9 @@ def test_when_all_fail_the_origins_reason_counts_and_the_mirrors_are_named(tmp_p
     with Proxy(origin, fault=Fault.ERROR).running() as mirror:
         settings = mirrored(tmp_path, origin, f"http://{mirror.host}")
 
-        async def read() -> RegistryError:
-            async with client(settings) as opened:
-                with pytest.raises(RegistryError) as caught:
-                    await opened.manifest(origin.reference("team/image", "9.9"))
-                return caught.value
-
-        error = asyncio.run(read())
+        with pytest.raises(RegistryError) as caught:
+            asking(lambda opened: opened.manifest(origin.reference("team/image", "9.9")), settings)
+        error = caught.value
         assert error.reason is RegistryReason.NOT_FOUND
         assert f"; mirrors: {mirror.host}: server error" in str(error)
 
@@ -250,12 +227,9 @@ def test_a_mirrors_credentials_are_its_own(tmp_path: Path, origin: Server) -> No
         pushed = push(copy, note="guarded")
         known = Known(READER)
 
-        async def read() -> None:
-            async with client(mirrored(tmp_path, origin, f"http://{copy.host}"), known) as opened:
-                found = await opened.manifest(origin.reference("team/image", "1.0"))
-                assert found.digest == pushed.digest
-
-        asyncio.run(read())
+        through = mirrored(tmp_path, origin, f"http://{copy.host}")
+        found = asking(lambda opened: opened.manifest(origin.reference("team/image", "1.0")), through, known)
+        assert found.digest == pushed.digest
         assert known.asked == [f"{copy.host}/team/image"]
 
 

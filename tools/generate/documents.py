@@ -46,6 +46,7 @@ def list_documents() -> list[Path]:
         *sorted((ROOT / "docs").rglob("*.md")),
         *sorted((ROOT / "examples").rglob("*.md")),
         ROOT / "sandbox" / "README.md",
+        ROOT / "tests" / "README.md",
     ]
 
 
