@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 __all__ = ["Faults", "Target"]
 
@@ -39,15 +37,6 @@ class Target:
     platform: str = "Linux"
     platform_name: str = "Amazon Linux"
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Target:
-        """The target that the control endpoint was given. Raises TypeError for other fields."""
-        return cls(**data)
-
-    def to_json(self) -> dict[str, Any]:
-        """Its fields."""
-        return asdict(self) | {"command_prefix": list(self.command_prefix)}
-
     def start(self, script: str) -> subprocess.Popen[bytes]:
         """Start the script, in a session of its own."""
         command = [*self.command_prefix, "/bin/sh", "-c", script]
@@ -77,11 +66,6 @@ class Faults:
     denied: list[str] = field(default_factory=list)
     appear_after: float = 0.0
     vague: bool = False
-
-    @classmethod
-    def from_json(cls, text: bytes) -> Faults:
-        """The faults that the control endpoint was given. Raises TypeError for other fields."""
-        return cls(**json.loads(text))
 
     def takes(self, table: str, operation: str) -> bool:
         """Count down one of the next calls; False if there is none left."""
