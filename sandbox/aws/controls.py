@@ -18,12 +18,13 @@ from dataclasses import asdict
 from typing import Final
 
 import urllib3
-from moto.core.responses import TYPE_RESPONSE, BaseResponse
+from moto.core.common_types import TYPE_RESPONSE
+from moto.core.responses import BaseResponse
 
 from sandbox.aws import ec2_fixes, fleets
 from sandbox.aws.fleets import Shortage
 from sandbox.aws.ssm import SsmStandIn
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Faults, Target
 
 __all__ = ["PREFIX", "Controls", "Remote"]
 
@@ -43,7 +44,7 @@ class Controls:
             self.calls.append((response.boto3_service_name, response._get_action()))  # noqa: SLF001 (moto shows it nowhere else)
             return _moto_call_action(response)
 
-        BaseResponse.call_action = call_action  # type: ignore[method-assign]
+        BaseResponse.call_action = call_action  # type: ignore[method-assign, assignment]
 
     def empty(self) -> None:
         """Forget everything."""

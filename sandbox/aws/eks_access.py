@@ -116,7 +116,7 @@ class EksAccess(EksBase):
     def describe_addon_versions(self) -> ActionResult:
         """DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
         wanted = self.params.get("kubernetesVersion")
-        minors = [row.version for row in CLUSTER_VERSIONS if wanted in (None, row.version)]
+        minors = [version for version in CLUSTER_VERSIONS if wanted in (None, version)]
         rows = [row for row in add_ons().values() if self.params.get("addonName") in (None, row.name)]
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
 

@@ -14,7 +14,7 @@ from moto.core.utils import camelcase_to_underscores
 from moto.eks.models import Cluster
 
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
-from sandbox.aws.facts import DEFAULT_VERSION, cluster_version, minor_number
+from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, minor_number
 
 _ZONES = 2
 _LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
@@ -42,7 +42,7 @@ class EksClusters(EksBase):
         """CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
         params = self.params
         version = params.get("version") or DEFAULT_VERSION
-        if cluster_version(version) is None:
+        if version not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version {version}")
         if params["name"] in self.backend.clusters:
             raise in_use(f"Cluster already exists with name: {params['name']}")
@@ -149,7 +149,7 @@ class EksClusters(EksBase):
     def update_cluster_version(self) -> ActionResult:
         """UpdateClusterVersion: one minor at a time, never back."""
         cluster, wanted = self._cluster(), self.params["version"]
-        if cluster_version(wanted) is None:
+        if wanted not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version update from {cluster.version} to {wanted}")
         if minor_number(wanted) != minor_number(cluster.version) + 1:
             raise invalid(f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}")

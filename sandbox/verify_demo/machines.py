@@ -13,7 +13,7 @@ from multiarch.facts.instance_types import instance_type, max_pods
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupPlan
 from multiarch.stack.model import Plan
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 from sandbox.cluster.bootstrap.groups import ManagedGroup, expected
 from sandbox.cluster.bootstrap.registration import Registration
 from sandbox.cluster.kube import Kube

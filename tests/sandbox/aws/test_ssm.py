@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 from multiarch.ssm.model import AnswerStatus
 from multiarch.ssm.run_command import run
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Faults, Target
 from tests.sandbox.served import CLONE, Served
 
 NAME = "i-0123456789abcdef0"
