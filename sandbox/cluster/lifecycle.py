@@ -13,13 +13,11 @@ from multiarch.errors import OutsideError
 from sandbox import processes, server
 from sandbox.cluster import leftovers
 from sandbox.cluster.cluster import native_architecture
-from sandbox.environment import forget_aws
-from sandbox.layout import CLONE
 
 FOLDER: Final = "folder"
 """The file that names the cluster's folder."""
 STATUS: Final = "cluster.json"
-_LOG: Final = "output.log"
+_START_SECONDS: Final = 900.0  # tools may have to be built; each part has a limit of its own
 _STOP_SECONDS: Final = 60.0
 
 
@@ -61,7 +59,6 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
             )
         return running
     down(state)
-    state.mkdir(parents=True, exist_ok=True)
     chosen = ["--stack", str(stack[0]), "--project", str(stack[1])] if stack else []
     try:
         _, found = server.run_behind(
@@ -71,24 +68,6 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
         down(state)
         raise
     return found
-
-
-def _wait(process: subprocess.Popen[bytes], state: Path, say: Callable[[str], None]) -> Status:
-    """Wait until the process has written its status, or has ended: each of its parts has a time limit."""
-    said = 0
-    while True:
-        found, ended = _read(state), process.poll() is not None
-        lines = (state / _LOG).read_text(errors="replace").splitlines()
-        if found is not None:
-            process.returncode = 0  # it outlives this command
-        elif ended:
-            raise OutsideError("\n".join(["The cluster did not start.", *lines]).rstrip())
-        for line in lines[said:]:
-            say(line)
-        said = len(lines)
-        if found is not None:
-            return found
-        time.sleep(0.1)
 
 
 def status(state: Path) -> Status | None:
