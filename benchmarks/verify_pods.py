@@ -22,7 +22,7 @@ from multiarch.cli import main as multiarch
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from multiarch.registry.transport import RegistryTransport
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 from tests.registry import server
 from tests.registry.server import Server
 from tests.sandbox.served import Served, address, serving

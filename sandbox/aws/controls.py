@@ -12,68 +12,66 @@ DELETE /sandbox/calls             forget them
 from __future__ import annotations
 
 import json
-import re
-import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
-from typing import Any, Final
-from urllib.parse import parse_qs
+from typing import Final
 
 import urllib3
+from moto.core.common_types import TYPE_RESPONSE
+from moto.core.responses import BaseResponse
 
 from sandbox.aws import ec2_fixes, fleets
 from sandbox.aws.fleets import Shortage
-from sandbox.aws.shapes import model
 from sandbox.aws.ssm import SsmStandIn
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Faults, Target
 
 __all__ = ["PREFIX", "Controls", "Remote"]
 
 PREFIX: Final = "/sandbox/"
+_moto_call_action = BaseResponse.call_action
 
 
 class Controls:
-    """The server's side: what was set, and which requests came."""
+    """The server's side: what was set, and which requests came. Make one for each process: it patches moto."""
 
     def __init__(self) -> None:
-        """Nothing is set."""
+        """Set nothing, and record what moto is asked."""
         self.ssm = SsmStandIn()
-        self._calls: list[tuple[str, str]] = []
-        self._lock = threading.Lock()
+        self.calls: list[tuple[str, str]] = []
+
+        def call_action(response: BaseResponse) -> TYPE_RESPONSE:
+            self.calls.append((response.boto3_service_name, response._get_action()))  # noqa: SLF001 (moto shows it nowhere else)
+            return _moto_call_action(response)
+
+        BaseResponse.call_action = call_action  # type: ignore[method-assign, assignment]
 
     def empty(self) -> None:
-        """Back to the beginning."""
+        """Forget everything."""
         self.ssm.empty()
         ec2_fixes.CONSOLES.clear()
         fleets.SHORTAGES.clear()
         fleets.SPOT_PRICES.clear()
-        self._calls.clear()
-
-    def record(self, service: str, environ: dict[str, Any], body: bytes) -> None:
-        """Remember one AWS request."""
-        with self._lock:
-            self._calls.append((service, _operation(service, environ, body)))
+        self.calls.clear()
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Answer a request of this module's interface."""
         match method, path.removeprefix(PREFIX).split("/"):
             case "PUT", ["ssm", "targets", instance]:
-                self.ssm.targets[instance] = Target.from_json(json.loads(body))
+                self.ssm.targets[instance] = Target(**json.loads(body))
             case "PUT", ["ssm", "faults"]:
-                self.ssm.faults = Faults.from_json(body)
+                self.ssm.faults = Faults(**json.loads(body))
             case "PUT", ["console", instance]:
                 ec2_fixes.CONSOLES[instance] = body.decode()
             case "PUT", ["ec2", "shortages"]:
-                fleets.SHORTAGES[:] = [fleets.Shortage(**each) for each in json.loads(body)]
+                fleets.SHORTAGES[:] = [Shortage(**each) for each in json.loads(body)]
             case "PUT", ["ec2", "spot-prices"]:
                 fleets.SPOT_PRICES.clear()
                 fleets.SPOT_PRICES.update(json.loads(body))
             case "GET", ["calls"]:
-                return 200, json.dumps(self._calls).encode()
+                return 200, json.dumps(self.calls).encode()
             case "DELETE", ["calls"]:
-                self._calls.clear()
+                self.calls.clear()
             case _:
                 return 404, b"not found"
         return 200, b""
@@ -89,7 +87,7 @@ class Remote:
 
     def register(self, instance: str, target: Target) -> None:
         """Give an instance an SSM agent, or change it."""
-        self._request("PUT", f"ssm/targets/{instance}", json.dumps(target.to_json()).encode())
+        self._request("PUT", f"ssm/targets/{instance}", json.dumps(asdict(target)).encode())
 
     def set_faults(self, faults: Faults) -> None:
         """What the SSM API does wrong from now on."""
@@ -121,28 +119,3 @@ class Remote:
         if answer.status != 200:  # noqa: PLR2004 (OK)
             raise ValueError(f"{method} {path}: {answer.status} {answer.data.decode(errors='replace')[-500:]}")
         return answer.data
-
-
-def _operation(service: str, environ: dict[str, Any], body: bytes) -> str:
-    target = environ.get("HTTP_X_AMZ_TARGET", "")
-    if target:
-        return str(target.rpartition(".")[2])
-    action = parse_qs(body.decode(errors="replace")).get("Action") if body[:1] not in (b"", b"{") else None
-    if action:
-        return action[0]
-    asked = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
-    return next((name for name, pattern in _routes(service) if pattern.fullmatch(asked)), asked)
-
-
-@cache
-def _routes(service: str) -> list[tuple[str, re.Pattern[str]]]:
-    """The operations of a REST service, with patterns for ``METHOD PATH``; fixed paths come before variable ones."""
-    if service != "eks":
-        return []
-    operations = [model(service).operation_model(name) for name in model(service).operation_names]
-    rows = [(each.name, f"{each.http['method']} {each.http['requestUri'].partition('?')[0]}") for each in operations]
-    rows.sort(key=lambda row: (row[1].count("{"), row[1]))
-    return [
-        (name, re.compile(re.sub(r"\\\{[^}]*\\\}", r".+" if "Arn" in path else r"[^/]+", re.escape(path))))
-        for name, path in rows
-    ]

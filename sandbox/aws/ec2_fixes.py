@@ -1,9 +1,9 @@
-"""Where moto's EC2 and Auto Scaling differ from AWS's, and what they lack.
+"""Where moto's EC2 and Auto Scaling differ from AWS's.
 
 Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
-behind. User data of a launch template's second version is readable like the first one's; moto stumbles over it.
-GetConsoleOutput answers with what an instance was given: none at first. An instance refresh replaces all instances at
-once. Fleets are in ``fleets.py``.
+behind. User data of a launch template's second version is readable like the first one's. A console has the output that
+it was given, and none by default; moto has the same sample for all. An instance refresh, which moto lacks, replaces all
+instances at once. Fleets are in ``fleets.py``.
 
 Upstream: Amazon EC2 API reference, GetConsoleOutput; Amazon EC2 Auto Scaling API reference, StartInstanceRefresh.
 """
@@ -11,10 +11,7 @@ Upstream: Amazon EC2 API reference, GetConsoleOutput; Amazon EC2 Auto Scaling AP
 from __future__ import annotations
 
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
-from moto.autoscaling.exceptions import ValidationError
-from moto.autoscaling.models import FakeAutoScalingGroup
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.responses import ActionResult
 from moto.core.types import Base64EncodedString
@@ -28,10 +25,7 @@ from moto.ec2.utils import parse_user_data
 from moto.moto_api._internal import mock_random
 
 CONSOLES: Final[dict[str, str]] = {}
-"""The console outputs that instances were given, by instance."""
-_CONSOLE_LIMIT: Final = 64 * 1024
-"""EC2 keeps the last 64 KB."""
-_REFRESHES: WeakKeyDictionary[FakeAutoScalingGroup, list[dict[str, Any]]] = WeakKeyDictionary()
+"""The console output of an instance, by its ID."""
 _ROOT_DEVICES: Final = ("/dev/sda1", "/dev/xvda")
 _moto_terminate = InstanceBackend.terminate_instances
 _moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
@@ -63,7 +57,7 @@ def delete_nat_gateway(backend: EC2Backend, nat_gateway_id: str) -> NatGateway:
 
 
 def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
-    """The user data of a template version, whichever operation made the version."""
+    """Return the user data of a template version, whichever operation made the version."""
     value = version.data.get("UserData")
     return value if isinstance(value, Base64EncodedString) else parse_user_data(value)
 
@@ -71,45 +65,20 @@ def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
 def get_console_output(response: General) -> ActionResult:
     """GetConsoleOutput."""
     instance = response.ec2_backend.get_instance(response._get_param("InstanceId"))  # noqa: SLF001 (an operation of that class)
-    answer = {"InstanceId": instance.id, "Timestamp": utcnow()}
-    text = CONSOLES.get(instance.id, "")[-_CONSOLE_LIMIT:]
-    return ActionResult(answer | ({"Output": Base64EncodedString.from_raw_string(text)} if text else {}))
+    answer: dict[str, Any] = {"InstanceId": instance.id, "Timestamp": utcnow()}
+    if instance.id in CONSOLES:
+        answer["Output"] = Base64EncodedString.from_raw_string(CONSOLES[instance.id])
+    return ActionResult(answer)
 
 
 def start_instance_refresh(response: AutoScalingResponse) -> ActionResult:
     """StartInstanceRefresh: done when it returns."""
-    group = _group(response)
+    name = response._get_param("AutoScalingGroupName")  # noqa: SLF001 (an operation of that class)
+    group = response.autoscaling_backend.autoscaling_groups[name]
     count = group.desired_capacity
     group.set_desired_capacity(0)
     group.set_desired_capacity(count)
-    now = utcnow()
-    refresh = {
-        "InstanceRefreshId": str(mock_random.uuid4()),
-        "AutoScalingGroupName": group.name,
-        "Status": "Successful",
-        "StartTime": now,
-        "EndTime": now,
-        "PercentageComplete": 100,
-        "InstancesToUpdate": 0,
-        "Preferences": response._get_param("Preferences", {}),  # noqa: SLF001 (an operation of that class)
-    }
-    _REFRESHES.setdefault(group, []).insert(0, refresh)
-    return ActionResult({"InstanceRefreshId": refresh["InstanceRefreshId"]})
-
-
-def describe_instance_refreshes(response: AutoScalingResponse) -> ActionResult:
-    """DescribeInstanceRefreshes, newest first."""
-    wanted = response._get_param("InstanceRefreshIds", [])  # noqa: SLF001 (an operation of that class)
-    rows = [row for row in _REFRESHES.get(_group(response), []) if not wanted or row["InstanceRefreshId"] in wanted]
-    return ActionResult({"InstanceRefreshes": rows})
-
-
-def _group(response: AutoScalingResponse) -> FakeAutoScalingGroup:
-    name = response._get_param("AutoScalingGroupName")  # noqa: SLF001 (an operation of that class)
-    group = response.autoscaling_backend.autoscaling_groups.get(name)
-    if group is None:
-        raise ValidationError(f"AutoScalingGroup name not found - {name}")
-    return group
+    return ActionResult({"InstanceRefreshId": str(mock_random.uuid4())})
 
 
 def install() -> None:
@@ -118,5 +87,4 @@ def install() -> None:
     NatGatewayBackend.delete_nat_gateway = delete_nat_gateway  # type: ignore[method-assign, assignment]
     LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]
     General.get_console_output = get_console_output  # type: ignore[method-assign, assignment]
-    for operation in (start_instance_refresh, describe_instance_refreshes):
-        setattr(AutoScalingResponse, operation.__name__, operation)
+    AutoScalingResponse.start_instance_refresh = start_instance_refresh  # type: ignore[attr-defined]

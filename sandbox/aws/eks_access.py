@@ -14,15 +14,11 @@ from moto.eks.models import Cluster
 
 from multiarch.facts.addons import AddOn, add_ons
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
-from sandbox.aws.facts import (
-    ACCESS_ENTRY_TYPES,
-    ACCESS_POLICIES,
-    CLUSTER_VERSIONS,
-    addon_versions,
-)
+from sandbox.aws.facts import ACCESS_ENTRY_TYPES, ACCESS_POLICIES, CLUSTER_VERSIONS, addon_versions
 
 _PRINCIPAL = re.compile(r"arn:[^:]+:iam::\d{12}:(role|user)/.+")
 
+_OF_ASSOCIATIONS = ("roleArn", "targetRoleArn", "disableSessionTags", "policy")
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 
@@ -44,13 +40,9 @@ class EksAccess(EksBase):
             "clusterName": cluster.name,
             "status": "ACTIVE",
             "addonVersion": version,
-            "health": {"issues": []},
             "addonArn": self._arn("addon", cluster.name, name, short_hash(cluster.arn + name)),
             "createdAt": utcnow(),
-            "modifiedAt": utcnow(),
             "tags": dict(params.get("tags") or {}),
-            "owner": "aws",
-            "publisher": "eks",
             "podIdentityAssociations": [],
         }
         self._set_addon(cluster, addon, params)
@@ -74,7 +66,8 @@ class EksAccess(EksBase):
         return version
 
     def _set_addon(self, cluster: Cluster, addon: Record, params: Record) -> None:
-        """Role, configuration and pod identities are replaced when they are given; an empty string removes them."""
+        """Replace role, configuration and pod identities when they are given; an empty string removes them."""
+        addon["modifiedAt"] = utcnow()
         for key in ("serviceAccountRoleArn", "configurationValues"):
             if params.get(key) is not None:
                 addon[key] = params[key] or None
@@ -110,13 +103,7 @@ class EksAccess(EksBase):
         wanted = {"addonVersion": addon["addonVersion"], **without_none(self.params)}
         addon["addonVersion"] = self._checked_addon(cluster, row, wanted)
         self._set_addon(cluster, addon, self.params)
-        addon["modifiedAt"] = utcnow()
-        shown = {
-            key: value
-            for key, value in self.params.items()
-            if key not in ("clusterName", "addonName", "clientRequestToken")
-        }
-        return ActionResult({"update": self._update("AddonUpdate", shown)})
+        return self._update("AddonUpdate", wanted)
 
     def delete_addon(self) -> ActionResult:
         """DeleteAddon: its pod identity associations go with it."""
@@ -129,7 +116,7 @@ class EksAccess(EksBase):
     def describe_addon_versions(self) -> ActionResult:
         """DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
         wanted = self.params.get("kubernetesVersion")
-        minors = [row.version for row in CLUSTER_VERSIONS if wanted in (None, row.version)]
+        minors = [version for version in CLUSTER_VERSIONS if wanted in (None, version)]
         rows = [row for row in add_ons().values() if self.params.get("addonName") in (None, row.name)]
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
 
@@ -153,17 +140,16 @@ class EksAccess(EksBase):
             raise invalid("The kubernetes group name must not start with system:")
         if arn in extras(cluster).entries:
             raise in_use(f"The specified access entry resource is already in use on this cluster: {arn}")
+        standard = kind == "STANDARD"
         entry = {
             "clusterName": cluster.name,
             "principalArn": arn,
-            "kubernetesGroups": groups if kind == "STANDARD" else ["system:nodes"],
-            "accessEntryArn": self._arn(
-                "access-entry", cluster.name, *_principal_path(arn), short_hash(cluster.arn + arn)
-            ),
+            "kubernetesGroups": groups if standard else ["system:nodes"],
+            "accessEntryArn": self._arn("access-entry", cluster.name, *arn.split(":", 5)[4:], short_hash(arn)),
             "createdAt": utcnow(),
             "modifiedAt": utcnow(),
             "tags": dict(params.get("tags") or {}),
-            "username": params.get("username") or (arn if kind == "STANDARD" else "system:node:{{EC2PrivateDNSName}}"),
+            "username": params.get("username") or (arn if standard else "system:node:{{EC2PrivateDNSName}}"),
             "type": kind,
         }
         extras(cluster).entries[arn] = entry
@@ -241,20 +227,16 @@ class EksAccess(EksBase):
         if any((pod["namespace"], pod["serviceAccount"]) == key for pod in known.values()):
             raise in_use(f"Association already exists: {key[0]}/{key[1]}")
         identifier = "a-" + short_hash(f"{cluster.arn}/{key}", 17)
-        optional = {key: wanted.get(key) for key in ("targetRoleArn", "disableSessionTags", "policy")}
         known[identifier] = without_none(
             {
+                **{name: wanted.get(name) for name in ("namespace", "serviceAccount", *_OF_ASSOCIATIONS)},
                 "clusterName": cluster.name,
-                "namespace": wanted["namespace"],
-                "serviceAccount": wanted["serviceAccount"],
-                "roleArn": wanted["roleArn"],
                 "associationArn": self._arn("podidentityassociation", cluster.name, identifier),
                 "associationId": identifier,
                 "tags": dict(wanted.get("tags") or {}),
                 "createdAt": utcnow(),
                 "modifiedAt": utcnow(),
                 "ownerArn": owner,
-                **optional,
             }
         )
         return known[identifier]
@@ -273,10 +255,7 @@ class EksAccess(EksBase):
     def update_pod_identity_association(self) -> ActionResult:
         """UpdatePodIdentityAssociation: the roles, the session tags and the policy."""
         pod = self._association()[1]
-        for key in ("roleArn", "targetRoleArn", "disableSessionTags", "policy"):
-            if self.params.get(key) is not None:
-                pod[key] = self.params[key]
-        pod["modifiedAt"] = utcnow()
+        pod |= without_none({name: self.params.get(name) for name in _OF_ASSOCIATIONS}) | {"modifiedAt": utcnow()}
         return ActionResult({"association": pod})
 
     def delete_pod_identity_association(self) -> ActionResult:
@@ -295,33 +274,21 @@ class EksAccess(EksBase):
         return ActionResult({"associations": sorted(rows, key=lambda pod: (pod["namespace"], pod["serviceAccount"]))})
 
 
-def _principal_path(arn: str) -> tuple[str, str, str]:
-    account = arn.split(":")[4]
-    kind, name = arn.split(":", 5)[5].split("/", 1)
-    return kind, account, name.rsplit("/", 1)[-1]
-
-
 def _addon_information(row: AddOn, minors: list[str]) -> Record:
     versions: dict[str, list[Record]] = {}
     for minor in minors:
         newest, default = addon_versions(row, minor)
         for version in dict.fromkeys((newest, default)):
-            fit = {"clusterVersion": minor, "platformVersions": ["*"], "defaultVersion": version == default}
+            fit = {"clusterVersion": minor, "defaultVersion": version == default}
             versions.setdefault(version, []).append(fit)
     return {
         "addonName": row.name,
         "type": row.kind,
-        "owner": "aws",
-        "publisher": "eks",
-        "defaultNamespace": "kube-system",
         "addonVersions": [
             {
                 "addonVersion": version,
                 "architecture": ["amd64", "arm64"],
-                "computeTypes": ["ec2", "auto", "hybrid"],
                 "compatibilities": fits,
-                "requiresConfiguration": False,
-                "requiresIamPermissions": row.managed_policy is not None,
             }
             for version, fits in versions.items()
         ],

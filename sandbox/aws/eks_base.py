@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
+from moto.ec2.models import EC2Backend, ec2_backends
 from moto.eks.exceptions import (
     InvalidParameterException,
     InvalidRequestException,
@@ -91,6 +93,11 @@ class EksBase(EKSResponse):
         """Moto's EKS of the request's account and region."""
         return self.eks_backend
 
+    @property
+    def ec2(self) -> EC2Backend:
+        """Moto's EC2 of the request's account and region."""
+        return ec2_backends[self.current_account][self.region]
+
     def _cluster(self) -> Cluster:
         name = self.params.get("clusterName") or self.params["name"]
         return self.backend.describe_cluster(name)
@@ -99,13 +106,14 @@ class EksBase(EKSResponse):
         return f"arn:{self.partition}:eks:{self.region}:{self.current_account}:{kind}/" + "/".join(parts)
 
     @staticmethod
-    def _update(kind: str, params: Mapping[str, Any]) -> Record:
-        """An update that is done at once, as EKS answers it."""
-        return {
+    def _update(kind: str, params: Mapping[str, Any]) -> ActionResult:
+        """Answer with an update that is done at once."""
+        update = {
             "id": str(mock_random.uuid4()),
             "status": "Successful",
             "type": kind,
-            "params": [{"type": key, "value": str(value)} for key, value in params.items()],
+            "params": [{"type": key, "value": str(value)} for key, value in params.items() if value],
             "createdAt": utcnow(),
             "errors": [],
         }
+        return ActionResult({"update": update})

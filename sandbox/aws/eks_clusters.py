@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from moto.core.responses import ActionResult, EmptyResult
-from moto.ec2.models import EC2Backend, ec2_backends
+from moto.core.utils import camelcase_to_underscores
 from moto.eks.models import Cluster
 
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
-from sandbox.aws.facts import DEFAULT_VERSION, cluster_version, minor_number
+from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, minor_number
 
 _ZONES = 2
 _LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
@@ -24,6 +24,7 @@ _VPC_DEFAULTS: Record = {
     "publicAccessCidrs": ["0.0.0.0/0"],
     "securityGroupIds": [],
 }
+_NETWORK_DEFAULTS: Record = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}
 _PLAIN_CONFIG = (
     "access_config",
     "upgrade_policy",
@@ -41,7 +42,7 @@ class EksClusters(EksBase):
         """CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
         params = self.params
         version = params.get("version") or DEFAULT_VERSION
-        if cluster_version(version) is None:
+        if version not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version {version}")
         if params["name"] in self.backend.clusters:
             raise in_use(f"Cluster already exists with name: {params['name']}")
@@ -52,7 +53,10 @@ class EksClusters(EksBase):
             version=version,
             role_arn=params["roleArn"],
             resources_vpc_config=vpc,
-            kubernetes_network_config=_network(params.get("kubernetesNetworkConfig") or {}),
+            kubernetes_network_config={
+                **_NETWORK_DEFAULTS,
+                **without_none(params.get("kubernetesNetworkConfig") or {}),
+            },
             logging=_logging(params.get("logging")),
             client_request_token=params.get("clientRequestToken"),
             tags=dict(params.get("tags") or {}),
@@ -66,8 +70,7 @@ class EksClusters(EksBase):
     def _vpc_of(self, subnet_ids: list[str]) -> str:
         if len(subnet_ids) < _ZONES:
             raise invalid("Subnets specified must be in at least two different AZs")
-        ec2 = _ec2(self)
-        known = {subnet.id: subnet for subnet in ec2.describe_subnets()}
+        known = {subnet.id: subnet for subnet in self.ec2.describe_subnets()}
         missing = sorted(set(subnet_ids) - set(known))
         if missing:
             raise invalid(f"The subnet ID '{missing[0]}' does not exist")
@@ -79,7 +82,7 @@ class EksClusters(EksBase):
         return str(subnets[0].vpc_id)
 
     def _cluster_security_group(self, cluster: Cluster, vpc_id: str) -> str:
-        group = _ec2(self).create_security_group(
+        group = self.ec2.create_security_group(
             name=f"eks-cluster-sg-{cluster.name}-{short_hash(cluster.arn + vpc_id, 8)}",
             description="EKS created security group applied to ENI that is attached to EKS Control Plane master nodes",
             vpc_id=vpc_id,
@@ -115,7 +118,7 @@ class EksClusters(EksBase):
                 f"Cluster {cluster.name} has deletion protection enabled. Disable it before deleting the cluster."
             )
         deleted = self.backend.delete_cluster(cluster.name)
-        _ec2(self).delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
+        self.ec2.delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
         vars(deleted)["status"] = "DELETING"
         return ActionResult({"cluster": deleted})
 
@@ -128,7 +131,7 @@ class EksClusters(EksBase):
                 "Exactly one type of update can be allowed per UpdateClusterConfig call: " + ", ".join(sorted(kinds))
             )
         key = kinds[0]
-        attribute = _snake(key)
+        attribute = camelcase_to_underscores(key)
         if key == "resourcesVpcConfig":
             new: Any = {**cluster.resources_vpc_config, **params[key]}
         elif key == "logging":
@@ -141,17 +144,17 @@ class EksClusters(EksBase):
         if new == vars(cluster)[attribute]:
             raise invalid(f"Cluster is already at the desired configuration for {key}")
         vars(cluster)[attribute] = new
-        return ActionResult({"update": self._update("ConfigUpdate", {key: params[key]})})
+        return self._update("ConfigUpdate", {key: params[key]})
 
     def update_cluster_version(self) -> ActionResult:
         """UpdateClusterVersion: one minor at a time, never back."""
         cluster, wanted = self._cluster(), self.params["version"]
-        if cluster_version(wanted) is None:
+        if wanted not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version update from {cluster.version} to {wanted}")
         if minor_number(wanted) != minor_number(cluster.version) + 1:
             raise invalid(f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}")
         cluster.version = wanted
-        return ActionResult({"update": self._update("VersionUpdate", {"Version": wanted})})
+        return self._update("VersionUpdate", {"Version": wanted})
 
     def associate_encryption_config(self) -> ActionResult:
         """AssociateEncryptionConfig: once per cluster; it can't be removed."""
@@ -159,8 +162,7 @@ class EksClusters(EksBase):
         if cluster.encryption_config:
             raise refused(f"Cluster {cluster.name} already has encryption configuration")
         cluster.encryption_config = self.params["encryptionConfig"]
-        update = self._update("AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
-        return ActionResult({"update": update})
+        return self._update("AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
 
     def tag_resource(self) -> ActionResult:
         """TagResource of a cluster, node group, add-on, access entry or pod identity association."""
@@ -195,14 +197,6 @@ class EksClusters(EksBase):
         raise not_found(f"Resource was not found: {arn}")
 
 
-def _ec2(response: EksBase) -> EC2Backend:
-    return ec2_backends[response.current_account][response.region]
-
-
-def _network(config: Record) -> Record:
-    return without_none({"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4", **config})
-
-
 def _logging(wanted: Record | None, current: Record | None = None) -> Record:
     """EKS's answer: one row with the types that are on, one with those that are off."""
     on = {kind for row in (current or {}).get("clusterLogging", []) if row.get("enabled") for kind in row["types"]}
@@ -214,7 +208,3 @@ def _logging(wanted: Record | None, current: Record | None = None) -> Record:
         for enabled in (True, False)
     ]
     return {"clusterLogging": [row for row in rows if row["types"]]}
-
-
-def _snake(key: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)

@@ -11,7 +11,6 @@ from typing import Any
 from moto.autoscaling.models import AutoScalingBackend, autoscaling_backends
 from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
-from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.launch_templates import LaunchTemplateVersion
 from moto.eks.models import Cluster, Nodegroup
 
@@ -34,11 +33,6 @@ _ON_DEMAND = {
 
 class EksNodegroups(EksBase):
     """Node group operations. A new template or release replaces all instances at once; nothing drains."""
-
-    @property
-    def ec2(self) -> EC2Backend:
-        """Moto's EC2 of the request's account and region."""
-        return ec2_backends[self.current_account][self.region]
 
     @property
     def autoscaling(self) -> AutoScalingBackend:
@@ -166,15 +160,13 @@ class EksNodegroups(EksBase):
         checks.check_taints(taints.get("addOrUpdateTaints") or [], len(group.taints))
         if params.get("scalingConfig"):
             checks.scaling({**group.scaling_config, **params["scalingConfig"]})
-        answer = super().update_nodegroup_config()
+        super().update_nodegroup_config()
         asg = self.autoscaling.autoscaling_groups[self._asg_name(group)]
         if params.get("scalingConfig"):
             sizes = group.scaling_config
             asg.min_size, asg.max_size = sizes["minSize"], sizes["maxSize"]
             asg.set_desired_capacity(sizes["desiredSize"])
-        shown = {key: params[key] for key in ("labels", "taints", "scalingConfig", "updateConfig") if params.get(key)}
-        del answer
-        return ActionResult({"update": self._update("ConfigUpdate", shown)})
+        return self._update("ConfigUpdate", params)
 
     def update_nodegroup_version(self) -> ActionResult:
         """UpdateNodegroupVersion: a new template version, Kubernetes version or release replaces all instances."""
@@ -198,8 +190,7 @@ class EksNodegroups(EksBase):
         group.launch_template = _reference(template)
         group.modified_at = utcnow()
         self._roll(cluster, group, data)
-        shown = {key: params[key] for key in ("version", "releaseVersion", "launchTemplate") if params.get(key)}
-        return ActionResult({"update": self._update("VersionUpdate", shown)})
+        return self._update("VersionUpdate", params)
 
     def _release(self, group: Nodegroup, params: Record) -> str:
         wanted = params.get("releaseVersion")

@@ -7,30 +7,22 @@ shaped like AWS's.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
 
 from multiarch.facts.addons import AddOn
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiType, ami_types, family_facts
 from multiarch.facts.architectures import to_ami
 
-
-@dataclass(frozen=True, slots=True)
-class ClusterVersion:
-    """One Kubernetes minor and its patch release."""
-
-    version: str
-    patch: str
-
-
-CLUSTER_VERSIONS: Final = (
-    ClusterVersion("1.31", "1.31.13"),
-    ClusterVersion("1.32", "1.32.9"),
-    ClusterVersion("1.33", "1.33.8"),
-    ClusterVersion("1.34", "1.34.6"),
-    ClusterVersion("1.35", "1.35.4"),
-    ClusterVersion("1.36", "1.36.2"),
-)
+CLUSTER_VERSIONS: Final[Mapping[str, str]] = {
+    "1.31": "1.31.13",
+    "1.32": "1.32.9",
+    "1.33": "1.33.8",
+    "1.34": "1.34.6",
+    "1.35": "1.35.4",
+    "1.36": "1.36.2",
+}
+"""The patch release of each Kubernetes minor."""
 DEFAULT_VERSION: Final = "1.35"
 
 AMI_TYPES: Final = {row.name: row for row in ami_types().values() if row.family in NODE_FAMILIES}
@@ -54,11 +46,6 @@ ACCESS_ENTRY_TYPES: Final = (
 )
 
 
-def cluster_version(minor: str) -> ClusterVersion | None:
-    """The row of a Kubernetes minor (``1.34``), or ``None``."""
-    return next((row for row in CLUSTER_VERSIONS if row.version == minor), None)
-
-
 def minor_number(minor: str) -> int:
     """``1.34`` gives 34."""
     return int(minor.split(".")[1])
@@ -69,8 +56,7 @@ def latest_release(ami_type: AmiType, minor: str) -> str:
     facts = family_facts(ami_type.family)
     if "{k}" not in facts.release_example:
         return facts.release_example
-    row = cluster_version(minor)
-    return f"{row.patch if row else minor}-{'20251120' if facts.last_version else '20261106'}"
+    return f"{CLUSTER_VERSIONS.get(minor, minor)}-{'20251120' if facts.last_version else '20261106'}"
 
 
 def offered(ami_type: AmiType, minor: str) -> bool:
@@ -92,8 +78,5 @@ def image_id(region: str, ami_type: AmiType, minor: str, release: str) -> str:
 
 def addon_versions(row: AddOn, minor: str) -> tuple[str, str]:
     """Newest and default version of an add-on for a minor."""
-    release = row.release
-    if release is None:
-        known = cluster_version(minor)
-        release = f"v{known.patch if known else minor}"
+    release = row.release or f"v{CLUSTER_VERSIONS.get(minor, minor)}"
     return f"{release}-eksbuild.2", f"{release}-eksbuild.1"

@@ -22,14 +22,14 @@ def ensure_region(region: str) -> None:
     """Seed a region once; a second call costs one look-up."""
     ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][region]
     first = AMI_TYPES["AL2023_ARM_64_STANDARD"]
-    newest = CLUSTER_VERSIONS[-1].version
+    newest = list(CLUSTER_VERSIONS)[-1]
     if image_id(region, first, newest, latest_release(first, newest)) in ec2.amis:
         return
     ssm = ssm_backends[DEFAULT_ACCOUNT_ID][region]
     for version in CLUSTER_VERSIONS:
         for ami_type in AMI_TYPES.values():
-            if offered(ami_type, version.version):
-                _seed(ec2, ssm, ami_type, version.version)
+            if offered(ami_type, version):
+                _seed(ec2, ssm, ami_type, version)
 
 
 def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -> str:

@@ -16,22 +16,20 @@ from moto.ec2.models.instance_types import INSTANCE_TYPES
 
 from multiarch.facts.ami_families import family_facts
 from sandbox.aws.eks_base import Record, invalid
-from sandbox.aws.facts import AMI_TYPES, architecture_of, cluster_version, latest_release, minor_number, offered
+from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, latest_release, minor_number, offered
+from sandbox.aws.shapes import faults, model
 
-_EFFECTS = ("NO_EXECUTE", "NO_SCHEDULE", "PREFER_NO_SCHEDULE")
-_CAPACITY_TYPES = ("CAPACITY_BLOCK", "ON_DEMAND", "SPOT")
 _MAX_TAINTS = 50
-_MAX_LENGTH = 63
 _MAX_SKEW = 3
 _NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,62}")
 
 
 def check_names_and_sizes(params: Record) -> None:
-    """Name, capacity type, labels and sizes."""
+    """Check what the API's model says (names of capacity types, taint effects and amiTypes), name, labels and sizes."""
+    if wrong := faults(params, model("eks").operation_model("CreateNodegroup").input_shape):
+        raise invalid("; ".join(wrong))
     if not _NAME.fullmatch(params["nodegroupName"]):
         raise invalid(f"nodegroupName {params['nodegroupName']!r} is not valid: 1 to 63 letters, digits, - and _")
-    if params.get("capacityType", "ON_DEMAND") not in _CAPACITY_TYPES:
-        raise invalid(f"capacityType must be one of {', '.join(_CAPACITY_TYPES)}: {params['capacityType']}")
     if any(key.startswith(("eks.amazonaws.com/", "kubernetes.io/")) for key in params.get("labels") or {}):
         raise invalid("Label cannot contain reserved prefixes [kubernetes.io/, eks.amazonaws.com/]")
     scaling(params.get("scalingConfig") or {})
@@ -51,14 +49,9 @@ def scaling(config: Record) -> dict[str, int]:
 
 
 def check_taints(taints: Sequence[Record], already: int = 0) -> None:
-    """At most 50, each with a key and an effect of the API's enum (not Kubernetes' spelling)."""
+    """Check that there are at most 50 taints."""
     if len(taints) + already > _MAX_TAINTS:
         raise invalid(f"a node group takes at most {_MAX_TAINTS} taints, not {len(taints) + already}")
-    for taint in taints:
-        if taint.get("effect") not in _EFFECTS:
-            raise invalid(f"taint effect must be one of {', '.join(_EFFECTS)}: {taint.get('effect')}")
-        if not taint.get("key") or len(taint["key"]) > _MAX_LENGTH or len(taint.get("value", "")) > _MAX_LENGTH:
-            raise invalid("a taint needs a key of 1 to 63 characters, and a value of at most 63")
 
 
 def check_template(params: Record, data: Record) -> bool:
@@ -84,7 +77,7 @@ def check_template(params: Record, data: Record) -> bool:
 def checked_version(wanted: str | None, cluster: str) -> str:
     """The node group's minor: the cluster's, or at most three older."""
     version = wanted or cluster
-    if cluster_version(version) is None:
+    if version not in CLUSTER_VERSIONS:
         raise invalid(f"Requested Nodegroup version {version} is not supported")
     if not 0 <= minor_number(cluster) - minor_number(version) <= _MAX_SKEW:
         raise invalid(f"Nodegroup Kubernetes version {version} does not fit cluster version {cluster}")

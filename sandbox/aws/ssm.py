@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sandbox.aws.shapes import faults, model
-from sandbox.aws.ssm_commands import Command, Invocation
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Command, Faults, Invocation, Target
 
 __all__ = ["ACCOUNT", "SsmStandIn"]
 

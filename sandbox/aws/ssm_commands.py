@@ -1,4 +1,4 @@
-"""Commands of the stand-in for SSM Run Command: they really run, and are cut and reported as by SSM.
+"""Commands of the stand-in for SSM Run Command and where they run: really, and cut and reported as by SSM.
 
 Sources: amazon-ssm-agent (iohandler: the limits and marks of outputs; runscript), Systems Manager user guide,
 "Understanding command statuses".
@@ -17,9 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sandbox.aws.ssm_targets import Target
-
-__all__ = ["PLUGIN", "Command", "Invocation"]
+__all__ = ["PLUGIN", "Command", "Faults", "Invocation", "Target"]
 
 PLUGIN: Final = "aws:runShellScript"
 _LISTED, _STDOUT, _STDERR = 2_500, 24_000, 8_000
@@ -40,6 +38,74 @@ _STATUS: Final[Mapping[str, str]] = {
     "AccessDenied": "Failed",
     "RateExceeded": "Failed",
 }
+
+
+_IN_NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c")
+# As on a node, the root is a mount.
+_MOUNT_AND_ENTER = 'mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -c "$1"'
+
+
+@dataclass(frozen=True)
+class Target:
+    """One instance. By default its commands run on this machine, and its agent answers.
+
+    ``command_prefix`` comes before ``/bin/sh -c SCRIPT``: ``["nsenter", "-t", "123", "-m", "-p"]`` for a node of the
+    rig. ``root`` is a root file system, entered by chroot in mount and pid namespaces of its own (as root; one of
+    another architecture needs binfmt_misc). With ``output`` nothing runs: that is what the script "prints".
+    ``delay`` is the least time in seconds until the agent reports. ``status`` is the agent's ping status (Online,
+    ConnectionLost, Inactive), None for an instance that never registered. ``outcome`` is a status with which the
+    service ends the command without running it (Undeliverable, DeliveryTimedOut, InvalidPlatform, AccessDenied, …).
+    """
+
+    root: str = ""
+    command_prefix: Sequence[str] = ()
+    output: str | None = None
+    errors: str = ""
+    exit_code: int = 0
+    delay: float = 0.0
+    status: str | None = "Online"
+    outcome: str = ""
+    agent_version: str = "3.3.3050.0"
+    platform: str = "Linux"
+    platform_name: str = "Amazon Linux"
+
+    def start(self, script: str) -> subprocess.Popen[bytes]:
+        """Start the script, in a session of its own."""
+        command = [*self.command_prefix, "/bin/sh", "-c", script]
+        if self.root:
+            command = [*self.command_prefix, *_IN_NAMESPACES, _MOUNT_AND_ENTER, self.root, script]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+
+@dataclass
+class Faults:
+    """What the API does wrong on request.
+
+    ``throttle`` and ``fail`` say how many of the next calls of an operation are throttled, or fail with
+    InternalServerError. ``denied`` has actions (``ssm:SendCommand``) and instance IDs that SendCommand is denied for.
+    ``appear_after`` are the seconds in which a new command has no invocations. ``vague`` leaves the instance IDs out of
+    the message of InvalidInstanceId, as SSM sometimes does.
+    """
+
+    throttle: dict[str, int] = field(default_factory=dict)
+    fail: dict[str, int] = field(default_factory=dict)
+    denied: list[str] = field(default_factory=list)
+    appear_after: float = 0.0
+    vague: bool = False
+
+    def takes(self, table: str, operation: str) -> bool:
+        """Count down one of the next calls; False if there is none left."""
+        left: dict[str, int] = getattr(self, table)
+        if left.get(operation, 0) <= 0:
+            return False
+        left[operation] -= 1
+        return True
 
 
 @dataclass
@@ -103,7 +169,7 @@ class Invocation:
     def listed(self) -> dict[str, Any]:
         """Its plugin in ListCommandInvocations."""
         times = {"ResponseStartDateTime": self.began} | ({"ResponseFinishDateTime": self.ended} if self.ended else {})
-        output = _merged(self.stdout, self.stderr)
+        output = _join(self.stdout, self.stderr)
         return {"Name": PLUGIN, **self.status, "ResponseCode": self.code, "Output": output, **times}
 
     def fetched(self) -> dict[str, Any]:
@@ -113,8 +179,8 @@ class Invocation:
             "PluginName": PLUGIN,
             "ResponseCode": self.code,
             **self.status,
-            "StandardOutputContent": _cut(self.stdout, _STDOUT),
-            "StandardErrorContent": _cut(self.stderr, _STDERR),
+            "StandardOutputContent": _cut(self.stdout.encode(), _STDOUT, _CUT),
+            "StandardErrorContent": _cut(self.stderr.encode(), _STDERR, _CUT),
         }
 
 
@@ -164,23 +230,20 @@ class Command:
         }
 
 
-def _cut(text: str, limit: int) -> str:
-    """As the agent cuts what GetCommandInvocation shows: by bytes, and the mark is within the limit."""
-    data = text.encode()
-    return text if len(data) < limit else data[: limit - len(_CUT)].decode(errors="replace") + _CUT
+def _cut(data: bytes, limit: int, mark: str) -> str:
+    """Cut by bytes, as the agent does; the mark is within the limit."""
+    return (
+        data.decode(errors="replace")
+        if len(data) < limit
+        else data[: limit - len(mark)].decode(errors="replace") + mark
+    )
 
 
-def _merged(stdout: str, stderr: str) -> str:
-    """As the agent joins and cuts both streams for ListCommandInvocations."""
+def _join(stdout: str, stderr: str) -> str:
+    """Join and cut both streams as the agent does for ListCommandInvocations: each has what the other leaves."""
     title = _ERROR_TITLE if stderr else ""
     out, error, space = stdout.encode(), stderr.encode(), _LISTED - len(title)
     if len(out) + len(error) < space:
         return f"{stdout}{title}{stderr}"
-    if len(out) > space // 2 and len(error) > space // 2:
-        half = (space - len(_ERROR_CUT) - len(_OUT_CUT)) // 2
-        parts = [out[:half], _OUT_CUT.encode(), title.encode(), error[:half], _ERROR_CUT.encode()]
-    elif len(out) < space // 2:
-        parts = [out, title.encode(), error[: space - len(_ERROR_CUT) - len(out)], _ERROR_CUT.encode()]
-    else:
-        parts = [out[: space - len(_OUT_CUT) - len(error)], _OUT_CUT.encode(), title.encode(), error]
-    return b"".join(parts).decode(errors="replace")
+    room, room_of_errors = (space - min(len(other), space // 2) for other in (error, out))
+    return _cut(out, room, _OUT_CUT) + title + _cut(error, room_of_errors, _ERROR_CUT)

@@ -6,14 +6,25 @@ Writes DIR/folder at once, and DIR/cluster.json when the nodes are ready; progre
 from __future__ import annotations
 
 import argparse
+import base64
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
 from multiarch.errors import MultiarchError
-from sandbox.cluster import cluster, control_plane, lifecycle, stack
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import ClusterFacts
+from multiarch.nodes.user_data import render
+from multiarch.stack.load import load_file
+from multiarch.stack.plan import make_plan
+from multiarch.today import today
+from sandbox.cluster import cluster, control_plane, lifecycle
+from sandbox.cluster.bootstrap.groups import group_start
+from sandbox.cluster.bootstrap.model import KubeletStart
+from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.programs import Programs
 from sandbox.state import write_atomically
 from tools import build
@@ -31,20 +42,48 @@ def _serve(state: Path, file: Path | None, project: Path | None) -> None:
         plane = control_plane.start(programs, real_nodes=True)
         print("starting containerd and a kubelet per architecture", flush=True)
         with cluster.running(programs, plane) as nodes:
-            groups = stack.first_groups(file, project, plane) if file and project else {}
+            groups = _first_groups(file, project, plane) if file and project else {}
             for architecture, node in nodes.by_architecture.items():
-                found = groups.get(architecture)
-                if found is None:
+                group, start = groups.get(architecture, ("", None))
+                if start is None:
                     node.start_kubelet()
                 else:
-                    print(f"{node.name} starts with the user data of node group {found.group}", flush=True)
-                    node.start_kubelet(found.start.flags, found.start.config)
+                    print(f"{node.name} starts with the user data of node group {group}", flush=True)
+                    node.start_kubelet(start.flags, start.config)
             for node in nodes.by_architecture.values():
                 node.ready()
                 print(f"{node.name} is ready", flush=True)
-            status = lifecycle.Status.of(plane, nodes, programs.folder, time.monotonic() - began, stack=file)
+            status = lifecycle.Status(
+                kubeconfig=str(plane.kubeconfig),
+                hosts=str(nodes.hosts),
+                folder=str(programs.folder),
+                kubernetes=plane.version,
+                nodes={node.name: str(node.architecture) for node in nodes.by_architecture.values()},
+                missing=nodes.missing,
+                stack=str(file or ""),
+                seconds=round(time.monotonic() - began, 1),
+            )
             write_atomically(state / lifecycle.STATUS, status.as_json())
             signal.pause()
+
+
+def _first_groups(
+    file: Path, project_file: Path, plane: ControlPlane
+) -> Mapping[Architecture, tuple[str, KubeletStart]]:
+    """Return name and start of the first node group of each architecture in a stack; Karpenter's nodes are in no group.
+
+    Raises:
+        StackError: the rules of ``stack check`` refuse the stack.
+        NodeStartError: a node would not join with its user data.
+    """
+    authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
+    facts = ClusterFacts("sandbox", plane.kube.access.url, authority, plane.service_cidr)
+    plan = make_plan(load_file(file, project_file=project_file), today=today())
+    found: dict[Architecture, tuple[str, KubeletStart]] = {}
+    for group in plan.node_groups:
+        if group.architecture not in found:
+            found[group.architecture] = group.name, group_start(group, render(group, facts), facts)
+    return found
 
 
 def main() -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import selectors
 import socket
 import socketserver
 import struct
@@ -121,18 +120,17 @@ class _Copy(socketserver.BaseRequestHandler):
     server: _Forward
 
     def handle(self) -> None:
-        with (
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.server.target)) as other,
-            selectors.DefaultSelector() as ready,
-        ):
-            ready.register(self.request, selectors.EVENT_READ, other)
-            ready.register(other, selectors.EVENT_READ, self.request)
-            while ready.get_map():
-                for key, _ in ready.select():
-                    piece = key.fileobj.recv(_PIECE)  # type: ignore[union-attr]  # a socket
-                    if piece:
-                        key.data.sendall(piece)
-                    else:
-                        ready.unregister(key.fileobj)
-                        key.data.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.server.target)) as other:
+            back = Thread(target=_copy, args=(other, self.request), daemon=True)
+            back.start()
+            _copy(self.request, other)
+            back.join()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    """Copy bytes until the source ends, and let the target know."""
+    with contextlib.suppress(OSError):
+        while piece := source.recv(_PIECE):
+            target.sendall(piece)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)

@@ -81,25 +81,10 @@ def _sign(
         .add_extension(x509.BasicConstraints(ca=authority_of_others, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
-        .add_extension(_usage(signs=authority_of_others), critical=True)
     )
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName([_general(each) for each in names]), critical=False)
     return builder.sign(issuer_key, hashes.SHA256())
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        encipher_only=False,
-        decipher_only=False,
-    )
 
 
 def _general(name: str) -> x509.GeneralName:

@@ -22,6 +22,7 @@ from sandbox.registry import server
 from tools import build
 
 _MACHINES: Final = {"x86_64": Architecture.AMD64, "aarch64": Architecture.ARM64}
+_EMULATED_TOOLS: Final = ("qemu-aarch64-static", "kubelet-arm64", "containerd-arm64")
 _PODS: Final = Path("/var/lib/kubelet/pods")
 
 
@@ -103,7 +104,8 @@ def _emulate(native: Architecture) -> str:
     if native is not Architecture.AMD64:
         return "only a machine with an amd64 processor emulates the other architecture here"
     try:
-        machine.emulate(build.ensure("qemu-aarch64-static"))
+        interpreter, *_ = [build.ensure(name) for name in _EMULATED_TOOLS]
+        machine.emulate(interpreter)
     except (binfmt.NoEmulationError, build.BuildError) as error:
         return str(error)
     return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,14 +105,14 @@ def _write_keys(folder: Path, token: str, clients: Pair) -> Path:
     return folder
 
 
-def write_kubeconfig(file: Path, access: Access) -> Path:
-    """Write what leads a program to the API server, and return the file."""
+def write_kubeconfig(file: Path, access: Access, user: Mapping[str, str] | None = None) -> Path:
+    """Write what leads a program to the API server, and return the file. ``user`` replaces the token of ``access``."""
     cluster = {"server": access.url, "certificate-authority": str(access.certificate)}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": _NAME, "cluster": cluster}],
-        "users": [{"name": _NAME, "user": {"token": access.token}}],
+        "users": [{"name": _NAME, "user": user or {"token": access.token}}],
         "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
         "current-context": _NAME,
     }

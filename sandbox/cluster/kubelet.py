@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sandbox.cluster import certificates
 from sandbox.cluster.containerd import Settings
-from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.programs import Program, Programs, free_ports
 from tools import build
 
@@ -112,15 +112,6 @@ def _write_kubeconfig(file: Path, plane: ControlPlane, node: str) -> Path:
     if not file.is_file():
         pair = certificates.issue_client(plane.clients, f"system:node:{node}", ["system:nodes"])
         certificate, key = pair.write(file.parent, "client")
-        cluster = {"server": plane.kube.access.url, "certificate-authority": str(plane.kube.access.certificate)}
         user = {"client-certificate": str(certificate), "client-key": str(key)}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "cluster", "cluster": cluster}],
-            "users": [{"name": "node", "user": user}],
-            "contexts": [{"name": "node", "context": {"cluster": "cluster", "user": "node"}}],
-            "current-context": "node",
-        }
-        file.write_text(json.dumps(config))
+        write_kubeconfig(file, plane.kube.access, user)
     return file

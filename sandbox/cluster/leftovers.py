@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sandbox import processes
 from sandbox.cluster import addresses, cgroups, machine
-from tools import build
 
-_END_SECONDS: Final = 3.0
+_END_SECONDS: Final = 2.0
 _NODES: Final = "nodes"  # in the folder of a cluster with nodes
 _LOG_LINKS: Final = Path("/var/log/containers")  # the kubelet's; it can't be told another folder
 _NETWORK_RESULTS: Final = Path("/var/lib/cni/results")  # libcni's; containerd can't tell it another folder
@@ -34,33 +32,26 @@ def mark(folder: Path) -> None:
     (folder / _NODES).touch()
 
 
-def clear(folder: Path) -> list[str]:
-    """Remove everything of a cluster but ``folder`` itself, which has no mounts afterwards; return what is left.
+def remove(folder: Path) -> list[str]:
+    """Remove everything of a cluster; return what is left. A folder with mounts stays: they may lead outside.
 
     May be called twice, and for a cluster without nodes.
     """
     _end_programs(folder)
-    if not (folder / _NODES).is_file():
-        return []
-    addresses.remove(folder)
-    left = [*cgroups.remove(folder.name), *_unmount(folder)]
-    machine.leave(folder)
-    _remove_files(folder)
+    left = []
+    if (folder / _NODES).is_file():
+        addresses.remove(folder)
+        left = [*cgroups.remove(folder.name), *_unmount(folder)]
+        machine.leave(folder)
+        _remove_files(folder)
     if not left:
         shutil.rmtree(run_folder(folder), ignore_errors=True)
-    return left
-
-
-def remove(folder: Path) -> list[str]:
-    """Remove everything of a cluster; return what is left. A folder with mounts stays: they may lead outside."""
-    left = clear(folder)
-    if not left:
         shutil.rmtree(folder, ignore_errors=True)
     return left
 
 
 def _end_programs(folder: Path) -> None:
-    """End what a killed owner left: programs from the cache of tools that name the cluster's folder."""
+    """End what runs in the cluster's folders: every program of a cluster is started there."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in _programs(folder):
             with contextlib.suppress(ProcessLookupError):
@@ -71,13 +62,13 @@ def _end_programs(folder: Path) -> None:
 
 
 def _programs(folder: Path) -> list[int]:
-    marks, tools = (f"{folder}/", f"{run_folder(folder)}/"), str(build.cache_root())
-    return [
-        pid
-        for pid, words in processes.command_lines()
-        # Under an emulator the first word is the emulator's.
-        if any(word.startswith(tools) for word in words[:2]) and any(mark in word for word in words for mark in marks)
-    ]
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            place = (process / "cwd").readlink()
+            if place.is_relative_to(folder) or place.is_relative_to(run_folder(folder)):
+                found.append(int(process.name))
+    return found
 
 
 def _unmount(folder: Path) -> list[str]:

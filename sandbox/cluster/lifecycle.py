@@ -12,20 +12,13 @@ from typing import Final
 from multiarch.errors import OutsideError
 from sandbox import processes, server
 from sandbox.cluster import leftovers
-from sandbox.cluster.cluster import Nodes, native_architecture
-from sandbox.cluster.control_plane import ControlPlane
-from tools import build
+from sandbox.cluster.cluster import native_architecture
 
 FOLDER: Final = "folder"
 """The file that names the cluster's folder."""
 STATUS: Final = "cluster.json"
-_START_SECONDS: Final = 240.0
+_START_SECONDS: Final = 900.0  # tools may have to be built; each part has a limit of its own
 _STOP_SECONDS: Final = 60.0
-TOOLS: Final = (
-    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "containerd", "ctr",
-    "containerd-shim-runc-v2", "ptp", "host-local", "runc", "machine-amd64", "machine-arm64", "machine-s390x",
-)  # fmt: skip
-EMULATED_TOOLS: Final = ("qemu-aarch64-static", "kubelet-arm64", "containerd-arm64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +36,6 @@ class Status:
     missing: str
     stack: str
     seconds: float
-
-    @classmethod
-    def of(cls, plane: ControlPlane, nodes: Nodes, folder: Path, seconds: float, *, stack: Path | None) -> Status:
-        """The status of what runs; ``seconds`` is how long the start took."""
-        names = {node.name: str(node.architecture) for node in nodes.by_architecture.values()}
-        kubeconfig, hosts = str(plane.kubeconfig), str(nodes.hosts)
-        return cls(
-            kubeconfig, hosts, str(folder), plane.version, names, nodes.missing, str(stack or ""), round(seconds, 1)
-        )
 
     def as_json(self) -> str:
         """As it is kept in a file, and shown: version 1."""
@@ -75,7 +59,6 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
             )
         return running
     down(state)
-    _build_tools(say)
     chosen = ["--stack", str(stack[0]), "--project", str(stack[1])] if stack else []
     try:
         _, found = server.run_behind(
@@ -85,20 +68,6 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
         down(state)
         raise
     return found
-
-
-def _build_tools(say: Callable[[str], None]) -> None:
-    """Build what is missing. Only the emulated node may be without its tools: the cluster then says so."""
-    try:
-        for name in TOOLS:
-            build.ensure(name)
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
-    try:
-        for name in EMULATED_TOOLS:
-            build.ensure(name)
-    except build.BuildError as error:
-        say(str(error))
 
 
 def status(state: Path) -> Status | None:

@@ -18,7 +18,7 @@ from sandbox.cluster import binfmt
 
 NOTES: Final = Path("/run/multiarch-eks")
 USERS: Final = NOTES / "users"
-_LOCK, _SETTINGS = NOTES / "lock", NOTES / "settings.json"
+_SETTINGS: Final = NOTES / "settings.json"
 _KERNEL: Final = Path("/proc/sys")
 # What the kubelet sets (pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables), and the plugin ptp (the last).
 _CHANGED: Final = (
@@ -35,10 +35,10 @@ _CHANGED: Final = (
 def enter(user: Path) -> None:
     """Note that ``user``, a folder that lives as long as its cluster, will change settings of the machine."""
     with _locked():
+        USERS.mkdir(parents=True, exist_ok=True)
         if not _users():
             values = {name: (_KERNEL / name).read_text().strip() for name in _CHANGED if (_KERNEL / name).is_file()}
             _SETTINGS.write_text(json.dumps(values))
-        USERS.mkdir(exist_ok=True)
         (USERS / user.name).write_text(str(user))
 
 
@@ -54,11 +54,9 @@ def emulate(interpreter: Path) -> None:
 
 def leave(user: Path) -> None:
     """Forget a user; without any, set back what was changed. May be called twice, and for one that never entered."""
-    if not NOTES.is_dir():
-        return
     with _locked():
         (USERS / user.name).unlink(missing_ok=True)
-        if _users():
+        if _users() or not NOTES.is_dir():
             return
         binfmt.unregister(NOTES)
         for name, value in json.loads(_SETTINGS.read_text()).items() if _SETTINGS.is_file() else ():
@@ -77,12 +75,10 @@ def _users() -> list[Path]:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    """Hold the lock on the notes."""
-    while True:
-        NOTES.mkdir(parents=True, exist_ok=True)
-        with _LOCK.open("a") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            # Another process may have removed the notes while this one waited, and a third one made new ones.
-            if _LOCK.exists() and os.fstat(handle.fileno()).st_ino == _LOCK.stat().st_ino:
-                yield
-                return
+    """Hold a lock on the folder of the notes, which stays when they go."""
+    handle = os.open(NOTES.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

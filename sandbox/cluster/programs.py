@@ -95,10 +95,9 @@ class Program:
 class Programs:
     """Starts programs, remembers them, ends them in reverse order. ``folder`` is theirs and goes away with them."""
 
-    def __init__(self, folder: Path, guard: subprocess.Popen[bytes]) -> None:
+    def __init__(self, folder: Path) -> None:
         """Use ``running`` instead: it ends what it starts."""
         self.folder = folder
-        self._guard = guard
         self._running: list[Program] = []
 
     @classmethod
@@ -113,14 +112,14 @@ class Programs:
             stdin=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C goes to the terminal's process group, and the guard is to outlive it
         )
-        programs = cls(folder, guard)
+        programs = cls(folder)
         try:
             yield programs
         finally:
-            programs.stop_all()
-            if guard.stdin is not None:
-                guard.stdin.close()
-            guard.wait(timeout=_GUARD_SECONDS)
+            for program in reversed(programs._running.copy()):
+                # What they hold is thrown away: nobody needs to end in good order.
+                programs.stop(program, grace=1.0)
+            guard.communicate(timeout=_GUARD_SECONDS)
             leftovers.remove(folder)  # the guard has done it, unless it was killed
 
     def start(self, name: str, command: Sequence[str | Path], environ: Mapping[str, str] | None = None) -> Program:
@@ -138,9 +137,6 @@ class Programs:
             )
         program = Program(name, process, log)
         self._running.append(program)
-        if self._guard.stdin is not None:
-            self._guard.stdin.write(f"{process.pid}\n".encode())
-            self._guard.stdin.flush()
         return program
 
     def stop(self, program: Program, *, grace: float = 5.0) -> None:
@@ -154,9 +150,3 @@ class Programs:
     def named(self, name: str) -> Program:
         """A program that runs, by its name. Raises StopIteration if there is none."""
         return next(program for program in self._running if program.name == name)
-
-    def stop_all(self) -> None:
-        """End everything, last started first."""
-        for program in reversed(self._running.copy()):
-            # What they hold is thrown away: nobody needs to end in good order.
-            self.stop(program, grace=1.0)

@@ -13,6 +13,7 @@ import struct
 import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from multiarch.facts.architectures import Architecture
@@ -109,6 +110,28 @@ def repositories(program: Program | None = None) -> dict[str, Repository]:
     made["payments/ledger"].single("1.19.3", amd64)
     made["payments/gateway"].index("1.8.0", {amd64: amd64, arm64: amd64})  # says arm64, and holds an amd64 program
     return made
+
+
+def read_layout(folder: Path, name: str, tag: str) -> Repository:
+    """Return the image that an OCI layout has under ``tag``, with all that belongs to it, in memory.
+
+    Upstream: https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
+    """
+    made = Repository(name=name)
+    rows = json.loads((folder / "index.json").read_text(encoding="utf-8"))["manifests"]
+    top = next(row for row in rows if row["annotations"]["org.opencontainers.image.ref.name"] == tag)
+    made.tags[tag] = _take(folder, made, top)
+    return made
+
+
+def _take(folder: Path, made: Repository, row: Mapping[str, Any]) -> Content:
+    """Add what a descriptor names, and what that names."""
+    content = made.add(row["mediaType"], (folder / "blobs" / row["digest"].replace(":", "/")).read_bytes())
+    if row["mediaType"].endswith(("index.v1+json", "manifest.v1+json")):
+        parts = json.loads(content.body)
+        for each in (*parts.get("manifests", ()), *parts.get("layers", ()), *filter(None, (parts.get("config"),))):
+            _take(folder, made, each)
+    return content
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

@@ -2,6 +2,5 @@
 
 Real are the stack (the Pulumi engine has made it, in moto), the control plane with its Nodes and pods, the registry
 and the commands. The machines are stand-ins: no instance boots, so this package writes what a kubelet would report
-about its Node, and what the node itself would answer through SSM. Labels and taints are those with which the user data
-of the launch template starts a kubelet.
+about its Node, with the plan's labels and taints, and what the node itself would answer through SSM.
 """

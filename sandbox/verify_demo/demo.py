@@ -22,7 +22,7 @@ from sandbox.layout import SandboxUsageError
 from sandbox.lifecycle import Sandbox
 from sandbox.verify_demo.faults import add_faults, arm64_group, remove_faults
 from sandbox.verify_demo.machines import Machines
-from sandbox.verify_demo.pods import populate
+from sandbox.verify_demo.pods import NAMESPACE, run_pods
 from tools import build
 
 Say = Callable[[str], None]
@@ -37,10 +37,6 @@ class Commands:
     hosts: Path
     environ: Mapping[str, str]
     show: Say
-
-    def on(self, kubeconfig: Path) -> Commands:
-        """The same for a cluster."""
-        return replace(self, environ={**self.environ, "KUBECONFIG": str(kubeconfig)})
 
     def run(self, wanted: int) -> str:
         """What ``verify nodes`` and ``verify pods`` print. Raises OutsideError if one ends with another exit code."""
@@ -88,9 +84,11 @@ def run(machines: Machines, group: NodeGroupPlan, remote: Remote, commands: Comm
         with Programs.running() as programs:
             say("starting etcd, the API server, the controllers and the scheduler")
             plane = control_plane.start(programs)
-            commands = commands.on(plane.kubeconfig)
+            commands = replace(commands, environ={**commands.environ, "KUBECONFIG": str(plane.kubeconfig)})
             every = machines.all()
-            populate(plane.kube, remote, every)
+            plane.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+            for machine in every:
+                machine.join(plane.kube, remote, run_pods(machine.id, machine.architecture))
             say(f"{len(every)} nodes are registered: API objects, a stand-in for kubelets; SSM answers for them")
             commands.run(wanted=0)
             faults = add_faults(machines, group, plane.kube, remote)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import NodeGroupPlan
@@ -11,8 +12,8 @@ from sandbox.aws.controls import Remote
 from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
-from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines
-from sandbox.verify_demo.pods import LYING, RunningPod, join
+from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines, describe_instances
+from sandbox.verify_demo.pods import LYING, RunningPod
 
 _CONSOLE = """\
 [    4.812345] cloud-init[1612]: Cloud-init v. 22.2.2 running 'modules:final'
@@ -36,9 +37,10 @@ def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Rem
     wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
     silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
     remote.set_console(silent, _CONSOLE)
-    machine = next(each for each in machines.all() if each.id == bare)
-    lying = RunningPod(LYING, machine)
-    join(kube, remote, machine, [lying], with_taints=False)
+    found = next(each for each in machines.all() if each.id == bare)
+    machine = replace(found, registers=replace(found.registers, taints=()))
+    lying = RunningPod(LYING, bare, machine.architecture)
+    machine.join(kube, remote, [lying])
     return {
         wrong: "its AMI has the wrong architecture",
         machine.node: "its kubelet was started without the taint",
@@ -53,10 +55,8 @@ def remove_faults(aws: Aws) -> None:
         {"Name": "instance-state-name", "Values": ["pending", "running"]},
         {"Name": "tag-key", "Values": [DEMO_TAG]},
     ]
-    ec2 = aws.client("ec2")
-    rows = [row for each in ec2.describe_instances(Filters=filters)["Reservations"] for row in each["Instances"]]
-    if rows:
-        ec2.terminate_instances(InstanceIds=[row["InstanceId"] for row in rows])
+    if rows := describe_instances(aws, filters):
+        aws.client("ec2").terminate_instances(InstanceIds=[row["InstanceId"] for row in rows])
 
 
 def _launch(aws: Aws, sample: Machine, *, image: str = "") -> str:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from multiarch.facts.ami_families import family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type, max_pods
-from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
+from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupPlan
 from multiarch.stack.model import Plan
-from sandbox.cluster.bootstrap.groups import ManagedGroup, group_start
-from sandbox.cluster.bootstrap.registration import Registration, registration
+from sandbox.aws.controls import Remote
+from sandbox.aws.ssm_commands import Target
+from sandbox.cluster.bootstrap.groups import ManagedGroup, expected
+from sandbox.cluster.bootstrap.registration import Registration
+from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
+from sandbox.registry.images import elf_header
+from sandbox.verify_demo.pods import RunningPod
 
-GROUP_TAG: Final = "multiarch-eks/node-group"
-CLUSTER_TAG: Final = "multiarch-eks/cluster"
 DEMO_TAG: Final = "multiarch-sandbox:verify-demo"
 """On instances that the demo adds."""
 _PATCH: Final = 2  # the made-up patch version of kubelets
-KERNEL: Final = "6.12.30-33.93.amzn2023"
-CONTAINERD: Final = "2.1.4"
+_KERNEL: Final = "6.12.30-33.93.amzn2023"
+_CONTAINERD: Final = "2.1.4"
+_PID: Final = 2000
+_ELF_BYTES: Final = 20  # so many bytes of a program are in a report
 UNAME: Final[Mapping[Architecture, str]] = {Architecture.AMD64: "x86_64", Architecture.ARM64: "aarch64"}
 
 
@@ -52,46 +56,32 @@ class Machine:
         return instance_type(self.row["InstanceType"]).architecture
 
     @property
-    def kubelet(self) -> str:
-        """The kubelet's version."""
+    def _kubelet(self) -> str:
         return f"v{self.version}.{_PATCH}-eks-0000000"
 
     @property
-    def kernel(self) -> str:
-        """The kernel's release."""
-        return f"{KERNEL}.{UNAME[self.architecture]}"
+    def _kernel(self) -> str:
+        return f"{_KERNEL}.{UNAME[self.architecture]}"
 
-    def object(self, *, with_taints: bool = True) -> dict[str, Any]:
-        """The Node as its kubelet registers it."""
+    def _node(self) -> dict[str, Any]:
         zone = str(self.row["Placement"]["AvailabilityZone"])
-        kind = instance_type(self.row["InstanceType"])
-        arch, region = str(kind.architecture), zone[:-1]
         own = {
-            "kubernetes.io/arch": arch,
-            "beta.kubernetes.io/arch": arch,
+            "kubernetes.io/arch": str(self.architecture),
             "kubernetes.io/hostname": self.node,
             "kubernetes.io/os": "linux",
-            "beta.kubernetes.io/os": "linux",
-            "node.kubernetes.io/instance-type": kind.name,
-            "beta.kubernetes.io/instance-type": kind.name,
-            "topology.kubernetes.io/region": region,
-            "failure-domain.beta.kubernetes.io/region": region,
+            "node.kubernetes.io/instance-type": str(self.row["InstanceType"]),
+            "topology.kubernetes.io/region": zone[:-1],
             "topology.kubernetes.io/zone": zone,
-            "failure-domain.beta.kubernetes.io/zone": zone,
         }
-        taints = self.registers.taints if with_taints else ()
+        taints = [{"key": each.key, "value": each.value, "effect": str(each.effect)} for each in self.registers.taints]
         return {
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": self.node, "labels": {**own, **self.registers.labels}},
-            "spec": {
-                "providerID": f"aws:///{zone}/{self.id}",
-                "taints": [{"key": each.key, "value": each.value, "effect": str(each.effect)} for each in taints],
-            },
+            "spec": {"providerID": f"aws:///{zone}/{self.id}", "taints": taints},
         }
 
-    def status(self) -> dict[str, Any]:
-        """The Node's status: ready, and what runs on it."""
+    def _status(self) -> dict[str, Any]:
         kind = instance_type(self.row["InstanceType"])
         room = {"cpu": str(kind.vcpus), "memory": f"{kind.memory_mib}Mi", "pods": str(max_pods(kind))}
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -104,66 +94,84 @@ class Machine:
                 "architecture": str(kind.architecture),
                 "operatingSystem": "linux",
                 "osImage": family_facts(self.group.family).os_example,
-                "kernelVersion": self.kernel,
-                "kubeletVersion": self.kubelet,
-                "containerRuntimeVersion": f"containerd://{CONTAINERD}",
+                "kernelVersion": self._kernel,
+                "kubeletVersion": self._kubelet,
+                "containerRuntimeVersion": f"containerd://{_CONTAINERD}",
                 **dict.fromkeys(("bootID", "kubeProxyVersion", "machineID", "systemUUID"), ""),
             },
         }
 
+    def join(self, kube: Kube, remote: Remote, pods: Iterable[RunningPod]) -> None:
+        """Register the Node, run pods there, and let the machine's SSM agent answer for them."""
+        pods = list(pods)
+        node = self._node()
+        kube.create(node)
+        kube.patch(node, {"status": self._status()}, part="status")
+        for pod in pods:
+            made = pod.object(self.node)
+            kube.create(made)
+            kube.patch(made, {"status": pod.status()}, part="status")
+        remote.register(self.id, Target(output=self._report(pods), platform_name="Amazon Linux"))
 
-@dataclass(slots=True)
+    def _report(self, pods: Iterable[RunningPod]) -> str:
+        """Return what the script of ``multiarch verify`` prints: the lines of ``multiarch/verify/on_node/shell``."""
+        flags = ["--node-labels=" + ",".join(f"{key}={value}" for key, value in self.registers.labels.items())]
+        if self.registers.taints:
+            flags.append("--register-with-taints=" + ",".join(map(str, self.registers.taints)))
+        programs = {
+            "kubelet": f"Kubernetes {self._kubelet}",
+            "containerd": f"containerd github.com/containerd/containerd/v2 {_CONTAINERD}",
+            "runc": "runc version 1.3.0",
+        }
+        own = _header(self.architecture)
+        rows = [
+            ("uname", UNAME[self.architecture], self._kernel),
+            ("os", family_facts(self.group.family).os_example),
+            *(("program", name, f"/usr/bin/{name}", own, said) for name, said in programs.items()),
+            ("package", f"containerd {_CONTAINERD}-1.amzn2023 {UNAME[self.architecture]}"),
+            ("kubelet", "1000"),
+            *(("flag", flag) for flag in flags),
+            *(self._container(pod, str(_PID + number)) for number, pod in enumerate(pods)),
+        ]
+        text = "\n".join("\t".join(row) for row in rows)
+        return f"multiarch-node-report 1 plain\n{text}\nend {len(text)}\n"
+
+    def _container(self, pod: RunningPod, pid: str) -> tuple[str, ...]:
+        emulator = "" if pod.program is self.architecture else f"qemu-{UNAME[pod.program]}"
+        what = (pod.container_id, pod.reference, *pod.digests(), pid)
+        return ("container", *what, "/bin/service", _header(pod.program), emulator, "")
+
+
+def _header(architecture: Architecture) -> str:
+    """Return the first bytes of a program in hexadecimal."""
+    return elf_header(str(architecture))[:_ELF_BYTES].hex()
+
+
+@dataclass(frozen=True, slots=True)
 class Machines:
-    """A stack's machines in the sandbox's AWS."""
+    """A stack's machines in the sandbox's AWS. Their labels and taints are those of the plan."""
 
     aws: Aws
     plan: Plan
-    _registers: dict[str, Registration] = field(default_factory=dict)
 
     def all(self) -> list[Machine]:
-        """The running instances of the plan's groups, sorted by group and ID."""
+        """Return the running instances of the plan's groups, sorted by group and ID."""
         groups = {group.name: group for group in self.plan.node_groups}
+        filters = [
+            {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            {"Name": f"tag:{CLUSTER_TAG}", "Values": [self.plan.cluster.name]},
+            {"Name": f"tag:{GROUP_TAG}", "Values": list(groups)},
+        ]
+        names = self.aws.client("eks").list_nodegroups(clusterName=self.plan.cluster.name)["nodegroups"]
         found = []
-        for row in self.rows():
-            tags = {tag["Key"]: tag["Value"] for tag in row.get("Tags", ())}
-            if tags.get(CLUSTER_TAG) == self.plan.cluster.name and tags.get(GROUP_TAG) in groups:
-                group = groups[tags[GROUP_TAG]]
-                found.append(Machine(row, group, self._registration(group), self.plan.cluster.version))
+        for row in describe_instances(self.aws, filters):
+            group = groups[next(tag["Value"] for tag in row["Tags"] if tag["Key"] == GROUP_TAG)]
+            made = ManagedGroup(next((name for name in names if group.made_name.fullmatch(name)), ""))
+            found.append(Machine(row, group, expected(group, made), self.plan.cluster.version))
         return sorted(found, key=lambda each: (each.group.name, each.id))
 
-    def rows(self, *filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """Running instances as DescribeInstances has them."""
-        wanted = [{"Name": "instance-state-name", "Values": ["pending", "running"]}, *filters]
-        pages = self.aws.client("ec2").get_paginator("describe_instances").paginate(Filters=wanted)
-        return [row for page in pages for each in page["Reservations"] for row in each["Instances"]]
 
-    def _registration(self, group: NodeGroupPlan) -> Registration:
-        """By the user data of the group's launch template, as AWS has it."""
-        if group.name not in self._registers:
-            filters = [
-                {"Name": f"tag:{CLUSTER_TAG}", "Values": [self.plan.cluster.name]},
-                {"Name": f"tag:{GROUP_TAG}", "Values": [group.name]},
-            ]
-            ec2 = self.aws.client("ec2")
-            template = ec2.describe_launch_templates(Filters=filters)["LaunchTemplates"][0]
-            versions = ec2.describe_launch_template_versions(
-                LaunchTemplateId=template["LaunchTemplateId"], Versions=["$Latest"]
-            )["LaunchTemplateVersions"]
-            text = base64.b64decode(versions[0]["LaunchTemplateData"].get("UserData", "")).decode()
-            start = group_start(group, text, self._facts(), ManagedGroup(self._name(group)))
-            self._registers[group.name] = registration(start)
-        return self._registers[group.name]
-
-    def _facts(self) -> ClusterFacts:
-        cluster = self.aws.client("eks").describe_cluster(name=self.plan.cluster.name)["cluster"]
-        return ClusterFacts(
-            cluster["name"],
-            cluster["endpoint"],
-            cluster["certificateAuthority"]["data"],
-            cluster["kubernetesNetworkConfig"]["serviceIpv4Cidr"],
-        )
-
-    def _name(self, group: NodeGroupPlan) -> str:
-        """A managed group's name at EKS; empty for others."""
-        names = self.aws.client("eks").list_nodegroups(clusterName=self.plan.cluster.name)["nodegroups"]
-        return next((name for name in names if group.made_name.fullmatch(name)), "")
+def describe_instances(aws: Aws, filters: list[dict[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return instances as DescribeInstances has them."""
+    pages = aws.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
+    return [row for page in pages for each in page["Reservations"] for row in each["Instances"]]

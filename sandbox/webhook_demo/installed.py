@@ -14,8 +14,8 @@ from sandbox.cluster import helm
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, is_true
 from sandbox.cluster.programs import ClusterError, wait_for
-from sandbox.registry import oci_layout, server
-from sandbox.registry.images import HOST
+from sandbox.registry import server
+from sandbox.registry.images import HOST, read_layout
 from sandbox.webhook_image import image
 
 IMAGE_HOST: Final = "webhook.example.com"
@@ -75,7 +75,7 @@ class Installed:
 @contextlib.contextmanager
 def served(nodes: Nodes, layout: Path) -> Iterator[None]:
     """Let the nodes pull the webhook's image from a registry on this machine."""
-    with server.running({NAME: oci_layout.repository(layout, NAME, image.TAG)}) as url:
+    with server.running({NAME: read_layout(layout, NAME, image.TAG)}) as url:
         write_mirror(nodes.hosts, IMAGE_HOST, url)
         write_mirror(nodes.hosts, UNREACHABLE_HOST, f"http://127.0.0.1:{_CLOSED}")
         yield

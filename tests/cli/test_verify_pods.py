@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 from tests.cli.running import type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository

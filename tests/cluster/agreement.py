@@ -60,7 +60,7 @@ class Real:
 
 def ami_alias() -> str:
     """An image that the sandbox's AWS has."""
-    release = latest_release(AMI_TYPES["AL2023_ARM_64_STANDARD"], CLUSTER_VERSIONS[-1].version)
+    release = latest_release(AMI_TYPES["AL2023_ARM_64_STANDARD"], list(CLUSTER_VERSIONS)[-1])
     return f"al2023@v{release.rpartition('-')[2]}"
 
 

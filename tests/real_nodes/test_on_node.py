@@ -20,7 +20,7 @@ from multiarch.verify.on_node.script import node_script
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.node import Node
-from sandbox.cluster.on_node import command_prefix
+from tests.real_nodes.on_node import command_prefix
 from tests.real_nodes.pods import namespace, pod, until
 
 AMD64, ARM64 = Architecture

@@ -12,7 +12,7 @@ from multiarch.verify.on_node.collect import collect
 from multiarch.verify.on_node.model import NodeReport
 from sandbox import roots
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 from sandbox.roots import PackageManager
 from tests.real_nodes.machines import emulation
 from tests.sandbox.served import Served, address, serving

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from multiarch.ssm import outcomes
 from multiarch.ssm.model import AnswerStatus
-from sandbox.aws.ssm_commands import Invocation
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Invocation, Target
 
 PIECES = st.sampled_from(["x", "é", "\n", "---Output truncated---", "\n----------ERROR-------\n"])
 OUTPUTS = st.builds(

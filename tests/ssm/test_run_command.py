@@ -16,7 +16,7 @@ from multiarch.errors import OutsideError
 from multiarch.retries import RetryPolicy
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.ssm.run_command import run
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Faults, Target
 from tests.ssm.wired import Wired
 
 UNKNOWN = "i-0123456789abcdef0"

@@ -11,7 +11,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
 from sandbox.aws.ssm import PREFIX, SsmStandIn
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 
 
 class Body(BytesIO):

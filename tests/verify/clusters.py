@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 from tests.kubernetes.api_server import Answer, Request, serving
 from tests.sandbox.served import REGION, Served
 from tests.verify.on_node.reports import AMD64, ARM64, content, packed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Faults, Target
 from tests.cli.aws import served
 from tests.cli.running import Ran, runner
 from tests.sandbox.served import CLONE, Served

@@ -13,7 +13,7 @@ import pytest
 
 from sandbox.aws.controls import Remote
 from sandbox.aws.ssm import ACCOUNT
-from sandbox.aws.ssm_targets import Target
+from sandbox.aws.ssm_commands import Target
 from tests.autoscaling.evaluation import Call, allowed
 from tests.cli.aws import served
 from tests.cli.running import runner

@@ -12,9 +12,8 @@ from typing import Any
 
 import yaml
 
-from sandbox.cluster.bootstrap.archive import NODE_CONFIG, is_archive, parts
-from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError, checked_certificate, merged
-from sandbox.cluster.bootstrap.systemd import words_of_environment_file
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.parts import check_certificate, merge, read_parts, split_flags
 
 _FIELDS: Mapping[str, frozenset[str]] = {
     "cluster": frozenset(("apiServerEndpoint", "certificateAuthority", "cidr", "enableOutpost", "id", "name")),
@@ -23,13 +22,7 @@ _FIELDS: Mapping[str, frozenset[str]] = {
     "instance": frozenset(("environment", "localStorage", "network")),
     "kubelet": frozenset(("config", "flags", "maxPodsExpression")),
 }
-_REQUIRED = {
-    "name": "Name",
-    "apiServerEndpoint": "Apiserver endpoint",
-    "certificateAuthority": "Certificate authority",
-    "cidr": "CIDR",
-}
-"""The fields of ``spec.cluster`` that nodeadm needs, as its errors name them."""
+_REQUIRED = ("name", "apiServerEndpoint", "certificateAuthority", "cidr")
 
 
 def read(documents: Sequence[str]) -> KubeletStart:
@@ -37,30 +30,30 @@ def read(documents: Sequence[str]) -> KubeletStart:
 
     Max pods are not in ``config`` where nodeadm computes them. Raises NodeStartError if a node would not join.
     """
-    texts = [text for each in documents for text in (parts(each, NODE_CONFIG) if is_archive(each) else [each])]
+    texts = [text for each in documents for text in read_parts(each, "application/node.eks.aws")]
     if not texts:
         raise NodeStartError("nodeadm finds no NodeConfig in the user data. The node does not join.")
     ignored: list[str] = []
-    cluster: dict[str, str] = {}
+    cluster: dict[str, Any] = {}
     config: dict[str, Any] = {}
     flags: list[str] = []
     for text in texts:
         spec = _spec(text)
         ignored += _unknown_fields(spec)
-        cluster |= {key: value for key, value in _strings(spec, "cluster") if value}
+        cluster |= {key: value for key, value in _mapping(spec, "cluster").items() if value}
         kubelet = _mapping(spec, "kubelet")
-        config = merged(config, _mapping(kubelet, "config"))
+        config = merge(config, _mapping(kubelet, "config"))
         flags += _flags(kubelet)
-    for field, title in _REQUIRED.items():
-        if field not in cluster:
-            raise NodeStartError(f"nodeadm fails: {title} is missing in cluster configuration. The node does not join.")
+    for field in _REQUIRED:
+        if not isinstance(cluster.get(field), str):
+            raise NodeStartError(f"nodeadm fails: cluster.{field} is missing or no string. The node does not join.")
     return KubeletStart(
-        flags=words_of_environment_file(" ".join(flags)),
-        config=merged({"clusterDNS": [_dns_address(cluster["cidr"])]}, config),
+        # nodeadm writes NAME="flags": quotes in the flags end those around them, and the rest is read without quotes.
+        flags=split_flags(" ".join(split_flags('"' + " ".join(flags) + '"'))),
+        config=merge({"clusterDNS": [_dns_address(cluster["cidr"])]}, config),
         cluster=cluster["name"],
         endpoint=cluster["apiServerEndpoint"],
-        certificate_authority=checked_certificate(cluster["certificateAuthority"], "nodeadm"),
-        service_cidr=cluster["cidr"],
+        certificate_authority=check_certificate(cluster["certificateAuthority"]),
         ignored=tuple(ignored),
     )
 
@@ -70,15 +63,9 @@ def _spec(text: str) -> Mapping[str, Any]:
         document = next(yaml.safe_load_all(text), None)
     except yaml.YAMLError as error:
         raise NodeStartError(f"nodeadm can't read the NodeConfig: {error}. The node does not join.") from error
-    if not isinstance(document, Mapping):
-        raise NodeStartError("nodeadm fails: the NodeConfig is not a mapping. The node does not join.")
-    wanted = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig"}
-    for key, value in wanted.items():
-        if document.get(key) != value:
-            raise NodeStartError(
-                f"nodeadm fails: {key} of the NodeConfig is {document.get(key)!r}, not {value!r}. The node does not "
-                "join."
-            )
+    head = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig"}
+    if not isinstance(document, Mapping) or not head.items() <= document.items():
+        raise NodeStartError(f"nodeadm fails: the NodeConfig does not have {head}. The node does not join.")
     return _mapping(document, "spec")
 
 
@@ -89,14 +76,6 @@ def _mapping(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise _wrong_type(key, "a mapping", value)
     return value
-
-
-def _strings(spec: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
-    for name, value in _mapping(spec, key).items():
-        if name in _REQUIRED and value is not None:
-            if not isinstance(value, str):
-                raise _wrong_type(f"{key}.{name}", "a string", value)
-            yield name, value
 
 
 def _flags(kubelet: Mapping[str, Any]) -> list[str]:
@@ -120,10 +99,8 @@ def _unknown_fields(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _dns_address(cidr: str) -> str:
-    """The address of the cluster's DNS that nodeadm derives: the tenth of the last block of an IPv4 range."""
+    """Return the address of the cluster's DNS that nodeadm derives: the tenth of the Services' CIDR block."""
     try:
-        network = ipaddress.ip_network(cidr, strict=False)
+        return str(ipaddress.IPv4Network(cidr, strict=False).network_address + 10)
     except ValueError as error:
         raise NodeStartError(f"nodeadm fails: {error}. The node does not join.") from error
-    written = cidr.partition("/")[0]
-    return f"{written}a" if network.version == 6 else f"{written.rpartition('.')[0]}.10"  # noqa: PLR2004

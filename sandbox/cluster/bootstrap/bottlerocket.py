@@ -11,47 +11,17 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError, checked_certificate, merged
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.parts import check_certificate, merge
 
 _CONFIG: Mapping[str, str] = {
-    "allowed-unsafe-sysctls": "allowedUnsafeSysctls",
     "cluster-dns-ip": "clusterDNS",
-    "cluster-domain": "clusterDomain",
-    "container-log-max-files": "containerLogMaxFiles",
-    "container-log-max-size": "containerLogMaxSize",
-    "cpu-cfs-quota-enforced": "cpuCFSQuota",
-    "cpu-manager-policy": "cpuManagerPolicy",
-    "cpu-manager-reconcile-period": "cpuManagerReconcilePeriod",
-    "event-burst": "eventBurst",
-    "event-qps": "eventRecordQPS",
     "eviction-hard": "evictionHard",
-    "eviction-max-pod-grace-period": "evictionMaxPodGracePeriod",
-    "eviction-soft": "evictionSoft",
-    "eviction-soft-grace-period": "evictionSoftGracePeriod",
-    "image-gc-high-threshold-percent": "imageGCHighThresholdPercent",
-    "image-gc-low-threshold-percent": "imageGCLowThresholdPercent",
-    "kube-api-burst": "kubeAPIBurst",
-    "kube-api-qps": "kubeAPIQPS",
     "kube-reserved": "kubeReserved",
     "max-pods": "maxPods",
-    "pod-pids-limit": "podPidsLimit",
-    "registry-burst": "registryBurst",
-    "registry-qps": "registryPullQPS",
-    "reserved-cpus": "reservedSystemCPUs",
-    "seccomp-default": "seccompDefault",
-    "server-tls-bootstrap": "serverTLSBootstrap",
-    "shutdown-grace-period": "shutdownGracePeriod",
-    "shutdown-grace-period-for-critical-pods": "shutdownGracePeriodCriticalPods",
     "system-reserved": "systemReserved",
-    "topology-manager-policy": "topologyManagerPolicy",
-    "topology-manager-scope": "topologyManagerScope",
 }
-"""Settings that the template writes into the field of KubeletConfiguration beside them."""
-_FLAGS: Mapping[str, str] = {
-    "cloud-provider": "--cloud-provider",
-    "hostname-override": "--hostname-override",
-    "node-ip": "--node-ip",
-}
+"""Settings that a plan or Karpenter writes, with the field of KubeletConfiguration that the template writes."""
 _REQUIRED = ("api-server", "cluster-certificate", "cluster-name")
 _TAINT = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?:[A-Za-z0-9]{1,253}")
 _LABEL = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
@@ -64,7 +34,7 @@ def read(documents: Sequence[str]) -> KubeletStart:
     """
     every: dict[str, Any] = {}
     for text in documents:
-        every = merged(every, _parsed(text))
+        every = merge(every, _parsed(text))
     settings = every.get("settings")
     if not isinstance(settings, Mapping) or not isinstance(settings.get("kubernetes"), Mapping):
         raise NodeStartError("The user data has no settings.kubernetes. The node does not join.")
@@ -73,7 +43,7 @@ def read(documents: Sequence[str]) -> KubeletStart:
         if not isinstance(kubernetes.get(key), str) or not kubernetes[key]:
             raise NodeStartError(f"settings.kubernetes.{key} is missing. The node does not join.")
     for key in kubernetes:
-        if key not in {*_REQUIRED, *_CONFIG, *_FLAGS, "node-labels", "node-taints"}:
+        if key not in {*_REQUIRED, *_CONFIG, "node-labels", "node-taints"}:
             raise NodeStartError(
                 f"This reader does not know settings.kubernetes.{key}. If Bottlerocket does not know it either, it "
                 "refuses all settings, and the node does not join."
@@ -83,7 +53,7 @@ def read(documents: Sequence[str]) -> KubeletStart:
         config={_CONFIG[key]: _value(key, value) for key, value in kubernetes.items() if key in _CONFIG},
         cluster=kubernetes["cluster-name"],
         endpoint=kubernetes["api-server"],
-        certificate_authority=checked_certificate(kubernetes["cluster-certificate"], "Bottlerocket's settings API"),
+        certificate_authority=check_certificate(kubernetes["cluster-certificate"]),
         ignored=tuple(key for key in every if key != "settings"),
     )
 
@@ -96,16 +66,10 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _value(key: str, value: Any) -> Any:  # noqa: ANN401  (TOML to YAML)
-    if key == "cluster-dns-ip":
-        return value if isinstance(value, list) else [value]
-    # The template writes it without quotes.
-    return int(value) if key.endswith("-percent") and str(value).isdigit() else value
+    return [value] if key == "cluster-dns-ip" and not isinstance(value, list) else value
 
 
 def _flags(kubernetes: Mapping[str, Any]) -> Iterator[str]:
-    for key, flag in _FLAGS.items():
-        if key in kubernetes:
-            yield f"{flag}={kubernetes[key]}"
     labels = _table(kubernetes, "node-labels")
     for key, value in labels.items():
         if not isinstance(value, str) or not _LABEL.fullmatch(value):

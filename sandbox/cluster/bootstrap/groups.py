@@ -7,17 +7,20 @@ taints of the NodePool and of its own; :mod:`.al2023` and the other readers read
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.node_labels import group_labels
+from multiarch.facts import labels as keys
 from multiarch.facts.ami_families import AmiFamily, choose_by_family, family_facts
+from multiarch.facts.instance_types import recommended_max_pods
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
-from sandbox.cluster.bootstrap import al2, al2023, bottlerocket, eks
-from sandbox.cluster.bootstrap.archive import is_archive
-from sandbox.cluster.bootstrap.eks import ManagedGroup
+from multiarch.nodes.user_data import render
+from sandbox.cluster.bootstrap import al2, al2023, bottlerocket
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.parts import is_archive
 from sandbox.cluster.bootstrap.registration import Registration
 
-__all__ = ["READERS", "ManagedGroup", "expected", "group_start", "made_group"]
+__all__ = ["READERS", "ManagedGroup", "expected", "group_start", "made_group", "render_eks_part"]
 
 READERS: Mapping[AmiFamily, Callable[[Sequence[str]], KubeletStart]] = {
     AmiFamily.AL2: al2.read,
@@ -25,6 +28,45 @@ READERS: Mapping[AmiFamily, Callable[[Sequence[str]], KubeletStart]] = {
     AmiFamily.BOTTLEROCKET: bottlerocket.read,
 }
 """Each takes the documents of one node's user data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedGroup:
+    """A managed node group as EKS knows it: its name there, its image, and EKS's own launch template."""
+
+    name: str
+    image: str = "ami-0123456789abcdef0"
+    launch_template: str = "lt-0123456789abcdef0"
+    launch_template_version: str = "1"
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels that EKS adds to those of the node group API and ``eks.amazonaws.com/capacityType``."""
+        return {
+            keys.EKS_NODE_GROUP: self.name,
+            keys.EKS_IMAGE: self.image,
+            keys.EKS_LAUNCH_TEMPLATE_ID: self.launch_template,
+            keys.EKS_LAUNCH_TEMPLATE_VERSION: self.launch_template_version,
+        }
+
+
+def render_eks_part(group: NodeGroupPlan, cluster: ClusterFacts, made: ManagedGroup) -> str:
+    """Render a stand-in for what EKS adds to the user data of a managed group without a custom AMI.
+
+    It starts the kubelet as the user data of a custom AMI does, with EKS's labels. EKS computes max pods itself: the
+    minimum over all instance types, without prefixes. Which of the two documents comes first is not documented.
+    Source: EKS user guide, "Customize managed nodes with launch templates".
+    """
+    own = replace(
+        group,
+        case=BootstrapCase.CUSTOM_AMI,
+        labels=tuple({**group_labels(group), **made.labels}.items()),
+        max_pods=min(map(recommended_max_pods, group.instance_types)),
+        max_pods_written=True,
+        pre_bootstrap="",
+        kubelet_extra_args=(),
+    )
+    return render(own, cluster)
 
 
 def made_group(group: NodeGroupPlan) -> ManagedGroup:
@@ -37,8 +79,8 @@ def group_start(
 ) -> KubeletStart:
     """How a node of ``group`` starts with the group's rendered user data (plain text, empty if there is none).
 
-    EKS adds its part for managed groups without a custom AMI; :mod:`.eks` stands in for it, with ``made`` or else
-    :func:`made_group`. Raises NodeStartError if a node would not join.
+    EKS adds its part for managed groups without a custom AMI; :func:`render_eks_part` stands in for it, with ``made``
+    or else :func:`made_group`. Raises NodeStartError if a node would not join.
     """
     documents = [user_data] if user_data else []
     if group.case is BootstrapCase.EKS:
@@ -46,7 +88,7 @@ def group_start(
             raise NodeStartError(
                 "EKS refuses the launch template: user data that it merges has to be a MIME archive. No node starts."
             )
-        documents.insert(0, eks.own_part(group, cluster, made or made_group(group)))
+        documents.insert(0, render_eks_part(group, cluster, made or made_group(group)))
     return choose_by_family(READERS, group.family, "AMI family with a reader of user data")(documents)
 
 

@@ -38,77 +38,54 @@ def test_every_break_since_the_last_release_is_accepted() -> None:
     assert breaking.unaccepted() == [], "see docs/how-to/own-program.md"
 
 
-def remove_resource(schema: Any) -> None:  # noqa: ANN401  (JSON)
-    del schema["resources"][RESOURCE]
-
-
-def remove_input(schema: Any) -> None:  # noqa: ANN401
-    del schema["resources"][RESOURCE]["inputProperties"]["minSize"]
-
-
-def require_input(schema: Any) -> None:  # noqa: ANN401
-    schema["resources"][RESOURCE]["requiredInputs"].append("minSize")
-
-
-def change_input(schema: Any) -> None:  # noqa: ANN401
-    schema["resources"][RESOURCE]["inputProperties"]["minSize"]["type"] = "string"
-
-
-def make_plain(schema: Any) -> None:  # noqa: ANN401
-    schema["resources"][RESOURCE]["inputProperties"]["subnetIds"]["plain"] = True
-
-
-def change_items(schema: Any) -> None:  # noqa: ANN401
-    schema["resources"][RESOURCE]["inputProperties"]["instanceTypes"]["items"] = {"type": "any"}
-
-
-def remove_output(schema: Any) -> None:  # noqa: ANN401
-    del schema["resources"][RESOURCE]["properties"]["nodeRoleArn"]
-
-
-def free_output(schema: Any) -> None:  # noqa: ANN401
-    schema["resources"][RESOURCE]["required"].remove("nodeRoleArn")
-
-
-def remove_type(schema: Any) -> None:  # noqa: ANN401
-    del schema["types"][TYPE]
-
-
-def remove_key(schema: Any) -> None:  # noqa: ANN401
-    del schema["types"][TYPE]["properties"]["weight"]
-
-
-def require_key(schema: Any) -> None:  # noqa: ANN401
-    schema["types"][TYPE].setdefault("required", []).append("weight")
-
-
-def free_key_of_output(schema: Any) -> None:  # noqa: ANN401
-    schema["types"][OUTPUT]["required"].remove("architecture")
+def inputs(resources: Any) -> Any:  # noqa: ANN401  (JSON)
+    return resources[RESOURCE]["inputProperties"]
 
 
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (remove_resource, "NodeGroup: the resource is removed"),
-        (remove_input, "NodeGroup.minSize: the input is removed"),
-        (require_input, "NodeGroup.minSize: the input is required now"),
-        (change_input, "NodeGroup.minSize: the input's type changed from plain integer to plain string"),
-        (make_plain, "NodeGroup.subnetIds: the input's type changed from list of string to plain list of string"),
+        (lambda resources, _: resources.pop(RESOURCE), "NodeGroup: the resource is removed"),
+        (lambda resources, _: inputs(resources).pop("minSize"), "NodeGroup.minSize: the input is removed"),
         (
-            change_items,
+            lambda resources, _: resources[RESOURCE]["requiredInputs"].append("minSize"),
+            "NodeGroup.minSize: the input is required now",
+        ),
+        (
+            lambda resources, _: inputs(resources)["minSize"].update(type="string"),
+            "NodeGroup.minSize: the input's type changed from plain integer to plain string",
+        ),
+        (
+            lambda resources, _: inputs(resources)["subnetIds"].update(plain=True),
+            "NodeGroup.subnetIds: the input's type changed from list of string to plain list of string",
+        ),
+        (
+            lambda resources, _: inputs(resources)["instanceTypes"].update(items={"type": "any"}),
             "NodeGroup.instanceTypes: the input's type changed from plain list of plain string to plain list of any",
         ),
-        (remove_output, "NodeGroup.nodeRoleArn: the output is removed"),
-        (free_output, "NodeGroup.nodeRoleArn: the output may be missing now"),
-        (remove_type, "NodePoolSettings: the type is removed"),
-        (remove_key, "NodePoolSettings.weight: the input is removed"),
-        (require_key, "NodePoolSettings.weight: the input is required now"),
-        (free_key_of_output, "NodeGroupOutput.architecture: the output may be missing now"),
+        (
+            lambda resources, _: resources[RESOURCE]["properties"].pop("nodeRoleArn"),
+            "NodeGroup.nodeRoleArn: the output is removed",
+        ),
+        (
+            lambda resources, _: resources[RESOURCE]["required"].remove("nodeRoleArn"),
+            "NodeGroup.nodeRoleArn: the output may be missing now",
+        ),
+        (lambda _, types: types.pop(TYPE), "NodePoolSettings: the type is removed"),
+        (lambda _, types: types[TYPE]["properties"].pop("weight"), "NodePoolSettings.weight: the input is removed"),
+        (
+            lambda _, types: types[TYPE].setdefault("required", []).append("weight"),
+            "NodePoolSettings.weight: the input is required now",
+        ),
+        (
+            lambda _, types: types[OUTPUT]["required"].remove("architecture"),
+            "NodeGroupOutput.architecture: the output may be missing now",
+        ),
     ],
 )
-def test_a_break_is_named(change: Callable[[Any], None], line: str) -> None:
+def test_a_break_is_named(change: Callable[[Any, Any], object], line: str) -> None:
     changed = copy.deepcopy(SCHEMA)
-    change(changed)
+    change(changed["resources"], changed["types"])
     assert breaks(SCHEMA, changed) == [line]
 
 

@@ -49,12 +49,12 @@ def test_an_addon_that_eks_would_refuse_is_refused(eks: Any, settings: dict[str,
 
 
 def test_every_addon_has_versions_for_every_minor(aws: Served) -> None:
-    for row in CLUSTER_VERSIONS:
-        addons = aws.client("eks").describe_addon_versions(kubernetesVersion=row.version)["addons"]
+    for minor in CLUSTER_VERSIONS:
+        addons = aws.client("eks").describe_addon_versions(kubernetesVersion=minor)["addons"]
         assert [addon["addonName"] for addon in addons] == list(add_ons())
         for addon in addons:
             fits = [fit for version in addon["addonVersions"] for fit in version["compatibilities"]]
-            assert {fit["clusterVersion"] for fit in fits} == {row.version}
+            assert {fit["clusterVersion"] for fit in fits} == {minor}
             assert sum(fit["defaultVersion"] for fit in fits) == 1
 
 

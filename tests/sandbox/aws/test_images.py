@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, latest_release, offered
 from tests.sandbox.served import Served
 
-MINORS = [row.version for row in CLUSTER_VERSIONS]
+MINORS = list(CLUSTER_VERSIONS)
 
 
 def test_every_minor_from_1_31_to_1_36_is_known() -> None:

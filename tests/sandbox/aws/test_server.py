@@ -108,12 +108,9 @@ def test_an_instance_refresh_replaces_every_instance(aws: Served) -> None:
         return {row["InstanceId"] for row in group.describe_auto_scaling_groups()["AutoScalingGroups"][0]["Instances"]}
 
     before = running()
-    started = group.start_instance_refresh(AutoScalingGroupName="g", Preferences={"MinHealthyPercentage": 50})
+    group.start_instance_refresh(AutoScalingGroupName="g", Preferences={"MinHealthyPercentage": 50})
     assert len(running()) == 2
     assert before.isdisjoint(running())
-    refreshes = group.describe_instance_refreshes(AutoScalingGroupName="g")["InstanceRefreshes"]
-    assert [row["InstanceRefreshId"] for row in refreshes] == [started["InstanceRefreshId"]]
-    assert refreshes[0]["Status"] == "Successful"
 
 
 def test_the_region_of_a_request_is_the_region_of_its_images(aws: Served) -> None:

@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 from multiarch.ssm.model import AnswerStatus
 from multiarch.ssm.run_command import run
 from sandbox.aws.controls import Remote
-from sandbox.aws.ssm_targets import Faults, Target
+from sandbox.aws.ssm_commands import Target
 from tests.sandbox.served import CLONE, Served
 
 NAME = "i-0123456789abcdef0"
@@ -77,23 +77,6 @@ def test_a_command_runs_in_a_root_file_system_with_its_own_processes(
     assert "mark" in told(aws, "ls /").split()
     assert told(aws, "echo $$; ls -d /proc/[0-9]*").startswith("1\n/proc/1\n")
     assert not list((small_root / "proc").iterdir()), "/proc is mounted in the command's namespace only"
-
-
-def test_stdout_and_stderr_are_cut_as_by_the_agent(aws: Served, remote: Remote) -> None:
-    remote.register(NAME, Target())
-    script = "head -c 30000 /dev/zero | tr '\\0' x; head -c 9000 /dev/zero | tr '\\0' y >&2"
-    answer = run(aws.client("ssm"), script, [NAME])[NAME]
-    assert answer.status is AnswerStatus.TRUNCATED
-    assert answer.output == "x" * 23_980 + "--output truncated--"
-    ssm = aws.client("ssm")
-    command = ssm.list_commands()["Commands"][0]["CommandId"]
-    errors = ssm.get_command_invocation(CommandId=command, InstanceId=NAME)["StandardErrorContent"]
-    assert errors == "y" * 7_980 + "--output truncated--"
-    (row,) = ssm.list_command_invocations(CommandId=command, Details=True)["CommandInvocations"]
-    listed = row["CommandPlugins"][0]["Output"]
-    assert len(listed) == 2_500
-    assert "x\n---Output truncated---\n----------ERROR-------\ny" in listed
-    assert listed.endswith("y\n---Error truncated----")
 
 
 def test_what_takes_longer_than_its_time_is_killed(aws: Served, remote: Remote, tmp_path: Path) -> None:
@@ -180,30 +163,6 @@ def test_requests_beyond_the_limits_are_refused(aws: Served, remote: Remote) -> 
     assert refused(ssm.describe_instance_information, MaxResults=4) == "ValidationException"
     assert refused(ssm.list_command_invocations, CommandId="0" * 36) == "InvalidCommandId"
     assert refused(ssm.get_command_invocation, CommandId="0" * 36, InstanceId=NAME) == "InvocationDoesNotExist"
-
-
-def test_instances_come_in_pages(aws: Served, remote: Remote) -> None:
-    names = [f"i-{number:017x}" for number in range(7)]
-    for name in names:
-        remote.register(name, Target(status=None if name == names[3] else "Online"))
-    pages = list(aws.client("ssm").get_paginator("describe_instance_information").paginate(MaxResults=5))
-    assert [[row["InstanceId"] for row in page["InstanceInformationList"]] for page in pages] == [
-        [*names[:3], *names[4:6]],
-        names[6:],
-    ]
-
-
-def test_faults_are_those_that_were_set(aws: Served, remote: Remote) -> None:
-    ssm = aws.client("ssm")
-    remote.set_faults(Faults(denied=["ssm:DescribeInstanceInformation"]))
-    assert refused(ssm.describe_instance_information) == "AccessDeniedException"
-    remote.set_faults(Faults(throttle={"DescribeInstanceInformation": 4}))
-    assert refused(ssm.describe_instance_information) == "ThrottlingException"
-    assert ssm.describe_instance_information()["InstanceInformationList"] == []
-
-
-def test_moto_answers_the_other_operations_of_ssm(aws: Served) -> None:
-    assert aws.image().startswith("ami-")
 
 
 def test_console_outputs_are_those_that_were_set(aws: Served, remote: Remote) -> None:

@@ -14,7 +14,6 @@ cluster-certificate = "Y2E="
 cluster-name = "shop"
 cluster-dns-ip = "172.20.0.10"
 max-pods = 58
-image-gc-high-threshold-percent = "70"
 
 [settings.kubernetes.eviction-hard]
 "memory.available" = "5%"
@@ -41,7 +40,6 @@ def test_settings_become_flags_and_configuration_as_the_templates_write_them() -
     assert start.config == {
         "clusterDNS": ["172.20.0.10"],
         "maxPods": 58,
-        "imageGCHighThresholdPercent": 70,
         "evictionHard": {"memory.available": "5%"},
     }
     assert (start.cluster, start.endpoint, start.certificate_authority) == ("shop", "https://x", "Y2E=")

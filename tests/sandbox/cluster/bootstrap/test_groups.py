@@ -12,9 +12,7 @@ from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.nodes.user_data import render
-from sandbox.cluster.bootstrap import eks
-from sandbox.cluster.bootstrap.eks import ManagedGroup
-from sandbox.cluster.bootstrap.groups import READERS, expected, group_start, made_group
+from sandbox.cluster.bootstrap.groups import READERS, ManagedGroup, expected, group_start, made_group, render_eks_part
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.registration import registration
 from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
@@ -105,7 +103,7 @@ def test_eks_adds_its_labels_to_those_of_the_node_group_api() -> None:
 @pytest.mark.parametrize("family", [AmiFamily.AL2023, AmiFamily.BOTTLEROCKET])
 def test_labels_and_taints_do_not_depend_on_the_place_of_ekss_part(family: AmiFamily) -> None:
     group = usual(family, BootstrapCase.EKS)
-    documents = [render(group, CLUSTER), eks.own_part(group, CLUSTER, made_group(group))]
+    documents = [render(group, CLUSTER), render_eks_part(group, CLUSTER, made_group(group))]
     assert registration(READERS[family](documents)) == expected(group)
 
 

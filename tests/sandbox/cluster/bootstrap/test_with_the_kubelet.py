@@ -1,4 +1,4 @@
-"""The kubelet's own command line and nodeadm's own types read what the readers read."""
+"""The kubelet's own command line reads what the readers read."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import BootstrapCase
 from multiarch.nodes.user_data import render
-from sandbox.cluster.bootstrap import eks
-from sandbox.cluster.bootstrap.groups import expected, group_start, made_group
+from sandbox.cluster.bootstrap.groups import expected, group_start
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.registration import Registration, registration
-from tests.nodes.builders import CLUSTER, node_group, usual_options
+from tests.nodes.builders import CLUSTER
 from tests.sandbox.cluster.bootstrap.stacks import STACKS, groups_of, name_of
 from tools import build
 
@@ -66,11 +63,3 @@ def test_registration_agrees_with_the_kubelet(flags: tuple[str, ...]) -> None:
     except NodeStartError:
         found = None
     assert found == by_the_kubelet(flags)
-
-
-def test_nodeadms_types_take_the_stand_in_for_ekss_node_config() -> None:
-    case = BootstrapCase.EKS
-    group = node_group(AmiFamily.AL2023, case)
-    options = usual_options(AmiFamily.AL2023, case, group.architecture)
-    part = eks.own_part(node_group(AmiFamily.AL2023, case, options=options), CLUSTER, made_group(group))
-    subprocess.run([build.ensure("nodeconfig")], input=part, capture_output=True, text=True, check=True)
