@@ -172,7 +172,7 @@ def test_credentials_can_be_read_by_the_job_alone(tmp_path: Path, program: Progr
 def test_a_stopped_job_ends_its_program_and_leaves_no_credentials(
     tmp_path: Path, program: Program, number: signal.Signals
 ) -> None:
-    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; sleep 30 & : >started; wait $!')
+    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; sleep 120 & : >started; wait $!')
     variables = environment(tmp_path, PREVIEW_ROLE="arn:a", **TOKEN)
     command = [str(SCRIPTS / "update.sh"), "plan", "a-dev"]
     # A new process ignores what this one ignores: SIGHUP below nohup, for example.
@@ -180,12 +180,12 @@ def test_a_stopped_job_ends_its_program_and_leaves_no_credentials(
     process = subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE)
     signal.signal(number, before)
     with process:
-        until = time.monotonic() + 10
+        until = time.monotonic() + 30
         while not (tmp_path / "started").exists() and time.monotonic() < until:
             time.sleep(0.02)
         assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o700
         process.send_signal(number)
-        process.communicate(timeout=10)
+        process.communicate(timeout=30)
     assert process.returncode == 128 + number
     assert (tmp_path / "stopped").exists()
     assert not (tmp_path / "secret").exists()
