@@ -15,16 +15,10 @@ from multiarch.prices.amounts import known_sum, minus, reasons, total
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.review.cost_parts import Part, not_compared, parts, pricing_of
 from multiarch.review.model import Change
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 from multiarch.serialization import OMITTED, JsonProperty
 
-_INCREASE = review_rule(
-    "cost-increase",
-    Risk.MEDIUM,
-    "monthly costs that rise by more than `--cost-threshold`",
-    "Is the capacity needed, and can arm64 or spot nodes provide it?",
-)
-RULES = (_INCREASE,)
+_INCREASE = REVIEW_RULES["cost-increase"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,39 +7,13 @@ from collections.abc import Iterator
 from multiarch.review.holdings import Holding, Holds, holding
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.values import difference, resource_name
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-REPLACE_STATEFUL = review_rule(
-    "replace-stateful",
-    Risk.HIGH,
-    "replacements of resources that hold data",
-    "Is the replacement what the change is about? Is there a backup, and has restoring it been tried?",
-)
-DELETE_STATEFUL = review_rule(
-    "delete-stateful",
-    Risk.HIGH,
-    "deletions of resources that hold data",
-    "Is the data needed by anyone? Is there a backup, and has restoring it been tried?",
-)
-REPLACE_RUNNING = review_rule(
-    "replace-running",
-    Risk.MEDIUM,
-    "replacements of resources that run pods or carry their traffic",
-    "Can what runs there be interrupted?",
-)
-DELETE_RUNNING = review_rule(
-    "delete-running",
-    Risk.HIGH,
-    "deletions of resources that run pods or carry their traffic",
-    "Does anything still need what runs there?",
-)
-FORGET = review_rule(
-    "forget-resource",
-    Risk.MEDIUM,
-    "resources that Pulumi stops managing and leaves in place",
-    "Who pays for it and looks after it from now on?",
-)
-RULES = (REPLACE_STATEFUL, DELETE_STATEFUL, REPLACE_RUNNING, DELETE_RUNNING, FORGET)
+REPLACE_STATEFUL = REVIEW_RULES["replace-stateful"]
+DELETE_STATEFUL = REVIEW_RULES["delete-stateful"]
+REPLACE_RUNNING = REVIEW_RULES["replace-running"]
+DELETE_RUNNING = REVIEW_RULES["delete-running"]
+FORGET = REVIEW_RULES["forget-resource"]
 
 
 def find(change: Change) -> Iterator[Finding]:

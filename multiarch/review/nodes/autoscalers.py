@@ -7,20 +7,14 @@ from collections.abc import Iterator, Mapping
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.review.merging import merged
 from multiarch.review.model import Change
-from multiarch.review.nodes.disruption import DISRUPTION, find_disruption
+from multiarch.review.nodes.disruption import find_disruption
 from multiarch.review.nodes.group_states import group_changes
 from multiarch.review.nodes.installed import installed
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
-from multiarch.review.nodes.preference import PREFERENCE, find_preference
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.review.nodes.preference import find_preference
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-SWAP = review_rule(
-    "swap-autoscaler",
-    Risk.HIGH,
-    "an autoscaler that is installed, replaced or removed",
-    "Can the autoscaler that remains add nodes for every workload?",
-)
-RULES = (SWAP, PREFERENCE, DISRUPTION)
+SWAP = REVIEW_RULES["swap-autoscaler"]
 
 _NAMES: Mapping[Autoscaler, str] = {
     Autoscaler.CLUSTER_AUTOSCALER: "the cluster autoscaler",

@@ -10,14 +10,9 @@ from multiarch.observed.resources.properties import at, is_unknown
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.properties import changes_of, resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-DISRUPTION = review_rule(
-    "change-disruption",
-    Risk.LOW,
-    "when an autoscaler removes or replaces nodes on its own",
-    "Can the workloads be moved at this pace?",
-)
+DISRUPTION = REVIEW_RULES["change-disruption"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,9 @@ from multiarch.manifests.disruption_budgets import PodCount, percentage
 from multiarch.observed.resources.properties import Properties, at, is_unknown, mapping, text_at, whole
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.properties import resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-BUDGETS = review_rule(
-    "weaken-disruption-budget",
-    Risk.MEDIUM,
-    "PodDisruptionBudgets that are deleted or allow more evictions",
-    "Does the workload keep enough pods when its nodes are drained?",
-)
-RULES = (BUDGETS,)
+BUDGETS = REVIEW_RULES["weaken-disruption-budget"]
 
 _TYPES = ("kubernetes:policy/v1:PodDisruptionBudget", "kubernetes:policy/v1beta1:PodDisruptionBudget")
 _FIELDS = ("minAvailable", "maxUnavailable")

@@ -10,14 +10,9 @@ from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupSta
 from multiarch.review.nodes.renames import is_successor
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import after
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-ADD_GROUP = review_rule(
-    "add-group",
-    Risk.LOW,
-    "new node groups and NodePools",
-    "Which workloads are they for, and do these tolerate the taints?",
-)
+ADD_GROUP = REVIEW_RULES["add-group"]
 
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:

@@ -13,23 +13,11 @@ from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
 from multiarch.observed.resources.properties import at, entries, is_unknown, text_at
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.properties import after, before, changes_of, resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-IMAGE = review_rule(
-    "change-image", Risk.LOW, "another image of nodes", "Do the image's release notes name changes that matter here?"
-)
-OLD_IMAGE = review_rule(
-    "old-image",
-    Risk.HIGH,
-    "nodes that get an older image, or one of a family that gets no updates any more",
-    "Is an image without the latest fixes wanted?",
-)
-UNPINNED = review_rule(
-    "unpin-image",
-    Risk.MEDIUM,
-    "nodes whose image AWS chooses from now on",
-    "Should `multiarch stack pin` pin it, so that releases of AWS do not replace nodes?",
-)
+IMAGE = REVIEW_RULES["change-image"]
+OLD_IMAGE = REVIEW_RULES["old-image"]
+UNPINNED = REVIEW_RULES["unpin-image"]
 _DAY = re.compile(r"(20[0-9]{2})([0-9]{2})([0-9]{2})$")
 _NUMBERS = re.compile(r"[0-9]+")
 _HASH = re.compile(r"-[0-9a-f]{8}$")

@@ -14,11 +14,9 @@ from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.nodes.renames import successors
-from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
+from multiarch.review.nodes.roll_rules import KEEP
 from multiarch.review.properties import resources
 from multiarch.rules import Finding
-
-RULES = (ROLL, REMOVE, KEEP)
 
 
 def find(change: Change) -> Iterator[Finding]:

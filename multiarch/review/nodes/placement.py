@@ -12,40 +12,17 @@ from multiarch.review.merging import merged
 from multiarch.review.model import Change, Operation, Preview
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
-from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
-from multiarch.review.nodes.renames import RENAME, find_renames
-from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
+from multiarch.review.nodes.new_groups import find_new_groups
+from multiarch.review.nodes.renames import find_renames
+from multiarch.review.nodes.taints import find_open_arm64, find_taints
 from multiarch.review.properties import after, before, changes_of
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-LABELS = review_rule(
-    "change-labels",
-    Risk.MEDIUM,
-    "labels that nodes get or lose",
-    "Does a nodeSelector or an affinity ask for the labels that nodes lose?",
-)
-ARCHITECTURE = review_rule(
-    "change-architecture",
-    Risk.HIGH,
-    "groups whose nodes get another architecture",
-    "Are the images of the workloads on these nodes built for the new architecture?",
-)
-CAPACITY_TYPE = review_rule(
-    "change-capacity-type",
-    Risk.MEDIUM,
-    "groups whose nodes are bought as spot instead of on-demand, or the reverse",
-    "Can the workloads on these nodes be interrupted at two minutes' notice?",
-)
-SIZE = review_rule(
-    "change-size", Risk.LOW, "a group's number of nodes, and its limits", "Do they fit what the workloads need?"
-)
-REFUSED_SIZE = review_rule(
-    "refused-size",
-    Risk.HIGH,
-    "sizes that AWS refuses while the group has its present number of nodes",
-    "Is the number of nodes changed first, and then the file?",
-)
-RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE, ADD_GROUP)
+LABELS = REVIEW_RULES["change-labels"]
+ARCHITECTURE = REVIEW_RULES["change-architecture"]
+CAPACITY_TYPE = REVIEW_RULES["change-capacity-type"]
+SIZE = REVIEW_RULES["change-size"]
+REFUSED_SIZE = REVIEW_RULES["refused-size"]
 
 
 def find(change: Change) -> Iterator[Finding]:

@@ -17,14 +17,9 @@ from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupSta
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE, installed
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import after, before, changes_of, resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-PREFERENCE = review_rule(
-    "change-preference",
-    Risk.MEDIUM,
-    "the architecture or capacity that new pods get first",
-    "Are the images of all workloads that may use both built for the architecture that comes first?",
-)
+PREFERENCE = REVIEW_RULES["change-preference"]
 _UUID = "00000000-0000-4000-8000-000000000000"
 
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.review.nodes.group_states import GroupChange, GroupState
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-RENAME = review_rule(
-    "rename-group",
-    Risk.MEDIUM,
-    "groups that get another name, or are split or joined: new nodes start, and the old ones end",
-    "Does anything name the old group: priorities, a node selector on its name, alarms, dashboards?",
-)
+RENAME = REVIEW_RULES["rename-group"]
 
 
 def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from multiarch.rules import Risk, review_rule
+from multiarch.rules import REVIEW_RULES
 
-ROLL = review_rule(
-    "roll-nodes",
-    Risk.MEDIUM,
-    "nodes that are replaced, how many, and at what pace",
-    "Do the PodDisruptionBudgets allow evictions, and do pods keep nothing on their nodes that must not be lost?",
-)
-REMOVE = review_rule(
-    "remove-nodes",
-    Risk.HIGH,
-    "nodes that end without a replacement in the same group",
-    "Do other groups have nodes, or room to grow, for the pods on these nodes?",
-)
-KEEP = review_rule(
-    "keep-old-nodes",
-    Risk.LOW,
-    "a new configuration or version that running nodes do not get",
-    "Should the running nodes be replaced by hand?",
-)
+ROLL = REVIEW_RULES["roll-nodes"]
+REMOVE = REVIEW_RULES["remove-nodes"]
+KEEP = REVIEW_RULES["keep-old-nodes"]

@@ -16,31 +16,15 @@ from multiarch.plurals import counted
 from multiarch.review.model import Change
 from multiarch.review.nodes.group_states import GroupState, all_groups_known, group_changes
 from multiarch.review.nodes.taints import is_hard
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.model import Plan
 
 if TYPE_CHECKING:
     from multiarch.simulate.model import WorkloadOutcome
 
-STRAND = review_rule(
-    "strand-workloads",
-    Risk.HIGH,
-    "workloads that had nodes before the change and have none after it",
-    "Should a group stay that they can use, or do the workloads change first?",
-)
-MOVE = review_rule(
-    "move-workloads",
-    Risk.MEDIUM,
-    "workloads whose pods get nodes of another architecture",
-    "Are their images built for the new architecture, as `multiarch image verify` shows?",
-)
-LOSE = review_rule(
-    "lose-nodes",
-    Risk.MEDIUM,
-    "labels, zones, architectures or untainted nodes that no group has any more",
-    "Does a workload need them, as a review with its manifests (--manifests) shows?",
-)
-RULES = (STRAND, MOVE, LOSE)
+STRAND = REVIEW_RULES["strand-workloads"]
+MOVE = REVIEW_RULES["move-workloads"]
+LOSE = REVIEW_RULES["lose-nodes"]
 
 
 def find(change: Change) -> Iterator[Finding]:

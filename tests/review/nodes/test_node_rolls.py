@@ -10,7 +10,7 @@ import pytest
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import node_rolls
-from multiarch.rules import Finding, Risk
+from multiarch.rules import REVIEW_TOPICS, Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
     EC2_NODE_CLASS,
@@ -393,7 +393,7 @@ def test_a_new_group_rolls_nothing() -> None:
 
 
 def test_every_rule_is_listed() -> None:
-    names = [rule.name for rule in node_rolls.RULES]
+    names = [rule.name for rule in REVIEW_TOPICS["Rolls"]]
     assert sorted(names) == sorted(set(names))
     found = by_rule(node_rolls.find(change(group({"version": "1.36"}), plans=(plan(), plan()))))
     assert set(found) <= set(names)
