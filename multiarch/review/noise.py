@@ -5,13 +5,11 @@ A filter never hides a finding: only steps that no finder reports are offered to
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
 
 from multiarch.observed.resources.paths import MISSING, is_below, parts, value_at
 from multiarch.review.model import Change, Operation, Step
@@ -36,8 +34,6 @@ _ANNOTATIONS = (
 )
 _PLUGIN = re.compile(r"using pulumi-\S+ from \$PATH at .*", re.DOTALL)
 _RULE = re.compile(r"\[([a-z0-9-]+)\]\Z")
-_SETS = frozenset({"Action", "NotAction", "Resource", "NotResource", "AWS", "Service", "Federated", "Statement"})
-"""Keys of IAM policies whose lists have no order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,42 +133,16 @@ def _keys(step: Step, name: str) -> Iterable[str]:
             yield from found
 
 
-def _is_json_of_same_meaning(step: Step, path: str) -> bool:
-    old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
-    if not isinstance(old, str) or not isinstance(new, str):
-        return False
-    try:
-        return bool(_canonical(json.loads(old)) == _canonical(json.loads(new)))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _canonical(value: Any, key: str = "") -> Any:  # noqa: ANN401  (any JSON value)
-    """The value with lists that have no order sorted, and single elements without their list."""
-    if isinstance(value, dict):
-        return {name: _canonical(inner, name) for name, inner in value.items()}
-    if isinstance(value, list):
-        made = [_canonical(each) for each in value]
-        if key in _SETS:
-            made = sorted(made, key=lambda each: json.dumps(each, sort_keys=True))
-            return made[0] if len(made) == 1 else made
-        return made
-    return value
-
-
 def _is_metadata(step: Step, path: str) -> bool:
     if not step.type.startswith("kubernetes:"):
         return False
-    keys = parts(path)
-    if is_below(path, _STATUS):
-        return True
-    match keys:
+    match parts(path):
         case ("metadata", "labels", str(key)):
             return key in _LABELS
         case ("metadata", "annotations", str(key)):
             return key.startswith(_ANNOTATIONS)
         case _:
-            return False
+            return is_below(path, _STATUS)
 
 
 def _is_component(step: Step, _: AbstractSet[str]) -> bool:
@@ -213,9 +183,6 @@ FILTERS = (
         _of_paths(_is_size_of_autoscaler),
     ),
     NoiseFilter("tags-only", "tags for people and bills, which no controller reads", _of_paths(_is_tag)),
-    NoiseFilter(
-        "json-order", "JSON with the same meaning in another order or spelling", _of_paths(_is_json_of_same_meaning)
-    ),
     NoiseFilter(
         "metadata-only",
         "labels and annotations of Kubernetes objects that only tools keep for themselves",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.holdings import Holding, Holds, holding
+from multiarch.review.holdings import Holding, holding
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.values import difference, resource_name
 from multiarch.rules import REVIEW_RULES, Finding, Risk
@@ -30,7 +30,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _replaced(step: Step, held: Holding) -> Finding:
-    rule = REPLACE_STATEFUL if held.holds is Holds.DATA else REPLACE_RUNNING
+    rule = REPLACE_STATEFUL if held.is_data else REPLACE_RUNNING
     retained = step.old is not None and step.old.retain_on_delete
     order = {
         True: "The old one is deleted before the new one exists.",
@@ -46,7 +46,7 @@ def _replaced(step: Step, held: Holding) -> Finding:
 
 
 def _deleted(step: Step, held: Holding, created: list[Step]) -> Finding:
-    rule = DELETE_STATEFUL if held.holds is Holds.DATA else DELETE_RUNNING
+    rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
     details = list(_safeguards(step.old, retained=False))
     if len(created) == 1:
         details.append(

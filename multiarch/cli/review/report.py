@@ -95,7 +95,8 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
 def _findings(digest: Digest) -> Findings:
     found = [(stack, entry.finding) for stack in digest.stacks for entry in stack.entries]
     names = sorted({finding.rule.name for _, finding in found})
-    rules = {name: FindingRule(name, REVIEW_RULES[name].severity, f"Finds {REVIEW_RULES[name].finds}.") for name in names}
+    rows = [REVIEW_RULES[name] for name in names]
+    rules = {row.name: FindingRule(row.name, row.severity, f"Finds {row.finds}.") for row in rows}
     return Findings(
         tuple(rules.values()),
         [

@@ -16,7 +16,7 @@ from multiarch.observed.resources.paths import is_below
 from multiarch.observed.resources.properties import Properties, at, entries, text_at
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.cluster_version import version_change
-from multiarch.review.nodes.roll_rules import REMOVE, ROLL
+from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.properties import changes_of, describe_change, resources
 from multiarch.rules import Finding
 

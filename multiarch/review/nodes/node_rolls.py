@@ -10,11 +10,11 @@ from multiarch.review.merging import merged
 from multiarch.review.model import Change
 from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import version_change
+from multiarch.review.nodes.group_ends import KEEP
 from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.nodes.renames import successors
-from multiarch.review.nodes.roll_rules import KEEP
 from multiarch.review.properties import resources
 from multiarch.rules import Finding
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
 from multiarch.plurals import counted
+from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupChange, GroupKind
-from multiarch.review.nodes.roll_rules import REMOVE, ROLL
 from multiarch.rules import Finding
 from multiarch.stack.model import NewNetwork, Plan
 
