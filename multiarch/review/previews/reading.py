@@ -22,14 +22,6 @@ _HOW = "Give what `pulumi preview --json` writes to stdout, or the file of `pulu
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NEXT = re.compile(r"[ \t\r\n]*(?=\S)")
 _SHOWN = 60
-_FOREIGN = (
-    ("deployment", "the state of a stack (`pulumi stack export`)"),
-    ("resourcePlans", "an update plan (`pulumi preview --save-plan`)"),
-    ("terraform_version", "a Terraform plan"),
-    ("apiVersion", "a Kubernetes object"),
-    ("kind", "multiarch's own output"),
-)
-"""Top-level keys of other files that people give by mistake."""
 _OF_A_DIGEST = frozenset({"steps", "config", "diagnostics", "changeSummary", "duration", "maybeCorrupt"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mark of a secret)
@@ -65,7 +57,8 @@ def _previews(text: str, source: str) -> Iterator[Preview]:
         if "sequence" in top:
             yield from log.add(top)
         elif _OF_A_DIGEST.isdisjoint(top):
-            raise MultiarchError(f"This is {_what(top)}, not a preview.")
+            keys = ", ".join(sorted(top)) or "none"
+            raise MultiarchError(f"This is not a preview: it is JSON with the keys {keys}.")
         else:
             yield _Draft(source).read_digest(top)
     yield from log.end()
@@ -93,12 +86,6 @@ def _read_objects(text: str) -> Iterator[dict[str, Any]]:
 
 def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _what(top: Mapping[str, Any]) -> str:
-    return next(
-        (what for key, what in _FOREIGN if key in top), f"JSON with the keys {', '.join(sorted(top)) or 'none'}"
-    )
 
 
 def _keep_once(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
