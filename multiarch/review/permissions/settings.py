@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
-from types import MappingProxyType
 
-from multiarch.review.model import Change, Operation
+from multiarch.review.model import Change, Operation, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import limit_lines, report_difference
 from multiarch.review.permissions.sides import (
     ComparedResource,
-    Sides,
     compare_sides,
     get_hidden_reason,
     list_values,
@@ -90,6 +88,7 @@ _SETTINGS = (
     Setting(ENCRYPTION, _STORAGE_CLASS, ("parameters.encrypted",)),
     Setting(ENCRYPTION, _AWS, ("storageEncrypted",)),
     Setting(ENCRYPTION, _AWS, ("rootBlockDevice.encrypted", "serverSideEncryption.enabled")),
+    Setting(ENCRYPTION, ("aws:s3/bucketServerSide",), ("rules",), _SET),
     Setting(ENCRYPTION, ("aws:ebs/encryptionByDefault:",), ("enabled",), ("true", "")),
     Setting(ENCRYPTION, ("aws:lb/listener:", "aws:alb/listener:"), ("protocol",), ("https", "tls")),
     Setting(ENCRYPTION, _KEY, ("enableKeyRotation",)),
@@ -110,16 +109,9 @@ _SETTINGS = (
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
     Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
 )
-_COMPANIONS: Mapping[str, Rule] = MappingProxyType(
-    {
-        "aws:ec2/flowLog:": LOGGING,
-        "aws:s3/bucketServerSideEncryptionConfiguration": ENCRYPTION,
-        "aws:s3/bucketVersioning": PROTECTION,
-        "aws:s3/bucketPublicAccessBlock": PUBLIC,
-    }
-)
-"""Beginnings of types that protect a VPC or a bucket, which must not go alone."""
-_PROTECTED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:")
+_GUARDS = ("aws:ec2/flowLog:", "aws:s3/bucketServerSide", "aws:s3/bucketVersioning", "aws:s3/bucketPublicAccessBlock")
+_GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:")
+"""What protects VPCs and buckets: deleted without one of them, it counts as a resource without its settings."""
 _OF_PULUMI = {
     "protect": "protect is taken away: Pulumi will no longer refuse to delete or replace it",
     "retain_on_delete": "retainOnDelete is taken away: it will be deleted in AWS when it leaves the program",
@@ -130,9 +122,12 @@ _OF_PULUMI = {
 def find(change: Change) -> Iterator[Finding]:
     """Yield settings by URN, then what Pulumi itself protects, in the order of the preview's steps."""
     for sides in compare_sides(change, ("aws:", *_NODE_CLASS, *_STORAGE_CLASS)):
+        ends = any(each.type.startswith(_GUARDED) and urn not in sides.after for urn, each in sides.before.items())
         for urn in sorted(sides.touched):
             old, new = sides.before.get(urn), sides.after.get(urn)
-            lines = _find_weaker(old, new) if new else _find_deleted(sides, old) if old else {}
+            if old and not new and not ends and old.type.startswith(_GUARDS):
+                new = replace(old, state=State({}, {}))
+            lines = _find_weaker(old, new) if new else {}
             verb = "becomes weaker" if old else "is created weaker than it could be"
             for rule, several in lines.items():
                 about = (sides.get_subject(urn), (urn,), sides.outside)
@@ -179,11 +174,3 @@ def _list_values_at(resource: ComparedResource, path: str) -> list[object]:
             for each in values
         ]
     return values
-
-
-def _find_deleted(sides: Sides, old: ComparedResource) -> Mapping[Rule, list[str]]:
-    """Return a line on a resource that is deleted while no VPC or bucket of the stack is."""
-    if any(each.type.startswith(_PROTECTED) and urn not in sides.after for urn, each in sides.before.items()):
-        return {}
-    rules = [rule for type_, rule in _COMPANIONS.items() if old.type.startswith(type_)]
-    return {rule: ["it is deleted, and what it protects stays"] for rule in rules}
