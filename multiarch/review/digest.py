@@ -131,7 +131,7 @@ def _reviewed(change: Change) -> StackReview:
 
 
 def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
-    """What a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
+    """Yield what a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
     try:
         for finding in finder.find(change):
             yield Entry(topic, _clean(finding))
@@ -140,7 +140,7 @@ def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
 
 
 def _costs(change: Change) -> tuple[CostDifference, list[Entry]]:
-    """What the change costs, and the findings about it."""
+    """Return what the change costs, and the findings about it."""
     try:
         found = cost.difference(change)
     except _UNEXPECTED as error:
@@ -157,7 +157,7 @@ def _unreadable(topic: Topic, error: Exception) -> Entry:
 
 
 def _clean(finding: Finding) -> Finding:
-    """The finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
+    """Return the finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
     texts = (finding.subject, finding.text, *finding.details)
     subject, text, *details = (mask_secrets(each.replace(UNKNOWN, "known after the update")) for each in texts)
     return replace(finding, subject=subject, text=text, details=tuple(details))

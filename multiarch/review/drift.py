@@ -16,7 +16,7 @@ _MOST = 8
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings in the order of the preview's steps."""
+    """Yield findings in the order of the preview's steps."""
     steps = {step.urn: step for step in change.preview.steps if step.operation is not Operation.DRIFT}
     for step in change.preview.steps:
         if step.operation is not Operation.DRIFT or noise.is_of_no_concern(step):

@@ -47,7 +47,7 @@ class NoiseFilter:
 
 
 def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[Step], list[tuple[NoiseFilter, int]]]:
-    """The changes that neither a finding reports (by URN) nor a filter takes, and how many each filter took."""
+    """Return the changes that neither a finding reports (by URN) nor a filter takes, and how many each filter took."""
     parents = {step.parent for step in steps if step.type in _GROUPS and step.operation in _REPLACED and step.parent}
     others: list[Step] = []
     counts: Counter[str] = Counter()
@@ -63,7 +63,7 @@ def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[St
 
 
 def new_warnings(change: Change) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
-    """The preview's warnings but for those that a filter takes, and how many those are."""
+    """Return the preview's warnings but for those that a filter takes, and how many those are."""
     known = _known_rules(change)
     kept, counts = [], Counter[str]()
     for text in change.preview.warnings:
@@ -87,18 +87,18 @@ def _known_rules(change: Change) -> AbstractSet[str]:
 
 
 def is_of_no_concern(step: Step) -> bool:
-    """Whether a filter takes a step for what changed in it alone, wherever it is."""
+    """Return whether a filter takes a step for what changed in it alone, wherever it is."""
     return any(each.takes(step, frozenset()) for each in FILTERS)
 
 
 def is_computed(step: Step, path: str) -> bool:
-    """Whether a path is not among the inputs: the provider reports it, and nobody declares it."""
+    """Return whether a path is not among the inputs: the provider reports it, and nobody declares it."""
     top = parts(path)[0]
     return all(state is None or top not in state.inputs for state in (step.old, step.new))
 
 
 def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet[str]], bool]:
-    """A filter that takes an update, or drift, all of whose changed properties it takes."""
+    """Return a filter that takes an update, or drift, all of whose changed properties it takes."""
 
     def of_step(step: Step, _: AbstractSet[str]) -> bool:
         return (
@@ -113,7 +113,7 @@ def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet
 
 
 def _is_size_of_autoscaler(step: Step, path: str) -> bool:
-    """A number of nodes that the update does not set: with ignoreChanges, old and new inputs have the same."""
+    """Return whether the update leaves a number of nodes alone: with ignoreChanges, both inputs have the same."""
     old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
     return step.type in _GROUPS and path in _SIZES and (step.operation is Operation.DRIFT or old == new)
 

@@ -17,7 +17,7 @@ FORGET = REVIEW_RULES["forget-resource"]
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings in the order of the preview's steps."""
+    """Yield findings in the order of the preview's steps."""
     created = [step for step in change.preview.steps if step.operation is Operation.CREATE]
     for step in change.preview.steps:
         held = holding(step.type)
@@ -65,7 +65,7 @@ def _forgotten(step: Step, held: Holding | None) -> Finding:
 
 
 def _is_alike(created: Step, deleted: Step) -> bool:
-    """Whether one may be the other under a new name: most of their inputs are equal."""
+    """Return whether one may be the other under a new name: most of their inputs are equal."""
     if created.type != deleted.type or created.new is None or deleted.old is None:
         return False
     new, old = created.new.inputs, deleted.old.inputs
@@ -84,7 +84,7 @@ def _because(step: Step) -> str:
 
 
 def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
-    """What stops or softens the deletion of a resource, by its state before the change."""
+    """Yield what stops or softens the deletion of a resource, by its state before the change."""
     if old is None or retained:
         return
     inputs = old.inputs

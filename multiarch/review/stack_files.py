@@ -14,7 +14,7 @@ _DESTROY = "Run `pulumi destroy` before the file is deleted: docs/how-to/destroy
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about the stack's file."""
+    """Yield findings about the stack's file."""
     stack, before, after = f"stack {change.preview.stack}", change.before, change.after
     if before is not None and after is None:
         if not _destroys(change.preview):
@@ -29,6 +29,6 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _destroys(preview: Preview) -> bool:
-    """Whether it is a preview of `pulumi destroy`, also one that a protected resource stops: it only deletes."""
+    """Return whether it is a preview of `pulumi destroy`, also one that a protected resource stops: it only deletes."""
     done = {step.operation for step in preview.steps} - {Operation.SAME, Operation.DRIFT, Operation.READ}
     return bool(done) and done <= {Operation.DELETE, Operation.FORGET}

@@ -29,7 +29,7 @@ _LEFT: Mapping[Autoscaler, str] = {
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about the autoscalers, then about the preference, then about when nodes are removed."""
+    """Yield findings about the autoscalers, then about the preference, then about when nodes are removed."""
     groups = group_changes(change)
     if not any(group.before for group in groups) or not any(group.after for group in groups):
         return
@@ -65,7 +65,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
 
 
 def _which_first(change: Change) -> str:
-    """Which of two installed autoscalers adds nodes first."""
+    """Return which of two installed autoscalers adds nodes first."""
     plans = change.plans
     if plans is None:
         return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."

@@ -49,7 +49,7 @@ _RELEASE_SETTINGS = (
 
 
 def find_disruption(change: Change) -> Iterator[Finding]:
-    """Settings by which Karpenter or the cluster autoscaler ends nodes."""
+    """Yield settings by which Karpenter or the cluster autoscaler ends nodes."""
     for step in resources(change.preview.steps, NODE_POOL, RELEASE):
         if step.operation is not Operation.UPDATE or (step.type == RELEASE and step.name not in AUTOSCALER_RELEASES):
             continue

@@ -43,7 +43,7 @@ def _same_pods(old: State, new: State) -> bool:
 
 
 def _weaker(old: State, new: State) -> str | None:
-    """Why the new budget may protect less, or None. What can't be compared counts as weaker."""
+    """Return why the new budget may protect less, or None. What can't be compared counts as weaker."""
     if any(is_unknown(new.inputs, f"spec.{field}") for field in (*_FIELDS, "selector")):
         return "Its new limit or selector is known only during the update."
     if not _same_pods(old, new):
@@ -71,7 +71,7 @@ def _limit(state: State) -> str:
 
 
 def _share(value: object) -> PodCount | None:
-    """A limit as the engine writes it, or None for one that the API server refuses."""
+    """Return a limit as the engine writes it, or None for one that the API server refuses."""
     if isinstance(value, str) and value.endswith("%"):
         return percentage(value)
     found = whole(value)

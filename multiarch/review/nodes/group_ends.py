@@ -22,7 +22,7 @@ _SIZES = {True: "scalingConfig.desiredSize", False: "desiredCapacity"}
 
 
 def end_of(step: Step, subject: str, drain: str, successor: str) -> Iterator[Finding]:
-    """The finding of a group that is replaced or deleted; nothing for other operations.
+    """Yield the finding of a group that is replaced or deleted; nothing for other operations.
 
     ``drain`` says how self-managed nodes are drained; ``successor`` what becomes of the group, or nothing.
     """
@@ -80,7 +80,7 @@ def _replacement_details(step: Step, nodes: int | None, starts: int | None) -> I
 
 
 def where_from(nodes: int | None) -> Sequence[str]:
-    """Where the number of nodes comes from."""
+    """Return where the number of nodes comes from."""
     if nodes is None:
         return ()
     return (f"{counted(nodes, 'node')}: the desired size in the state; an autoscaler may change it before the update.",)

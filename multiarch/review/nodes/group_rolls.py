@@ -56,7 +56,7 @@ _SHOWN = frozenset({"version", "releaseVersion", "imageId", "instanceType"})
 
 
 def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
-    """Findings about managed and self-managed node groups, in the order of the preview's steps.
+    """Yield findings about managed and self-managed node groups, in the order of the preview's steps.
 
     ``renamed`` says, by subject, what becomes of the removed groups that have successors.
     """
@@ -81,7 +81,7 @@ def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> tuple[str, ...]:
-    """What changes together with a group: its launch template and its lifecycle hook."""
+    """Return what changes together with a group: its launch template and its lifecycle hook."""
     found = (templates.get(_template_id(step)), hooks.get(str(before(step, "name") or "")))
     unchanged = (Operation.SAME, Operation.DRIFT)
     return tuple(each.urn for each in found if each is not None and each.operation not in unchanged)

@@ -16,14 +16,14 @@ ADD_GROUP = REVIEW_RULES["add-group"]
 
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """A finding for each new group that does not take the place of a removed one."""
+    """Yield a finding for each new group that does not take the place of a removed one."""
     for group in groups:
         if group.before is None and group.after is not None and not is_successor(group, groups):
             yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
 
 
 def _nodes(group: GroupChange, state: GroupState) -> str:
-    """What its nodes are: ``New: arm64 on-demand nodes, m7g.large; 1 node at first, 4 at most.``."""
+    """Return what its nodes are: ``New: arm64 on-demand nodes, m7g.large; 1 node at first, 4 at most.``."""
     what = [" or ".join(state.architectures or ()), " or ".join(state.capacity_types or ()), "nodes"]
     text = f"New: {' '.join(each for each in what if each)}"
     if state.instance_types:

@@ -20,7 +20,7 @@ from multiarch.rules import Finding
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps.
+    """Yield findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps.
 
     Where the preview failed before a group, or there is none, the plans speak.
     """
@@ -37,7 +37,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def find_kept_images(change: Change) -> Iterator[Finding]:
-    """Groups with an image of their own that an upgrade of Kubernetes leaves as they are.
+    """Yield groups with an image of their own that an upgrade of Kubernetes leaves as they are.
 
     Source: Kubernetes, "Version Skew Policy": a kubelet is never newer than the API server, and at most three minors
     older.

@@ -26,7 +26,7 @@ REFUSED_SIZE = REVIEW_RULES["refused-size"]
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about each node group and NodePool, by name; then about renamed groups and new ones."""
+    """Yield findings about each node group and NodePool, by name; then about renamed groups and new ones."""
     groups = group_changes(change)
     # A new cluster has no pods yet, and one without groups none any more.
     is_new = not any(group.before for group in groups) and not _has_cluster(change.preview)
@@ -39,14 +39,14 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _has_cluster(preview: Preview) -> bool:
-    """Whether there is a cluster already; one that is not in the stack is, if anything of the stack is there."""
+    """Return whether there is a cluster already; one that is not in the stack is, if anything of the stack is there."""
     clusters = [step for step in preview.steps if step.type == CLUSTER]
     ours = [step for step in preview.steps if not step.type.startswith("pulumi:")]
     return any(step.old is not None for step in clusters or ours)
 
 
 def find_architecture(group: GroupChange) -> Iterator[Finding]:
-    """A group whose new nodes have other architectures."""
+    """Yield a group whose new nodes have other architectures."""
     old = group.before.architectures if group.before else None
     new = group.after.architectures if group.after else None
     if old is None or new is None or old == new:
@@ -69,7 +69,7 @@ def _either(architectures: tuple[Architecture, ...] | list[Architecture]) -> str
 
 
 def find_capacity_type(group: GroupChange) -> Iterator[Finding]:
-    """A group whose new nodes are bought in another way."""
+    """Yield a group whose new nodes are bought in another way."""
     old = group.before.capacity_types if group.before else None
     new = group.after.capacity_types if group.after else None
     if old is None or new is None or old == new:
@@ -81,7 +81,7 @@ def find_capacity_type(group: GroupChange) -> Iterator[Finding]:
 
 
 def find_labels(group: GroupChange) -> Iterator[Finding]:
-    """Labels that the nodes of a group get or lose, in one finding."""
+    """Yield labels that the nodes of a group get or lose, in one finding."""
     if group.before is None or group.after is None or group.before.labels is None or group.after.labels is None:
         return
     old, new = dict(group.before.labels), dict(group.after.labels)

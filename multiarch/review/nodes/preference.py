@@ -62,7 +62,7 @@ def find_preference(change: Change, groups: Sequence[GroupChange]) -> Iterator[F
 
 
 def _general(groups: Sequence[GroupChange]) -> Iterator[GroupChange]:
-    """Groups whose nodes all pods may use that tolerate the taint of arm64 nodes."""
+    """Yield groups whose nodes all pods may use that tolerate the taint of arm64 nodes."""
     for_arm64 = [_hard_taints([each.before for each in groups]), _hard_taints([each.after for each in groups])]
     for group in groups:
         states = ((group.before, for_arm64[0]), (group.after, for_arm64[1]))
@@ -71,7 +71,7 @@ def _general(groups: Sequence[GroupChange]) -> Iterator[GroupChange]:
 
 
 def _hard_taints(states: Sequence[GroupState | None]) -> set[Taint]:
-    """The taints of all groups of arm64 alone, without those that have none."""
+    """Return the taints of all groups of arm64 alone, without those that have none."""
     found = [
         {*filter(is_hard, state.taints)}
         for state in states
@@ -84,7 +84,7 @@ _STAY = "Running pods stay; existing nodes with room are still filled first."
 
 
 def _among(tiers: Sequence[_Tier], others: Sequence[_Tier]) -> list[tuple[str, ...]]:
-    """The order of the groups that both sides have."""
+    """Return the order of the groups that both sides have."""
     both = {name for tier in others for name in tier.groups}
     kept = (tuple(name for name in tier.groups if name in both) for tier in tiers)
     return [names for names in kept if names]

@@ -30,7 +30,7 @@ _LOST = {
 
 
 def find_taints(group: GroupChange) -> Iterator[Finding]:
-    """Taints that the nodes of a group get or lose."""
+    """Yield taints that the nodes of a group get or lose."""
     if group.before is None or group.after is None or group.before.taints is None or group.after.taints is None:
         return
     gained, lost = (
@@ -89,5 +89,5 @@ def _is_open(state: GroupState) -> bool:
 
 
 def is_hard(taint: Taint) -> bool:
-    """Whether a taint keeps pods without a toleration off a node."""
+    """Return whether a taint keeps pods without a toleration off a node."""
     return taint.effect is not Effect.PREFER_NO_SCHEDULE

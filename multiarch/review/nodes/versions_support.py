@@ -25,7 +25,7 @@ _ADD_ON = "aws:eks/addon:Addon"
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about the cluster, then its nodes' images, then add-ons and charts."""
+    """Yield findings about the cluster, then its nodes' images, then add-ons and charts."""
     if (versions := version_change(change)) is not None:
         yield from find_kubernetes(versions, change.today)
     yield from find_images(change)
@@ -33,7 +33,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
-    """The step from one minor to another, and the support of the new one.
+    """Yield the step from one minor to another, and the support of the new one.
 
     Sources: EKS user guide, "Update existing cluster to new Kubernetes version" (one minor at a time, and no way back),
     and "Understand the Kubernetes version lifecycle on EKS".
@@ -67,7 +67,7 @@ def _poor_support(version: str, today: date, urns: tuple[str, ...]) -> Iterator[
 
 
 def _support(version: str, today: date) -> str:
-    """The support of a minor in words, with its dates."""
+    """Return the support of a minor in words, with its dates."""
     try:
         status = kubernetes.support(version, today)
     except UnknownFactError:

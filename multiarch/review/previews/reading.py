@@ -29,7 +29,7 @@ _IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mar
 
 
 def read(data: bytes, source: str) -> list[Preview]:
-    """All previews in a file. ``source`` names it in messages.
+    """Return all previews in a file. ``source`` names it in messages.
 
     Raises MultiarchError, which names the source, for what is not a preview, is cut off, or says of no stack.
     """
@@ -172,7 +172,7 @@ class _Draft:
             kept.append(text)
 
     def preview(self) -> Preview:
-        """The preview. Raises MultiarchError if nothing says which stack it is of."""
+        """Return the preview. Raises MultiarchError if nothing says which stack it is of."""
         steps = tuple(self.steps)
         if not self.stack:
             self._name_by_configuration()
@@ -285,7 +285,7 @@ def _mapping(written: Mapping[str, Any], key: str, where: str) -> Mapping[str, A
 
 
 def _kinds(written: Mapping[str, Any] | None, key: str) -> dict[str, str]:
-    """The kind of difference by path: ``add``, ``delete``, ``update``, and each with ``-replace``."""
+    """Return the kind of difference by path: ``add``, ``delete``, ``update``, and each with ``-replace``."""
     return {path: str(each.get(key)) for path, each in (written or {}).items() if isinstance(each, Mapping)}
 
 
