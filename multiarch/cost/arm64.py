@@ -106,7 +106,7 @@ def arm64_costs(
 
 
 def with_arm64_costs(report: CostReport, found: Arm64Costs) -> CostReport:
-    """The report with the comparison."""
+    """Return the report with the comparison."""
     notes = [HOW_COMPARED]
     if found.unjudged:
         notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {found.unjudged}.")
@@ -135,7 +135,7 @@ class _Offers:
         self._taking: dict[PodSpec, list[_Offer]] = {}
 
     def cheapest(self, pod: Pod, node: NodeState, capacity: Capacity | None) -> Amount:
-        """What the pod would cost in a month on arm64 instead of on ``node``."""
+        """Return what the pod would cost in a month on arm64 instead of on ``node``."""
         bought = capacity.capacity_type if capacity else node.capacity_type
         key = (pod.spec, node.instance_type, bought)
         if key not in self._known:
@@ -158,7 +158,7 @@ class _Offers:
         return min(known) if known else parts[0]
 
     def _that_take(self, pod: Pod) -> list[_Offer]:
-        """The nodes that take the pod once what keeps it off arm64 is changed."""
+        """Return the nodes that take the pod once what keeps it off arm64 is changed."""
         spec = _without_architecture(pod.spec)
         return [
             each
@@ -174,7 +174,7 @@ class _Offers:
 
 
 def _without_architecture(spec: PodSpec) -> PodSpec:
-    """The spec without node selectors, and without required affinity, that exclude arm64."""
+    """Return the spec without node selectors, and without required affinity, that exclude arm64."""
     selector = tuple(pair for pair in spec.affinity.selector if _allows_arm64(NodeAffinity((pair,), None)))
     required = NodeAffinity((), spec.affinity.required)
     return replace(spec, affinity=NodeAffinity(selector, required.required if _allows_arm64(required) else None))

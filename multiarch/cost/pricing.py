@@ -60,7 +60,7 @@ class Pricing:
         return self.prices if isinstance(self.prices, UnknownPrice) else node_hour(self.prices, capacity)
 
     def month(self, capacity: Capacity, nodes: int) -> Amount:
-        """What a number of nodes cost in a month."""
+        """Return what a number of nodes cost in a month."""
         return per_month(nodes, self.hour(capacity))
 
     def control_plane(self, version: str) -> tuple[Amount, str]:
@@ -78,7 +78,7 @@ class Pricing:
         return monthly, f"{tier} support"
 
     def nat_gateways(self, number: int) -> Amount:
-        """What NAT gateways cost without the data that they process."""
+        """Return what NAT gateways cost without the data that they process."""
         return self._other(number, RegionPrices.nat_gateway_hour)
 
     def _other(self, number: int, hour: Callable[[RegionPrices], Amount]) -> Amount:
@@ -96,19 +96,19 @@ def node_hour(prices: RegionPrices, capacity: Capacity) -> Amount:
 
 
 def zones_of(plan: Plan, group: str) -> tuple[str, ...]:
-    """The names of the zones of a node group or NodePool; empty where only their number is known."""
+    """Return the names of the zones of a node group or NodePool; empty where only their number is known."""
     own = next((each.zones for each in plan.node_groups if each.name == group), ())
     return own or (plan.network.zones if isinstance(plan.network, NewNetwork) else ())
 
 
 def capacity_of(plan: Plan, group: NodeGroupPlan) -> Capacity:
-    """What a node group buys."""
+    """Return what a node group buys."""
     names = tuple(each.name for each in group.instance_types)
     return Capacity(names, group.capacity_type, zones_of(plan, group.name))
 
 
 def nat_gateways_of(plan: Plan) -> int:
-    """The number of NAT gateways that a stack makes."""
+    """Return the number of NAT gateways that a stack makes."""
     network = plan.network
     if isinstance(network, ExistingNetwork) or network.nat is Nat.NONE:
         return 0

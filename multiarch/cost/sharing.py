@@ -14,7 +14,7 @@ from multiarch.simulate.settled import NodeState
 
 
 def share(wanted: Resources, allocatable: Resources) -> Decimal:
-    """The largest share that a pod requests of a node's resources, 0 to 1."""
+    """Return the largest share that a pod requests of a node's resources, 0 to 1."""
     here = {"pods": allocatable.pods, **dict(allocatable.items())}
     asked = {"pods": wanted.pods, **dict(wanted.items())}
     shares = [Decimal(amount) / here[name] for name, amount in asked.items() if here.get(name, 0) > 0]
@@ -22,7 +22,7 @@ def share(wanted: Resources, allocatable: Resources) -> Decimal:
 
 
 def costs_by_label(nodes: Iterable[NodeState], prices: NodePrices, label: str) -> tuple[LabelCost, ...]:
-    """What the pods of each value of a label cost, the largest amount first, and what no pod requests.
+    """Return what the pods of each value of a label cost, the largest amount first, and what no pod requests.
 
     Where the pods of a node request more than all of it, by different resources, each pays its part of the node.
     """

@@ -29,7 +29,7 @@ class NodePrices:
         self._known: dict[Capacity, Amount] = {}
 
     def capacity(self, node: NodeState) -> Capacity | None:
-        """What the node is bought as; None where its instance type or capacity type is unknown."""
+        """Return what the node is bought as; None where its instance type or capacity type is unknown."""
         group = self._groups.get(node.group)
         if group is not None and not self._running:
             return group
@@ -41,7 +41,7 @@ class NodePrices:
         return Capacity((node.instance_type,), bought, own)
 
     def month(self, node: NodeState) -> Amount:
-        """The cost of a node."""
+        """Return the cost of a node."""
         capacity = self.capacity(node)
         if capacity is None:
             what = "capacity type" if node.instance_type else "instance type"
@@ -56,7 +56,7 @@ class NodePrices:
 def stack_costs(
     plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None = None, *, running: bool = False
 ) -> CostReport:
-    """The costs of ``nodes``; without nodes, of the stack's node groups at their desired size.
+    """Return the costs of ``nodes``; without nodes, of the stack's node groups at their desired size.
 
     ``running`` nodes are those of a cluster, others those of a simulation. Nodes of no group of the stack are counted
     too.
@@ -85,7 +85,7 @@ def stack_costs(
 
 
 def cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> CostReport:
-    """The costs of a cluster's nodes, by the node group or NodePool that their labels name, without a stack."""
+    """Return the costs of a cluster's nodes, by the node group or NodePool that their labels name, without a stack."""
     known = pricing.known
     grouped = [replace(node, group=_group_by_labels(node)) for node in nodes]
     return CostReport(
@@ -102,7 +102,7 @@ def cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> Co
 
 
 def region_of_nodes(nodes: Iterable[NodeState]) -> str | None:
-    """The region that the nodes' labels name, None where they name none, or several."""
+    """Return the region that the nodes' labels name, None where they name none, or several."""
     found = {dict(node.shape.labels).get(REGION) or region_of_zone(node.zone or "") for node in nodes} - {None}
     return found.pop() if len(found) == 1 else None
 

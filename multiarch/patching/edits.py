@@ -85,7 +85,7 @@ def edit(
 
 
 def _is_object(value: object) -> bool:
-    """Whether a loaded document is a Kubernetes object, or a list of such."""
+    """Return whether a loaded document is a Kubernetes object, or a list of such."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(each, Mapping) and _is_object(each) for each in value)
     return isinstance(value, Mapping) and isinstance(value.get("kind"), str) and "apiVersion" in value

@@ -177,7 +177,7 @@ def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) ->
 
 
 def _settled(term: Term, architecture: Architecture) -> bool:
-    """Whether a term already excludes nodes of other architectures, so that a requirement would add nothing.
+    """Return whether a term already excludes nodes of other architectures, so that a requirement would add nothing.
 
     Only the stable label counts: a node may lack the old one, or be said to have another.
     """

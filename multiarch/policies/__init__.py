@@ -11,6 +11,6 @@ from multiarch.policies.model import Policy
 
 
 def policies(judge: Judge) -> tuple[Policy, ...]:
-    """Every policy; ``judge`` looks up the images of DaemonSets."""
+    """Return every policy; ``judge`` looks up the images of DaemonSets."""
     modules = (nodes, autoscaling, network, encryption, iam)
     return (*(policy for module in modules for policy in module.POLICIES), daemon_set_policy(judge))

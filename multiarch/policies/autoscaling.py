@@ -15,7 +15,7 @@ _TEMPLATE = f"{_PREFIX}node-template/"
 
 
 def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
-    """The tags that the cluster autoscaler reads of an empty group.
+    """Yield the tags that the cluster autoscaler reads of an empty group.
 
     Source: kubernetes/autoscaler, cluster-autoscaler/cloudprovider/aws/README.md. Groups without its discovery tags are
     not its business.
@@ -45,7 +45,7 @@ def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Ite
 
 
 def _tags(resource: Resource, everything: Sequence[Resource]) -> Mapping[str, str]:
-    """The tags of a group's Auto Scaling group: its own, and those of separate resources that refer to it."""
+    """Return the tags of a group's Auto Scaling group: its own, and those of separate resources that refer to it."""
     found = {}
     if resource.type == AUTO_SCALING_GROUP:
         for tag in require_items(resource.properties, "tags"):

@@ -43,7 +43,7 @@ _WILD = "*?:/"
 
 
 def limits_who(condition: object) -> bool:
-    """Whether a statement's ``Condition`` has a test that not everybody meets.
+    """Return whether a statement's ``Condition`` has a test that not everybody meets.
 
     These limit nobody: patterns of wildcards alone; negated operators; operators that a request without the key meets
     (``ForAllValues``, ``IfExists``); ``Null``; keys that every caller can meet, such as the time, or GitHub's audience.
@@ -77,7 +77,7 @@ def _limits(operator: str, key: str, values: object) -> bool:
 
 
 def _is_open(base: str, issuer: str, claim: str, text: str) -> bool:
-    """Whether everybody's value meets a test for ``text``."""
+    """Return whether everybody's value meets a test for ``text``."""
     if base == "IpAddress":
         return text.endswith("/0")
     if base not in {"StringLike", "ArnLike", "ArnEquals"} or not {"*", "?"} & set(text):

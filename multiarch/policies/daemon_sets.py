@@ -16,7 +16,7 @@ Judge = Callable[[str], Sequence[Judgement]]
 
 
 def daemon_set_policy(judge: Judge) -> Policy:
-    """The policy, with what looks an image up."""
+    """Return the policy, with what looks an image up."""
 
     def examine(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         spec = require_value(resource.properties, "spec.template.spec") or {}
@@ -34,7 +34,7 @@ def daemon_set_policy(judge: Judge) -> Policy:
 
 
 def _images(spec: Mapping[str, object]) -> list[str]:
-    """The images of containers of all kinds, and of volumes, each once."""
+    """Return the images of containers of all kinds, and of volumes, each once."""
     found = [
         require_text(container, "image")
         for key in ("initContainers", "containers", "ephemeralContainers")

@@ -33,7 +33,7 @@ def _volumes(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
 
 
 def _mappings(resource: Resource) -> Iterator[str]:
-    """The volumes of a launch template or an EC2NodeClass. Without mappings Karpenter encrypts, EC2 does not."""
+    """Yield the volumes of a launch template or an EC2NodeClass. Without mappings Karpenter encrypts, EC2 does not."""
     path = "spec.blockDeviceMappings" if resource.type == NODE_CLASS else "blockDeviceMappings"
     mappings = require_items(resource.properties, path)
     if not mappings and resource.type == LAUNCH_TEMPLATE:

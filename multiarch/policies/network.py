@@ -61,7 +61,7 @@ def _ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
 
 
 def _port(rule: object, key: str, otherwise: int) -> int:
-    """A port; ``otherwise``, which includes the most, where there is none that is a number."""
+    """Return a port; ``otherwise``, which includes the most, where there is none that is a number."""
     try:
         return int(float(require_text(rule, key)))
     except (OverflowError, ValueError):

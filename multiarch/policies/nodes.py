@@ -65,7 +65,7 @@ def _instance_types(resource: Resource, everything: Sequence[Resource]) -> Seque
 
 
 def _tainted(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
-    """A NodePool that can buy amd64 nodes too prefers neither, and needs no taint."""
+    """Yield why arm64 nodes lack a taint. A NodePool that can buy amd64 nodes too prefers neither, and needs none."""
     properties = resource.properties
     if resource.type == NODE_POOL:
         found = find_pool_architectures(properties)
@@ -102,7 +102,7 @@ def _opted_out(resource: Resource) -> bool:
 
 
 def templates(resource: Resource, everything: Sequence[Resource]) -> list[Resource]:
-    """The launch templates of the stack that a group refers to."""
+    """Return the launch templates of the stack that a group refers to."""
     return [each for each in everything if each.type == LAUNCH_TEMPLATE and each.urn in resource.dependencies]
 
 

@@ -9,7 +9,7 @@ from multiarch.prices.model import HOURS_PER_MONTH, Amount, UnknownPrice
 
 
 def total(amounts: Iterable[Amount]) -> Amount:
-    """The sum; unknown, with all reasons, if one amount is."""
+    """Return the sum; unknown, with all reasons, if one amount is."""
     every = list(amounts)
     if unknown := [each.reason for each in every if isinstance(each, UnknownPrice)]:
         return UnknownPrice("; ".join(dict.fromkeys(unknown)))
@@ -28,20 +28,20 @@ def minus(new: Amount, old: Amount) -> Amount:
 
 
 def share_of(amount: Amount, share: Decimal) -> Amount:
-    """A part of an amount, or a multiple."""
+    """Return a part of an amount, or a multiple."""
     return amount if isinstance(amount, UnknownPrice) else amount * share
 
 
 def per_month(number: int, hour: Amount) -> Amount:
-    """What ``number`` of something cost in a month; 0 for none, also where the price is unknown."""
+    """Return what ``number`` of something cost in a month; 0 for none, also where the price is unknown."""
     return Decimal(0) if number == 0 else share_of(hour, Decimal(number * HOURS_PER_MONTH))
 
 
 def known_sum(amounts: Iterable[Amount]) -> Decimal:
-    """The sum of those that are known."""
+    """Return the sum of those that are known."""
     return sum((each for each in amounts if not isinstance(each, UnknownPrice)), Decimal(0))
 
 
 def reasons(amounts: Iterable[Amount]) -> tuple[str, ...]:
-    """Why amounts are unknown, each once and sorted."""
+    """Return why amounts are unknown, each once and sorted."""
     return tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)}))

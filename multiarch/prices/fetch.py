@@ -67,7 +67,7 @@ def pricing_region(region: str, available: Iterable[str]) -> str:
 
 
 def fetch(pricing: Client, ec2: Client | None, region: str, now: datetime) -> RegionPrices:
-    """All prices of ``region``. Without ``ec2``, a client in that region, there are no spot prices.
+    """Return all prices of ``region``. Without ``ec2``, a client in that region, there are no spot prices.
 
     ``now`` is in UTC. Raises OutsideError for a price list that has no instances or can't be read; botocore's own
     errors pass through.
@@ -110,7 +110,7 @@ class Product:
 
 
 def products(price_list: Iterable[str | Mapping[str, Any]], currency: str) -> Iterator[Product]:
-    """The products of GetProducts' ``PriceList`` that have a price in ``currency``.
+    """Yield the products of GetProducts' ``PriceList`` that have a price in ``currency``.
 
     Raises OutsideError for an entry that has another form.
     """
@@ -164,7 +164,7 @@ class _Region:
 
 
 def _on_demand(prices: _Region) -> tuple[dict[str, Decimal], tuple[str, ...]]:
-    """The price of each instance type, and the types that have several."""
+    """Return the price of each instance type, and the types that have several."""
     found: dict[str, set[Decimal]] = {}
     for family, tenancy in _FAMILIES:
         wanted = {**_COMPUTE, "productFamily": family, "tenancy": tenancy}
@@ -180,13 +180,13 @@ def _on_demand(prices: _Region) -> tuple[dict[str, Decimal], tuple[str, ...]]:
 
 
 def _one(found: Iterable[Product], usage: str, unit: str) -> Decimal | None:
-    """The one price of a usage type; None if there is no price, or more than one."""
+    """Return the one price of a usage type; None if there is no price, or more than one."""
     amounts = {price for each in found if each.usage == usage and each.unit == unit for price in each.prices}
     return amounts.pop() if len(amounts) == 1 else None
 
 
 def _spot(ec2: Client, now: datetime) -> dict[str, dict[str, Decimal]]:
-    """The price of each instance type in each zone at ``now``."""
+    """Return the price of each instance type in each zone at ``now``."""
     latest: dict[tuple[str, str], tuple[datetime, Decimal]] = {}
     # With a start of now, EC2 answers with the last price before it.
     pages = ec2.get_paginator("describe_spot_price_history").paginate(

@@ -55,13 +55,13 @@ def write(path: Path, prices: PriceList) -> None:
 
 
 def merged(old: PriceList | None, new: RegionPrices, source: str) -> PriceList:
-    """The old prices with those of one region in their place."""
+    """Return the old prices with those of one region in their place."""
     others = {} if old is None else old.regions
     return PriceList(source, {**others, new.region: new})
 
 
 def as_json(prices: PriceList) -> dict[str, Any]:
-    """The file's content."""
+    """Return the file's content."""
     regions = {name: region_as_json(each) for name, each in sorted(prices.regions.items())}
     return {"version": VERSION, "kind": KIND, "regions": regions}
 

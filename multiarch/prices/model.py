@@ -54,13 +54,13 @@ class RegionPrices:
     ambiguous: tuple[str, ...] = ()
 
     def hour(self, instance_type: str, capacity_type: CapacityType, zones: Iterable[str] = ()) -> Amount:
-        """The price of an hour of an instance; ``zones`` count for spot instances only."""
+        """Return the price of an hour of an instance; ``zones`` count for spot instances only."""
         if capacity_type is CapacityType.SPOT:
             return self.spot_hour(instance_type, zones)
         return self.on_demand_hour(instance_type)
 
     def on_demand_hour(self, instance_type: str) -> Amount:
-        """The price of an hour of an on-demand instance."""
+        """Return the price of an hour of an on-demand instance."""
         found = self.on_demand.get(instance_type)
         if found is not None:
             return found
@@ -91,19 +91,19 @@ class RegionPrices:
         return self.cluster + self.extended_support
 
     def nat_gateway_hour(self) -> Amount:
-        """The price of an hour of a NAT gateway, without the data that it processes."""
+        """Return the price of an hour of a NAT gateway, without the data that it processes."""
         if self.nat_gateway is None:
             return UnknownPrice(f"the price list of {self.region} has no price for NAT gateways")
         return self.nat_gateway
 
     def gp3_gib_month(self) -> Amount:
-        """The price of a GiB of gp3 volumes in a month, with the 3,000 IOPS and 125 MiB/s that are included."""
+        """Return the price of a GiB of gp3 volumes in a month, with the 3,000 IOPS and 125 MiB/s that are included."""
         if self.gp3 is None:
             return UnknownPrice(f"the price list of {self.region} has no price for gp3 volumes")
         return self.gp3
 
     def age(self, now: datetime) -> timedelta:
-        """The time since the prices were fetched; 0 for a file from a machine whose clock is ahead."""
+        """Return the time since the prices were fetched; 0 for a file from a machine whose clock is ahead."""
         return max(now - self.fetched, timedelta(0))
 
 
@@ -115,7 +115,7 @@ class PriceList:
     regions: Mapping[str, RegionPrices]
 
     def of(self, region: str | None) -> RegionPrices | UnknownPrice:
-        """The prices of a region."""
+        """Return the prices of a region."""
         if region is None:
             return UnknownPrice("the region is unknown")
         found = self.regions.get(region)

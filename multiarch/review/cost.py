@@ -15,16 +15,10 @@ from multiarch.prices.amounts import known_sum, minus, reasons, total
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.review.cost_parts import Part, not_compared, parts, pricing_of
 from multiarch.review.model import Change
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 from multiarch.serialization import OMITTED, JsonProperty
 
-_INCREASE = review_rule(
-    "cost-increase",
-    Risk.MEDIUM,
-    "monthly costs that rise by more than `--cost-threshold`",
-    "Is the capacity needed, and can arm64 or spot nodes provide it?",
-)
-RULES = (_INCREASE,)
+_INCREASE = REVIEW_RULES["cost-increase"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +90,7 @@ class CostDifference:
 
 
 def difference(change: Change) -> CostDifference:
-    """What the change costs; no rows if it changes nothing that has a price."""
+    """Return what the change costs; no rows if it changes nothing that has a price."""
     pricing = pricing_of(change)
     if reason := not_compared(change):
         return CostDifference((), pricing.prices, (), (reason,), "")
@@ -126,7 +120,7 @@ def _without(side: Sequence[Part], kept: Counter[tuple[str, Part]]) -> list[Part
 
 
 def increases(found: CostDifference, threshold: Decimal) -> Iterator[Finding]:
-    """A finding for each team whose known costs rise by more than ``threshold`` per month."""
+    """Yield a finding for each team whose known costs rise by more than ``threshold`` per month."""
     for team in sorted({row.team for row in found.rows}):
         rows = [(row, row.change) for row in found.rows if row.team == team]
         rise = known_sum(amount for _, amount in rows)
@@ -159,7 +153,7 @@ def signed(amount: Amount) -> str:
 
 
 def _row(key: tuple[str, str], before: Sequence[Part], after: Sequence[Part]) -> CostRow | None:
-    """The row of a key; None if the sums are the same."""
+    """Return the row of a key; None if the sums are the same."""
     old = [part for part in before if (part.team, part.what) == key]
     new = [part for part in after if (part.team, part.what) == key]
     row = CostRow(
@@ -190,7 +184,7 @@ def _shown(part: Part) -> str:
 
 
 def _difference(new: Sequence[int | Decimal | None], old: Sequence[int | Decimal | None]) -> Decimal | None:
-    """The difference of two sums; None if a part is unknown."""
+    """Return the difference of two sums; None if a part is unknown."""
     sums = []
     for side in (new, old):
         known = [Decimal(each) for each in side if each is not None]

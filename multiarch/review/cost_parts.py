@@ -65,12 +65,12 @@ class _Group:
 
 
 def pricing_of(change: Change) -> Pricing:
-    """The prices of the stack's region."""
+    """Return the prices of the stack's region."""
     return Pricing(_prices_of(change.prices, _region(change)), change.today, change.price_age)
 
 
 def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
-    """What the changed resources cost before, and after.
+    """Return what the changed resources cost before, and after.
 
     The preview says it; without steps, what the two stack files differ in.
     """
@@ -94,7 +94,7 @@ def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
 
 
 def not_compared(change: Change) -> str:
-    """Why neither a preview nor the stack files say what the change costs; empty if they do."""
+    """Return why neither a preview nor the stack files say what the change costs; empty if they do."""
     if change.preview.steps:
         return ""
     if change.after is None and change.before is not None:
@@ -122,7 +122,7 @@ class _Parts:
         self._team = next(filter(None, map(_tagged, states)), change.preview.stack)
 
     def part(self, step: Step, state: State, plan: Plan | None, now: State | None) -> Part:
-        """What a resource costs in one state. ``now`` is its state at present, None if it is created."""
+        """Return what a resource costs in one state. ``now`` is its state at present, None if it is created."""
         team = _tagged(state) or (plan.team if plan else self._team)
         if step.type == CLUSTER:
             return self.control_plane(team, text_at(state.inputs, "version") or text_at(state.outputs, "version"))
@@ -137,7 +137,7 @@ class _Parts:
         return Part(team, "nodes", f"node group {step.name}", unknown, unknown, vcpus=None, gib=None)
 
     def nodes(self, team: str, group: _Group) -> Part:
-        """What a node group costs."""
+        """Return what a node group costs."""
         capacity = group.capacity
         try:
             shapes = [instance_type(name) for name in capacity.types]
@@ -159,7 +159,7 @@ class _Parts:
         )
 
     def control_plane(self, team: str, version: str | None) -> Part:
-        """What an EKS cluster costs in the support tier that its version has today."""
+        """Return what an EKS cluster costs in the support tier that its version has today."""
         if version is None:
             amount: Amount = UnknownPrice(f"control plane: its Kubernetes version {_LATER}")
             basis = ""
@@ -168,13 +168,13 @@ class _Parts:
         return Part(team, "control plane", "control plane", amount, amount, basis=basis)
 
     def nat_gateway(self, team: str, name: str) -> Part:
-        """What a NAT gateway costs without traffic."""
+        """Return what a NAT gateway costs without traffic."""
         monthly = self._pricing.nat_gateways(1)
         return Part(team, "NAT gateways", f"NAT gateway {name}", monthly, monthly, basis="without traffic")
 
 
 def pool(team: str, name: str, cpu_limit: object) -> Part:
-    """A NodePool, whose nodes are as many as pods need."""
+    """Return a NodePool, whose nodes are as many as pods need."""
     limit = "without a limit" if cpu_limit is None else f"up to {cpu_limit} vCPUs"
     unknown = UnknownPrice("Karpenter adds nodes as pods need them")
     return Part(team, "Karpenter's nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
@@ -193,7 +193,7 @@ def _of_plan(change: Change, plan: Plan) -> Iterator[Part]:
 
 
 def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) -> _Group | str:
-    """A node group or Auto Scaling group, or why it can't be priced."""
+    """Return a node group or Auto Scaling group, or why it can't be priced."""
     managed, inputs = step.type == MANAGED_GROUP, state.inputs
     if managed:
         found = at(inputs, "instanceTypes") or at(state.outputs, "instanceTypes")
@@ -230,13 +230,13 @@ def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) 
 
 
 def _tagged(state: State) -> str | None:
-    """The team that the tags name: a mapping, or a list for Auto Scaling groups."""
+    """Return the team that the tags name: a mapping, or a list for Auto Scaling groups."""
     listed = (text_at(each, "value") for each in entries(state.inputs, "tags") if each.get("key") == "team")
     return text_at(state.inputs, "tags.team") or next(listed, None)
 
 
 def _region(change: Change) -> str | None:
-    """The plan's region, or that of an ARN or a zone in the preview."""
+    """Return the plan's region, or that of an ARN or a zone in the preview."""
     for side in (change.after, change.before):
         if side is not None and side.plan is not None and side.plan.region:
             return side.plan.region

@@ -17,7 +17,7 @@ from multiarch.review.model import Change, Finder, Operation, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import FINDERS
-from multiarch.rules import Finding, Risk, Rule, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 
 class Topic(StrEnum):
@@ -48,27 +48,7 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
 """Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
 _UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
 """What a module raises where a preview has values of another type than their provider declares."""
-UNREADABLE = review_rule(
-    "unreadable-value",
-    Risk.HIGH,
-    "values of an unexpected type, which a part of the review can't read",
-    "What does `pulumi preview --diff` show where this part would look?",
-)
-RULES_BY_TOPIC: Mapping[Topic, Sequence[Rule]] = {
-    topic: list(
-        dict.fromkeys(
-            [
-                *([UNREADABLE] if topic is Topic.BREAKS else []),
-                *(cost.RULES if topic is Topic.COSTS else []),
-                *(rule for of, finder in _FINDERS if of is topic for rule in finder.RULES),
-            ]
-        )
-    )
-    for topic in Topic
-}
-"""All rules, in the order of the topics."""
-RULES: Mapping[str, Rule] = {rule.name: rule for rules in RULES_BY_TOPIC.values() for rule in rules}
-"""All rules by name."""
+_UNREADABLE = REVIEW_RULES["unreadable-value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +115,7 @@ def digest(changes: Iterable[Change]) -> Digest:
 def _reviewed(change: Change) -> StackReview:
     costs, entries = _costs(change)
     entries += [entry for topic, finder in _FINDERS for entry in _entries(topic, finder, change)]
-    order = {name: at for at, name in enumerate(RULES)}
+    order = {name: at for at, name in enumerate(REVIEW_RULES)}
     topics = list(Topic)
     entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
     others, left_out = noise.left_out(change.preview.steps, _reported(entries))
@@ -151,34 +131,33 @@ def _reviewed(change: Change) -> StackReview:
 
 
 def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
-    """What a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
+    """Yield what a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
     try:
         for finding in finder.find(change):
             yield Entry(topic, _clean(finding))
     except _UNEXPECTED as error:
-        yield _unreadable(topic, finder.RULES, error)
+        yield _unreadable(topic, error)
 
 
 def _costs(change: Change) -> tuple[CostDifference, list[Entry]]:
-    """What the change costs, and the findings about it."""
+    """Return what the change costs, and the findings about it."""
     try:
         found = cost.difference(change)
     except _UNEXPECTED as error:
         reason = "a value in the preview is not of the type that its provider declares"
         unknown = CostDifference((), UnknownPrice(reason), (), (reason,), "")
-        return unknown, [_unreadable(Topic.COSTS, cost.RULES, error)]
+        return unknown, [_unreadable(Topic.COSTS, error)]
     return found, [Entry(Topic.COSTS, _clean(each)) for each in cost.increases(found, change.cost_threshold)]
 
 
-def _unreadable(topic: Topic, rules: Sequence[Rule], error: Exception) -> Entry:
+def _unreadable(topic: Topic, error: Exception) -> Entry:
     said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
     text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
-    names = ", ".join(rule.name for rule in rules)
-    return Entry(topic, _clean(Finding(UNREADABLE, f"rules {names}", text, (said,))))
+    return Entry(topic, _clean(Finding(_UNREADABLE, f"rules of the topic {topic.lower()}", text, (said,))))
 
 
 def _clean(finding: Finding) -> Finding:
-    """The finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
+    """Return the finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
     texts = (finding.subject, finding.text, *finding.details)
     subject, text, *details = (mask_secrets(each.replace(UNKNOWN, "known after the update")) for each in texts)
     return replace(finding, subject=subject, text=text, details=tuple(details))

@@ -9,20 +9,14 @@ from multiarch.review import noise
 from multiarch.review.holdings import holding
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.values import from_to, resource_name
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-DRIFT = review_rule(
-    "drift",
-    Risk.MEDIUM,
-    "resources that were changed outside of Pulumi",
-    "Who changed it, and should the stack file say so, or should the update take it back?",
-)
-RULES = (DRIFT,)
+DRIFT = REVIEW_RULES["drift"]
 _MOST = 8
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings in the order of the preview's steps."""
+    """Yield findings in the order of the preview's steps."""
     steps = {step.urn: step for step in change.preview.steps if step.operation is not Operation.DRIFT}
     for step in change.preview.steps:
         if step.operation is not Operation.DRIFT or noise.is_of_no_concern(step):

@@ -7,15 +7,9 @@ from collections.abc import Iterator
 
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import Change
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-FAILED = review_rule(
-    "preview-failed",
-    Risk.HIGH,
-    "previews that ended with an error, and so do not show everything",
-    "Does the preview run after the error is mended?",
-)
-RULES = (FAILED,)
+FAILED = REVIEW_RULES["preview-failed"]
 _MOST = 5
 _LONGEST = 400
 _SUMMARY = re.compile(

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
-
-
-class Holds(Enum):
-    """What is lost when a resource is deleted: data, or running pods."""
-
-    DATA = auto()
-    PODS = auto()
+from functools import partial
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One kind of resource. ``noun`` is its name, ``lost`` what a deletion takes with it."""
+    """One kind of resource. ``noun`` is its name, ``lost`` what a deletion takes with it: data, or running pods."""
 
     noun: str
-    holds: Holds
     lost: str
+    is_data: bool
 
 
-def _data(noun: str, lost: str) -> Holding:
-    return Holding(noun, Holds.DATA, lost)
-
-
-def _pods(noun: str, lost: str) -> Holding:
-    return Holding(noun, Holds.PODS, lost)
-
-
+_data = partial(Holding, is_data=True)
+_pods = partial(Holding, is_data=False)
 _DATABASE = _data("database", "its data")
 _CACHE = _data("cache", "what it stores")
 _STREAM = _data("stream", "the records that are not read yet")

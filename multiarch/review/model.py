@@ -11,7 +11,7 @@ from typing import Protocol
 
 from multiarch.observed.resources.properties import Properties
 from multiarch.prices.model import STALE_AFTER, PriceList
-from multiarch.rules import Finding, Rule
+from multiarch.rules import Finding
 from multiarch.scheduling.pods import Pod
 from multiarch.serialization import OMITTED
 from multiarch.stack.model import Plan
@@ -130,13 +130,8 @@ class Change:
 
 
 class Finder(Protocol):
-    """A module that finds one kind of thing: its rules, and the findings of one stack's change."""
-
-    @property
-    def RULES(self) -> Sequence[Rule]:  # noqa: N802  (a constant of the module)
-        """Every rule of its findings."""
-        ...
+    """A module, or a kind of permissions, that finds something in a change."""
 
     def find(self, change: Change) -> Iterator[Finding]:
-        """Findings in the order of the preview's steps."""
+        """Yield findings in the order of the preview's steps."""
         ...

@@ -5,13 +5,11 @@ A filter never hides a finding: only steps that no finder reports are offered to
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
 
 from multiarch.observed.resources.paths import MISSING, is_below, parts, value_at
 from multiarch.review.model import Change, Operation, Step
@@ -36,8 +34,6 @@ _ANNOTATIONS = (
 )
 _PLUGIN = re.compile(r"using pulumi-\S+ from \$PATH at .*", re.DOTALL)
 _RULE = re.compile(r"\[([a-z0-9-]+)\]\Z")
-_SETS = frozenset({"Action", "NotAction", "Resource", "NotResource", "AWS", "Service", "Federated", "Statement"})
-"""Keys of IAM policies whose lists have no order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class NoiseFilter:
 
 
 def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[Step], list[tuple[NoiseFilter, int]]]:
-    """The changes that neither a finding reports (by URN) nor a filter takes, and how many each filter took."""
+    """Return the changes that neither a finding reports (by URN) nor a filter takes, and how many each filter took."""
     parents = {step.parent for step in steps if step.type in _GROUPS and step.operation in _REPLACED and step.parent}
     others: list[Step] = []
     counts: Counter[str] = Counter()
@@ -67,7 +63,7 @@ def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[St
 
 
 def new_warnings(change: Change) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
-    """The preview's warnings but for those that a filter takes, and how many those are."""
+    """Return the preview's warnings but for those that a filter takes, and how many those are."""
     known = _known_rules(change)
     kept, counts = [], Counter[str]()
     for text in change.preview.warnings:
@@ -91,18 +87,18 @@ def _known_rules(change: Change) -> AbstractSet[str]:
 
 
 def is_of_no_concern(step: Step) -> bool:
-    """Whether a filter takes a step for what changed in it alone, wherever it is."""
+    """Return whether a filter takes a step for what changed in it alone, wherever it is."""
     return any(each.takes(step, frozenset()) for each in FILTERS)
 
 
 def is_computed(step: Step, path: str) -> bool:
-    """Whether a path is not among the inputs: the provider reports it, and nobody declares it."""
+    """Return whether a path is not among the inputs: the provider reports it, and nobody declares it."""
     top = parts(path)[0]
     return all(state is None or top not in state.inputs for state in (step.old, step.new))
 
 
 def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet[str]], bool]:
-    """A filter that takes an update, or drift, all of whose changed properties it takes."""
+    """Return a filter that takes an update, or drift, all of whose changed properties it takes."""
 
     def of_step(step: Step, _: AbstractSet[str]) -> bool:
         return (
@@ -117,7 +113,7 @@ def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet
 
 
 def _is_size_of_autoscaler(step: Step, path: str) -> bool:
-    """A number of nodes that the update does not set: with ignoreChanges, old and new inputs have the same."""
+    """Return whether the update leaves a number of nodes alone: with ignoreChanges, both inputs have the same."""
     old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
     return step.type in _GROUPS and path in _SIZES and (step.operation is Operation.DRIFT or old == new)
 
@@ -137,42 +133,16 @@ def _keys(step: Step, name: str) -> Iterable[str]:
             yield from found
 
 
-def _is_json_of_same_meaning(step: Step, path: str) -> bool:
-    old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
-    if not isinstance(old, str) or not isinstance(new, str):
-        return False
-    try:
-        return bool(_canonical(json.loads(old)) == _canonical(json.loads(new)))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _canonical(value: Any, key: str = "") -> Any:  # noqa: ANN401  (any JSON value)
-    """The value with lists that have no order sorted, and single elements without their list."""
-    if isinstance(value, dict):
-        return {name: _canonical(inner, name) for name, inner in value.items()}
-    if isinstance(value, list):
-        made = [_canonical(each) for each in value]
-        if key in _SETS:
-            made = sorted(made, key=lambda each: json.dumps(each, sort_keys=True))
-            return made[0] if len(made) == 1 else made
-        return made
-    return value
-
-
 def _is_metadata(step: Step, path: str) -> bool:
     if not step.type.startswith("kubernetes:"):
         return False
-    keys = parts(path)
-    if is_below(path, _STATUS):
-        return True
-    match keys:
+    match parts(path):
         case ("metadata", "labels", str(key)):
             return key in _LABELS
         case ("metadata", "annotations", str(key)):
             return key.startswith(_ANNOTATIONS)
         case _:
-            return False
+            return is_below(path, _STATUS)
 
 
 def _is_component(step: Step, _: AbstractSet[str]) -> bool:
@@ -213,9 +183,6 @@ FILTERS = (
         _of_paths(_is_size_of_autoscaler),
     ),
     NoiseFilter("tags-only", "tags for people and bills, which no controller reads", _of_paths(_is_tag)),
-    NoiseFilter(
-        "json-order", "JSON with the same meaning in another order or spelling", _of_paths(_is_json_of_same_meaning)
-    ),
     NoiseFilter(
         "metadata-only",
         "labels and annotations of Kubernetes objects that only tools keep for themselves",

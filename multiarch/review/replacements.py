@@ -4,46 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.holdings import Holding, Holds, holding
+from multiarch.review.holdings import Holding, holding
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.values import difference, resource_name
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-REPLACE_STATEFUL = review_rule(
-    "replace-stateful",
-    Risk.HIGH,
-    "replacements of resources that hold data",
-    "Is the replacement what the change is about? Is there a backup, and has restoring it been tried?",
-)
-DELETE_STATEFUL = review_rule(
-    "delete-stateful",
-    Risk.HIGH,
-    "deletions of resources that hold data",
-    "Is the data needed by anyone? Is there a backup, and has restoring it been tried?",
-)
-REPLACE_RUNNING = review_rule(
-    "replace-running",
-    Risk.MEDIUM,
-    "replacements of resources that run pods or carry their traffic",
-    "Can what runs there be interrupted?",
-)
-DELETE_RUNNING = review_rule(
-    "delete-running",
-    Risk.HIGH,
-    "deletions of resources that run pods or carry their traffic",
-    "Does anything still need what runs there?",
-)
-FORGET = review_rule(
-    "forget-resource",
-    Risk.MEDIUM,
-    "resources that Pulumi stops managing and leaves in place",
-    "Who pays for it and looks after it from now on?",
-)
-RULES = (REPLACE_STATEFUL, DELETE_STATEFUL, REPLACE_RUNNING, DELETE_RUNNING, FORGET)
+REPLACE_STATEFUL = REVIEW_RULES["replace-stateful"]
+DELETE_STATEFUL = REVIEW_RULES["delete-stateful"]
+REPLACE_RUNNING = REVIEW_RULES["replace-running"]
+DELETE_RUNNING = REVIEW_RULES["delete-running"]
+FORGET = REVIEW_RULES["forget-resource"]
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings in the order of the preview's steps."""
+    """Yield findings in the order of the preview's steps."""
     created = [step for step in change.preview.steps if step.operation is Operation.CREATE]
     for step in change.preview.steps:
         held = holding(step.type)
@@ -56,7 +30,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _replaced(step: Step, held: Holding) -> Finding:
-    rule = REPLACE_STATEFUL if held.holds is Holds.DATA else REPLACE_RUNNING
+    rule = REPLACE_STATEFUL if held.is_data else REPLACE_RUNNING
     retained = step.old is not None and step.old.retain_on_delete
     order = {
         True: "The old one is deleted before the new one exists.",
@@ -72,7 +46,7 @@ def _replaced(step: Step, held: Holding) -> Finding:
 
 
 def _deleted(step: Step, held: Holding, created: list[Step]) -> Finding:
-    rule = DELETE_STATEFUL if held.holds is Holds.DATA else DELETE_RUNNING
+    rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
     details = list(_safeguards(step.old, retained=False))
     if len(created) == 1:
         details.append(
@@ -91,7 +65,7 @@ def _forgotten(step: Step, held: Holding | None) -> Finding:
 
 
 def _is_alike(created: Step, deleted: Step) -> bool:
-    """Whether one may be the other under a new name: most of their inputs are equal."""
+    """Return whether one may be the other under a new name: most of their inputs are equal."""
     if created.type != deleted.type or created.new is None or deleted.old is None:
         return False
     new, old = created.new.inputs, deleted.old.inputs
@@ -110,7 +84,7 @@ def _because(step: Step) -> str:
 
 
 def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
-    """What stops or softens the deletion of a resource, by its state before the change."""
+    """Yield what stops or softens the deletion of a resource, by its state before the change."""
     if old is None or retained:
         return
     inputs = old.inputs

@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.review.model import Change, Operation, Preview
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-DELETED = review_rule(
-    "delete-stack-file",
-    Risk.HIGH,
-    "stack files that are deleted while the stack may still have resources",
-    "Was `pulumi destroy` run, with the stack file, before the file is deleted?",
-)
-INVALID = review_rule(
-    "invalid-stack-file",
-    Risk.HIGH,
-    "stack files that `stack check` refuses",
-    "Does `multiarch stack check` accept the file?",
-)
-NO_PREVIEW = review_rule(
-    "no-preview",
-    Risk.MEDIUM,
-    "changed stack files without a preview: what happens to their resources is not known",
-    "Can a preview be run with credentials before the merge?",
-)
-RULES = (DELETED, INVALID, NO_PREVIEW)
+DELETED = REVIEW_RULES["delete-stack-file"]
+INVALID = REVIEW_RULES["invalid-stack-file"]
+NO_PREVIEW = REVIEW_RULES["no-preview"]
 _DESTROY = "Run `pulumi destroy` before the file is deleted: docs/how-to/destroy.md."
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about the stack's file."""
+    """Yield findings about the stack's file."""
     stack, before, after = f"stack {change.preview.stack}", change.before, change.after
     if before is not None and after is None:
         if not _destroys(change.preview):
@@ -45,6 +29,6 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _destroys(preview: Preview) -> bool:
-    """Whether it is a preview of `pulumi destroy`, also one that a protected resource stops: it only deletes."""
+    """Return whether it is a preview of `pulumi destroy`, also one that a protected resource stops: it only deletes."""
     done = {step.operation for step in preview.steps} - {Operation.SAME, Operation.DRIFT, Operation.READ}
     return bool(done) and done <= {Operation.DELETE, Operation.FORGET}

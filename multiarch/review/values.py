@@ -48,7 +48,7 @@ def from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON va
 
 
 def resource_name(step: Step) -> str:
-    """The name that AWS or Kubernetes knows, with its namespace, or else Pulumi's name of the resource."""
+    """Return the name that AWS or Kubernetes knows, with its namespace, or else Pulumi's name of the resource."""
     for state in (step.old, step.new):
         if state is None:
             continue

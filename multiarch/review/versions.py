@@ -26,14 +26,14 @@ class Folder(NamedTuple):
     name: str
 
     def stacks(self) -> dict[str, str]:
-        """The content of every stack file, by the stack's name."""
+        """Return the content of every stack file, by the stack's name."""
         return {
             file.name.removeprefix(_PREFIX).removesuffix(_SUFFIX): _text(file)
             for file in sorted((self.path / STACKS_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}"))
         }
 
     def version(self, stack: str, today: date) -> Version | None:
-        """The stack's file and plan; None where there is no file."""
+        """Return the stack's file and plan; None where there is no file."""
         relative = STACKS_FOLDER / f"{_PREFIX}{stack}{_SUFFIX}"
         file = self.path / relative
         if not file.is_file():
@@ -62,7 +62,7 @@ def in_folder(path: Path) -> Folder:
 
 @contextmanager
 def at_commit(root: Path, ref: str) -> Iterator[Folder]:
-    """The project at ``root`` as it was in the commit that HEAD and ``ref`` last had in common.
+    """Yield the project at ``root`` as it was in the commit that HEAD and ``ref`` last had in common.
 
     Raises MultiarchError and OutsideError as :class:`multiarch.git.Repository` does, and for a commit without the
     project.

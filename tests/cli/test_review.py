@@ -310,7 +310,7 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
         (("preview.json", "-o", "markdown", "--limit", "10"), "--limit must be at least 2000 bytes."),
         (("preview.json", "--limit", "5000"), "--limit is for --output markdown and --post."),
         (("empty.json",), "empty.json: The file is empty."),
-        (("state.json",), "state.json: This is the state of a stack"),
+        (("state.json",), "state.json: This is not a preview"),
         (("Pulumi.yaml",), "Pulumi.yaml: This is not a preview"),
     ],
 )

@@ -306,14 +306,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
         "kubernetes.io/os!=linux required by affinity term 1 (amd64 only)",
     ),
     (
-        {"nodeSelector": {"node.kubernetes.io/windows-build": "10.0.20348"}},
-        "nodeSelector requires node.kubernetes.io/windows-build=10.0.20348 (amd64 only)",
-    ),
-    (
-        {"nodeSelector": {"karpenter.k8s.aws/instance-category": "z"}},
-        "nodeSelector requires karpenter.k8s.aws/instance-category=z (amd64 only)",
-    ),
-    (
         {
             "affinity": required(
                 [
@@ -339,28 +331,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
         (
             "karpenter.k8s.aws/instance-category=m required by affinity term 1 and "
             "karpenter.k8s.aws/instance-generation<6 required by affinity term 1 (amd64 only)"
-        ),
-    ),
-    (
-        {
-            "nodeSelector": {"eks.amazonaws.com/instance-category": "t"},
-            "affinity": required([expression("eks.amazonaws.com/instance-generation", "In", "2", "3")]),
-        },
-        (
-            "nodeSelector requires eks.amazonaws.com/instance-category=t and "
-            "eks.amazonaws.com/instance-generation in [2, 3] required by affinity term 1 (amd64 only)"
-        ),
-    ),
-    (
-        {
-            "nodeSelector": {
-                "karpenter.k8s.aws/instance-category": "m",
-                "karpenter.k8s.aws/instance-generation": "5",
-            }
-        },
-        (
-            "nodeSelector requires karpenter.k8s.aws/instance-category=m and "
-            "nodeSelector requires karpenter.k8s.aws/instance-generation=5 (amd64 only)"
         ),
     ),
 ]

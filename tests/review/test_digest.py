@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from multiarch.errors import Problem
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review import cost
-from multiarch.review.digest import RULES, Digest, digest
+from multiarch.review.digest import Digest, digest
 from multiarch.review.model import Change, Operation, Preview, Version
 from multiarch.review.nodes import node_rolls
 from multiarch.review.previews.reading import read
-from multiarch.rules import Finding, Risk
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
@@ -171,7 +171,7 @@ def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.M
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
     finding = found.stacks[0].entries[1].finding
-    assert finding.subject == "rules roll-nodes, remove-nodes, keep-old-nodes"
+    assert finding.subject == "rules of the topic rolls"
     assert finding.details == ("TypeError: unhashable type: 'dict'",)
 
 
@@ -215,7 +215,7 @@ def test_no_value_of_a_preview_ends_in_a_traceback(data: st.DataObject) -> None:
 
 
 def test_every_rule_says_what_it_finds_and_what_to_check() -> None:
-    for name, rule in RULES.items():
+    for name, rule in REVIEW_RULES.items():
         assert name == rule.name
         assert rule.finds
         assert rule.way_out.endswith(("?", ".")), name

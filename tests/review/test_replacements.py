@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from multiarch.review import replacements
-from multiarch.review.holdings import Holds, holding
+from multiarch.review.holdings import holding
 from multiarch.review.model import Change
 from multiarch.review.previews.reading import read
 from multiarch.review.values import shown
@@ -108,7 +108,7 @@ def test_kinds_are_found_in_every_version_of_their_group() -> None:
     assert holding("kubernetes:core/v1:Namespace") == holding("kubernetes:v1:Namespace")
     release = holding("kubernetes:helm.sh/v3:Release")
     assert release is not None
-    assert release.holds is Holds.PODS
+    assert not release.is_data
     assert holding("gcp:storage/bucket:Bucket") is None
 
 

@@ -21,9 +21,8 @@ from typer.core import TyperGroup
 
 from multiarch.cli import main
 from multiarch.cli.application import application
-from multiarch.review.digest import RULES_BY_TOPIC
 from multiarch.review.noise import FILTERS, OF_WARNINGS
-from multiarch.rules import SECTIONS
+from multiarch.rules import REVIEW_TOPICS, SECTIONS
 from multiarch.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.json_schema import stack_file_schema
@@ -130,7 +129,7 @@ def review_rules() -> str:
     """The rules of ``review``, by topic."""
     rows = [
         (f"`{rule.name}`", topic.lower(), rule.risk.name.lower(), rule.finds, rule.way_out)
-        for topic, rules in RULES_BY_TOPIC.items()
+        for topic, rules in REVIEW_TOPICS.items()
         for rule in rules
     ]
     return "\n" + _table(("Rule", "Topic", "Risk", "Finds", "Check"), rows) + "\n"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
-from multiarch.review.digest import RULES, Digest
-from multiarch.rules import Finding, Risk
+from multiarch.review.digest import Digest
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.schema_paths import nearest
 
 ALWAYS = "preview-failed"
@@ -31,13 +31,13 @@ def parse_fail_on(written: Sequence[str]) -> FailOn:
     levels = {risk.name.lower(): risk for risk in Risk if risk is not Risk.NONE}
     names = [name.strip() for part in written for name in part.split(",") if name.strip()]
     for name in names:
-        if name not in RULES and name not in levels:
-            near = nearest(name, [*RULES, *levels])
-            known = f"The levels are {', '.join(levels)}, the rules {', '.join(sorted(RULES))}."
+        if name not in REVIEW_RULES and name not in levels:
+            near = nearest(name, [*REVIEW_RULES, *levels])
+            known = f"The levels are {', '.join(levels)}, the rules {', '.join(sorted(REVIEW_RULES))}."
             hint = f"Did you mean {near}?" if near else known
             raise MultiarchError(f"--fail-on: {name!r} is not a rule or a risk level.", hint=hint)
     wanted = [levels[name] for name in names if name in levels]
-    rules = frozenset(name for name in names if name in RULES)
+    rules = frozenset(name for name in names if name in REVIEW_RULES)
     return FailOn(rules | {ALWAYS}, min(wanted) if wanted else None)
 
 

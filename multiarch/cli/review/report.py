@@ -18,8 +18,8 @@ from multiarch.cli.formats.report import (
 from multiarch.cli.review.cost import cost_notes, cost_table
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.digest import RULES, Digest, StackReview
-from multiarch.rules import Risk
+from multiarch.review.digest import Digest, StackReview
+from multiarch.rules import REVIEW_RULES, Risk
 
 
 def make_report(digest: Digest, failing: Sequence[str]) -> Report:
@@ -95,7 +95,8 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
 def _findings(digest: Digest) -> Findings:
     found = [(stack, entry.finding) for stack in digest.stacks for entry in stack.entries]
     names = sorted({finding.rule.name for _, finding in found})
-    rules = {name: FindingRule(name, RULES[name].severity, f"Finds {RULES[name].finds}.") for name in names}
+    rows = [REVIEW_RULES[name] for name in names]
+    rules = {row.name: FindingRule(row.name, row.severity, f"Finds {row.finds}.") for row in rows}
     return Findings(
         tuple(rules.values()),
         [

@@ -7,20 +7,14 @@ from collections.abc import Iterator, Mapping
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.review.merging import merged
 from multiarch.review.model import Change
-from multiarch.review.nodes.disruption import DISRUPTION, find_disruption
+from multiarch.review.nodes.disruption import find_disruption
 from multiarch.review.nodes.group_states import group_changes
 from multiarch.review.nodes.installed import installed
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
-from multiarch.review.nodes.preference import PREFERENCE, find_preference
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.review.nodes.preference import find_preference
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-SWAP = review_rule(
-    "swap-autoscaler",
-    Risk.HIGH,
-    "an autoscaler that is installed, replaced or removed",
-    "Can the autoscaler that remains add nodes for every workload?",
-)
-RULES = (SWAP, PREFERENCE, DISRUPTION)
+SWAP = REVIEW_RULES["swap-autoscaler"]
 
 _NAMES: Mapping[Autoscaler, str] = {
     Autoscaler.CLUSTER_AUTOSCALER: "the cluster autoscaler",
@@ -35,7 +29,7 @@ _LEFT: Mapping[Autoscaler, str] = {
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about the autoscalers, then about the preference, then about when nodes are removed."""
+    """Yield findings about the autoscalers, then about the preference, then about when nodes are removed."""
     groups = group_changes(change)
     if not any(group.before for group in groups) or not any(group.after for group in groups):
         return
@@ -71,7 +65,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
 
 
 def _which_first(change: Change) -> str:
-    """Which of two installed autoscalers adds nodes first."""
+    """Return which of two installed autoscalers adds nodes first."""
     plans = change.plans
     if plans is None:
         return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."

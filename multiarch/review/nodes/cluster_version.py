@@ -20,7 +20,7 @@ class VersionChange:
 
 
 def version_change(change: Change) -> VersionChange | None:
-    """How the version changes; None if it does not, or if the cluster is new or deleted.
+    """Return how the version changes; None if it does not, or if the cluster is new or deleted.
 
     The preview says it; where it failed before the cluster, or there is none, the plans do.
     """

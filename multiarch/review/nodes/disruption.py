@@ -3,89 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from multiarch.observed.resources.nodes import NODE_POOL
 from multiarch.observed.resources.properties import at, is_unknown
-from multiarch.review.model import Change, Operation, Step
+from multiarch.review.model import Change, Operation, State
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.properties import changes_of, resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-DISRUPTION = review_rule(
-    "change-disruption",
-    Risk.LOW,
-    "when an autoscaler removes or replaces nodes on its own",
-    "Can the workloads be moved at this pace?",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Setting:
-    """A setting by which an autoscaler ends nodes, and what it decides. ``risk`` of its change."""
-
-    path: str
-    name: str
-    effect: str
-    risk: Risk | None = None
+DISRUPTION = REVIEW_RULES["change-disruption"]
 
 
 _POOL_SETTINGS = (
-    _Setting(
-        "spec.disruption.consolidationPolicy", "consolidationPolicy", "which nodes Karpenter removes to save cost"
-    ),
-    _Setting("spec.disruption.consolidateAfter", "consolidateAfter", "how long a node is left alone before that"),
-    _Setting(
+    ("spec.disruption.consolidationPolicy", "which nodes Karpenter removes to save cost", None),
+    ("spec.disruption.consolidateAfter", "how long a node is left alone before that", None),
+    (
         "spec.template.spec.expireAfter",
-        "expireAfter",
         "the age at which nodes are replaced, also beyond budgets and in quiet hours",
         Risk.MEDIUM,
     ),
-    _Setting("spec.disruption.budgets", "budgets", "how many nodes may end at a time, and when"),
-    _Setting(
+    ("spec.disruption.budgets", "how many nodes may end at a time, and when", None),
+    (
         "spec.template.spec.terminationGracePeriod",
-        "terminationGracePeriod",
         "when the pods of an ending node are deleted, also against PodDisruptionBudgets",
         Risk.MEDIUM,
     ),
-    _Setting("spec.limits", "limits", "how much capacity Karpenter adds"),
+    ("spec.limits", "how much capacity Karpenter adds", None),
 )
+"""Settings by which an autoscaler ends nodes, what they decide, and the risk of a change."""
+_ARGUMENTS = "values.extraArgs.scale-down"
 _RELEASE_SETTINGS = (
-    _Setting("values.extraArgs.scale-down-unneeded-time", "scale-down-unneeded-time", "how long a node stays unneeded"),
-    _Setting(
-        "values.extraArgs.scale-down-delay-after-add",
-        "scale-down-delay-after-add",
-        "how long no node is removed after one was added",
-    ),
-    _Setting(
-        "values.extraArgs.scale-down-utilization-threshold",
-        "scale-down-utilization-threshold",
+    (f"{_ARGUMENTS}-unneeded-time", "how long a node stays unneeded", None),
+    (f"{_ARGUMENTS}-delay-after-add", "how long no node is removed after one was added", None),
+    (
+        f"{_ARGUMENTS}-utilization-threshold",
         "below which share of requested CPU and memory a node is removed",
+        None,
     ),
-    _Setting(
+    (
         "values.settings.featureGates.spotToSpotConsolidation",
-        "spotToSpotConsolidation",
         "whether spot nodes are replaced by cheaper spot nodes",
+        None,
     ),
 )
 
 
 def find_disruption(change: Change) -> Iterator[Finding]:
-    """Settings by which Karpenter or the cluster autoscaler ends nodes."""
+    """Yield settings by which Karpenter or the cluster autoscaler ends nodes."""
     for step in resources(change.preview.steps, NODE_POOL, RELEASE):
         if step.operation is not Operation.UPDATE or (step.type == RELEASE and step.name not in AUTOSCALER_RELEASES):
             continue
         rows = _POOL_SETTINGS if step.type == NODE_POOL else _RELEASE_SETTINGS
         subject = f"NodePool {step.name}" if step.type == NODE_POOL else f"Helm release {step.name}"
-        for row in rows:
-            if changes_of(step, row.path):
-                old, new = _setting(step, row.path, late=False), _setting(step, row.path, late=True)
-                text = f"{row.name} {old} → {new}: {row.effect}."
-                yield Finding(DISRUPTION, subject, text, (), (step.urn,), row.risk)
+        for path, effect, risk in rows:
+            if changes_of(step, path):
+                text = f"{path.rpartition('.')[2]} {_describe(step.old, path)} → {_describe(step.new, path)}: {effect}."
+                yield Finding(DISRUPTION, subject, text, (), (step.urn,), risk)
 
 
-def _setting(step: Step, path: str, *, late: bool) -> str:
-    state = step.new if late else step.old
+def _describe(state: State | None, path: str) -> str:
     if state is not None and is_unknown(state.inputs, path):
         return "a value that is known only during the update"
     value = at(state.inputs, path) if state else None

@@ -8,15 +8,9 @@ from multiarch.manifests.disruption_budgets import PodCount, percentage
 from multiarch.observed.resources.properties import Properties, at, is_unknown, mapping, text_at, whole
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.properties import resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-BUDGETS = review_rule(
-    "weaken-disruption-budget",
-    Risk.MEDIUM,
-    "PodDisruptionBudgets that are deleted or allow more evictions",
-    "Does the workload keep enough pods when its nodes are drained?",
-)
-RULES = (BUDGETS,)
+BUDGETS = REVIEW_RULES["weaken-disruption-budget"]
 
 _TYPES = ("kubernetes:policy/v1:PodDisruptionBudget", "kubernetes:policy/v1beta1:PodDisruptionBudget")
 _FIELDS = ("minAvailable", "maxUnavailable")
@@ -49,7 +43,7 @@ def _same_pods(old: State, new: State) -> bool:
 
 
 def _weaker(old: State, new: State) -> str | None:
-    """Why the new budget may protect less, or None. What can't be compared counts as weaker."""
+    """Return why the new budget may protect less, or None. What can't be compared counts as weaker."""
     if any(is_unknown(new.inputs, f"spec.{field}") for field in (*_FIELDS, "selector")):
         return "Its new limit or selector is known only during the update."
     if not _same_pods(old, new):
@@ -77,7 +71,7 @@ def _limit(state: State) -> str:
 
 
 def _share(value: object) -> PodCount | None:
-    """A limit as the engine writes it, or None for one that the API server refuses."""
+    """Return a limit as the engine writes it, or None for one that the API server refuses."""
     if isinstance(value, str) and value.endswith("%"):
         return percentage(value)
     found = whole(value)

@@ -12,17 +12,17 @@ from multiarch.observed.resources.nodes import MANAGED_GROUP
 from multiarch.observed.resources.properties import whole
 from multiarch.plurals import counted
 from multiarch.review.model import Operation, Step
-from multiarch.review.nodes.roll_rules import REMOVE, ROLL
 from multiarch.review.properties import after, before, describe_change
-from multiarch.rules import Finding, Risk
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
+ROLL, REMOVE, KEEP = (REVIEW_RULES[name] for name in ("roll-nodes", "remove-nodes", "keep-old-nodes"))
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""
 _SIZES = {True: "scalingConfig.desiredSize", False: "desiredCapacity"}
 
 
 def end_of(step: Step, subject: str, drain: str, successor: str) -> Iterator[Finding]:
-    """The finding of a group that is replaced or deleted; nothing for other operations.
+    """Yield the finding of a group that is replaced or deleted; nothing for other operations.
 
     ``drain`` says how self-managed nodes are drained; ``successor`` what becomes of the group, or nothing.
     """
@@ -32,10 +32,13 @@ def end_of(step: Step, subject: str, drain: str, successor: str) -> Iterator[Fin
             f"EKS drains each node of a deleted group for {DRAIN_MINUTES} minutes at most, then its instance ends, "
             "also against PodDisruptionBudgets."
         )
-    details = (*((drain,) if nodes != 0 else ()), *where_from(nodes), *_protection(step))
+    details = (*((drain,) if nodes != 0 else ()), *where_from(nodes))
+    if step.old is not None and step.old.protect:
+        details = (*details, "It is protected: Pulumi refuses this until `protect` is removed in an update of its own.")
     if step.operation is Operation.REPLACE:
-        more = (*_because(step), *_unknown_order(step), *_fewer_nodes(step, nodes))
-        text, risk = f"The group is replaced: {_order(step, nodes)}.", Risk.HIGH if step.deletes_first else None
+        starts = whole(after(step, _SIZES[step.type == MANAGED_GROUP]))
+        more = _replacement_details(step, nodes, starts)
+        text, risk = f"The group is replaced: {_order(step, nodes, starts)}.", Risk.HIGH if step.deletes_first else None
         yield Finding(ROLL, subject, text, (*more, *details), (step.urn,), risk)
     elif step.operation is Operation.DELETE:
         who = "EKS drains" if step.type == MANAGED_GROUP else "EC2 Auto Scaling ends"
@@ -48,16 +51,11 @@ def end_of(step: Step, subject: str, drain: str, successor: str) -> Iterator[Fin
 
 
 def number_of_nodes(step: Step) -> int | None:
-    """The desired size that AWS reported last, or None."""
+    """Return the desired size that AWS reported last, or None."""
     return whole(before(step, _SIZES[step.type == MANAGED_GROUP]))
 
 
-def _starts(step: Step) -> int | None:
-    return whole(after(step, _SIZES[step.type == MANAGED_GROUP]))
-
-
-def _order(step: Step, nodes: int | None) -> str:
-    starts = _starts(step)
+def _order(step: Step, nodes: int | None, starts: int | None) -> str:
     new = "new nodes start" if starts is None else f"{counted(starts, 'new node')} {_verb('start', starts)}"
     old = f"{all_nodes(nodes, 'old node')} {_verb('end', nodes)}{'' if nodes in (0, 1) else ' at the same time'}"
     if step.deletes_first is None:
@@ -69,33 +67,20 @@ def _verb(verb: str, nodes: int | None) -> str:
     return f"{verb}s" if nodes == 1 else verb
 
 
-def _unknown_order(step: Step) -> Iterator[str]:
+def _replacement_details(step: Step, nodes: int | None, starts: int | None) -> Iterator[str]:
+    """Yield why a group is replaced, with both values where they are short, and what is missing meanwhile."""
+    if roots := dict.fromkeys(cause.partition("[")[0] for cause in step.causes):
+        yield f"Reason: {'; '.join(describe_change(step, root, root) for root in roots)}."
     if step.deletes_first is None:
         yield "Whether the new nodes start first, this preview does not say; the engine's event log does."
-
-
-def _fewer_nodes(step: Step, nodes: int | None) -> Iterator[str]:
-    starts = _starts(step)
     if nodes is not None and starts is not None and starts < nodes:
         yield (
             f"The new group starts with {starts} of {nodes} nodes: the other pods wait until the autoscaler adds nodes."
         )
 
 
-def _protection(step: Step) -> Iterator[str]:
-    if step.old is not None and step.old.protect:
-        yield "It is protected: Pulumi refuses this until `protect` is removed in an update of its own."
-
-
-def _because(step: Step) -> Iterator[str]:
-    """Why a group is replaced: the properties, with both values where they are short."""
-    roots = dict.fromkeys(cause.partition("[")[0] for cause in step.causes)
-    if roots:
-        yield f"Reason: {'; '.join(describe_change(step, root, root) for root in roots)}."
-
-
 def where_from(nodes: int | None) -> Sequence[str]:
-    """Where the number of nodes comes from."""
+    """Return where the number of nodes comes from."""
     if nodes is None:
         return ()
     return (f"{counted(nodes, 'node')}: the desired size in the state; an autoscaler may change it before the update.",)

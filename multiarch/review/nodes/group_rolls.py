@@ -8,18 +8,16 @@ guide, "Understand the default values for an instance refresh".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
-from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.observed.resources.properties import mapping, whole, whole_at
+from multiarch.observed.resources.properties import is_unknown, mapping, whole, whole_at
 from multiarch.plurals import counted
 from multiarch.review.model import Change, Operation, Step
-from multiarch.review.nodes.group_ends import all_nodes, end_of, number_of_nodes, where_from
+from multiarch.review.nodes.group_ends import KEEP, ROLL, all_nodes, end_of, number_of_nodes, where_from
 from multiarch.review.nodes.group_states import GroupKind
-from multiarch.review.nodes.roll_rules import KEEP, ROLL
-from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.review.properties import after, before, changes_of, describe_change, resources
 from multiarch.rules import Finding, Risk
 
 EVICTION_MINUTES = 15
@@ -30,41 +28,35 @@ _LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """A property whose change replaces nodes, and its name in a sentence. ``shown``: with both of its values."""
-
-    path: str
-    name: str
-    shown: bool = False
-
-
 _MANAGED_CAUSES = (
-    _Cause("version", "Kubernetes version", shown=True),
-    _Cause("releaseVersion", "AMI release", shown=True),
-    _Cause("launchTemplate", "launch template"),
+    ("version", "Kubernetes version"),
+    ("releaseVersion", "AMI release"),
+    ("launchTemplate", "launch template"),
 )
 _SELF_MANAGED_CAUSES = (
-    _Cause("mixedInstancesPolicy.launchTemplate.launchTemplateSpecification", "launch template"),
-    _Cause("mixedInstancesPolicy.launchTemplate.overrides", "instance types"),
-    _Cause("mixedInstancesPolicy.instancesDistribution", "capacity type"),
-    _Cause("launchTemplate", "launch template"),
-    _Cause("launchConfiguration", "launch configuration"),
+    ("mixedInstancesPolicy.launchTemplate.launchTemplateSpecification", "launch template"),
+    ("mixedInstancesPolicy.launchTemplate.overrides", "instance types"),
+    ("mixedInstancesPolicy.instancesDistribution", "capacity type"),
+    ("launchTemplate", "launch template"),
+    ("launchConfiguration", "launch configuration"),
 )
 _TEMPLATE_CAUSES = (
-    _Cause("imageId", "image", shown=True),
-    _Cause("userData", "user data"),
-    _Cause("blockDeviceMappings", "disks"),
-    _Cause("metadataOptions", "instance metadata options"),
-    _Cause("instanceType", "instance type", shown=True),
-    _Cause("tagSpecifications", "tags of instances and volumes"),
-    _Cause("vpcSecurityGroupIds", "security groups"),
-    _Cause("iamInstanceProfile", "instance profile"),
+    ("imageId", "image"),
+    ("userData", "user data"),
+    ("blockDeviceMappings", "disks"),
+    ("metadataOptions", "instance metadata options"),
+    ("instanceType", "instance type"),
+    ("tagSpecifications", "tags of instances and volumes"),
+    ("vpcSecurityGroupIds", "security groups"),
+    ("iamInstanceProfile", "instance profile"),
 )
+"""Properties whose change replaces nodes, and their names in a sentence."""
+_SHOWN = frozenset({"version", "releaseVersion", "imageId", "instanceType"})
+"""Those that are named with both values."""
 
 
 def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
-    """Findings about managed and self-managed node groups, in the order of the preview's steps.
+    """Yield findings about managed and self-managed node groups, in the order of the preview's steps.
 
     ``renamed`` says, by subject, what becomes of the removed groups that have successors.
     """
@@ -89,7 +81,7 @@ def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> tuple[str, ...]:
-    """What changes together with a group: its launch template and its lifecycle hook."""
+    """Return what changes together with a group: its launch template and its lifecycle hook."""
     found = (templates.get(_template_id(step)), hooks.get(str(before(step, "name") or "")))
     unchanged = (Operation.SAME, Operation.DRIFT)
     return tuple(each.urn for each in found if each is not None and each.operation not in unchanged)
@@ -107,7 +99,7 @@ def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
         text = f"All nodes are replaced, {pace}; how many is unknown, because the state does not say it."
     else:
         minutes = ceil(nodes / at_once) * EVICTION_MINUTES
-        text = f"{_are_replaced(nodes)} replaced, {pace}; evictions take {_duration(minutes)} at most."
+        text = f"{_are_replaced(nodes)} replaced, {pace}; evictions take {minutes} minutes at most."
     limit = (
         f"EKS evicts the pods of a node for {EVICTION_MINUTES} minutes, then deletes the remaining ones (force)."
         if forced
@@ -119,20 +111,19 @@ def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
 
 
 def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
-    """How many nodes EKS replaces at a time, by the new ``updateConfig``, and this in words.
+    """Return how many nodes EKS replaces at a time, by the new ``updateConfig``, and this in words.
 
     A percentage is rounded down here, because EKS does not document its rounding: the limit holds in either case.
     """
     config = mapping(after(step, "updateConfig") or before(step, "updateConfig"))
-    if (percentage := whole_at(config, "maxUnavailablePercentage")) is not None:
-        at_once = None if nodes is None else max(1, min(nodes * percentage // 100, MOST_AT_ONCE))
-        return at_once, f"{percentage} % of them at a time" if at_once is None else _at_a_time(at_once, percentage)
-    at_once = max(1, min(whole_at(config, "maxUnavailable") or 1, MOST_AT_ONCE))
-    return at_once, _at_a_time(at_once)
-
-
-def _at_a_time(nodes: int, percentage: int | None = None) -> str:
-    return f"{nodes} at a time" + (f" ({percentage} %)" if percentage is not None else "")
+    percentage = whole_at(config, "maxUnavailablePercentage")
+    if percentage is None:
+        at_once = max(1, min(whole_at(config, "maxUnavailable") or 1, MOST_AT_ONCE))
+        return at_once, f"{at_once} at a time"
+    if nodes is None:
+        return None, f"{percentage} % of them at a time"
+    at_once = max(1, min(nodes * percentage // 100, MOST_AT_ONCE))
+    return at_once, f"{at_once} at a time ({percentage} %)"
 
 
 def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> Finding:
@@ -145,7 +136,11 @@ def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> F
         text = "The group has no nodes now; new ones get the new configuration."
         return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
     healthy = whole(after(step, "instanceRefresh.preferences.minHealthyPercentage"))
-    pace, unknown = _refresh_pace(nodes, healthy)
+    percentage = 90 if healthy is None else healthy
+    pace = f"at least {percentage} % stay in service"
+    if nodes is not None:  # at 100 % it is one at a time
+        at_once = max(1, nodes - ceil(nodes * percentage / 100))
+        pace = f"{at_once} at a time ({percentage} % stay in service)"
     how_many = "All nodes are" if nodes is None else _are_replaced(nodes)
     text = f"{how_many} replaced by an instance refresh, {pace}; for how long is unknown."
     return Finding(
@@ -156,21 +151,10 @@ def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> F
             because,
             "EC2 Auto Scaling states no limit for a whole refresh, and pulumi up does not wait for its end.",
             drain,
-            *unknown,
             *where_from(nodes),
         ),
         (step.urn,),
     )
-
-
-def _refresh_pace(nodes: int | None, healthy: int | None) -> tuple[str, tuple[str, ...]]:
-    """The pace in words, and what is not known of it. By default 90 % stay in service; at 100 % it is one at a time."""
-    percentage = 90 if healthy is None else healthy
-    if nodes is None:
-        unknown = "The number of nodes is unknown: the state does not say it."
-        return f"at least {percentage} % stay in service", (unknown,)
-    at_once = max(1, nodes - ceil(nodes * percentage / 100))
-    return f"{at_once} at a time ({percentage} % stay in service)", ()
 
 
 def _drain_of_hook(hook: Step | None) -> str:
@@ -179,34 +163,30 @@ def _drain_of_hook(hook: Step | None) -> str:
     seconds = whole(after(hook, "heartbeatTimeout") or before(hook, "heartbeatTimeout"))
     if seconds is None:
         return "A lifecycle hook lets each node be drained first; its limit is unknown."
-    return f"A lifecycle hook lets each node be drained for {_duration(ceil(seconds / 60))} at most."
+    return f"A lifecycle hook lets each node be drained for {counted(ceil(seconds / 60), 'minute')} at most."
 
 
-def _causes(step: Step, rows: Sequence[_Cause], templates: Mapping[str, Step]) -> list[str]:
+def _causes(step: Step, rows: Sequence[tuple[str, str]], templates: Mapping[str, Step]) -> list[str]:
     found = []
-    for row in rows:
-        if not changes_of(step, row.path):
-            continue
-        if row.name == "launch template" and (template := templates.get(_template_id(step))):
-            inner = [_part(template, each) for each in _TEMPLATE_CAUSES if changes_of(template, each.path)]
-            found.append(f"{row.name} ({', '.join(inner)})" if inner else row.name)
-        else:
-            found.append(_named(step, row))
+    for path, name in rows:
+        if changes_of(step, path):
+            template = templates.get(_template_id(step)) if name == "launch template" else None
+            parts = [each for each in _TEMPLATE_CAUSES if template and changes_of(template, each[0])]
+            inner = ", ".join(_describe_part(template, *each) for each in parts if template)
+            found.append(f"{name} ({inner})" if inner else _describe_cause(step, path, name))
     return found
 
 
-def _part(template: Step, row: _Cause) -> str:
-    """A changed part of a launch template. One that is not known yet may turn out to be the same."""
-    value = template.new.inputs.get(row.path) if template.new else None
-    unknown = value == UNKNOWN or (isinstance(value, list) and UNKNOWN in value)
-    return f"{row.name}, known only during the update" if unknown else _named(template, row)
+def _describe_part(template: Step, path: str, name: str) -> str:
+    """Return a changed part of a launch template. One that is not known yet may turn out to be the same."""
+    is_late = template.new is not None and is_unknown(template.new.inputs, path)
+    return f"{name}, known only during the update" if is_late else _describe_cause(template, path, name)
 
 
-def _named(step: Step, row: _Cause) -> str:
-    old, new = before(step, row.path), after(step, row.path)
-    if not row.shown or not (isinstance(old, str) and old):
-        return row.name
-    return f"{row.name} {old} → {new}" if isinstance(new, str) and new else f"{row.name} (now {old})"
+def _describe_cause(step: Step, path: str, name: str) -> str:
+    if path in _SHOWN and before(step, path) and not after(step, path):
+        return f"{name} (now {before(step, path)})"
+    return describe_change(step, path, name) if path in _SHOWN else name
 
 
 def _template_id(step: Step) -> str:
@@ -219,11 +199,3 @@ def _template_id(step: Step) -> str:
 
 def _are_replaced(nodes: int) -> str:
     return f"{counted(nodes, 'node')} {'is' if nodes == 1 else 'are'}"
-
-
-def _duration(minutes: int) -> str:
-    """``45 minutes``, ``1 hour 30 minutes``."""
-    hours, rest = divmod(minutes, 60)
-    if not hours:
-        return counted(rest, "minute")
-    return counted(hours, "hour") + (f" {counted(rest, 'minute')}" if rest else "")

@@ -128,7 +128,7 @@ def group_changes(change: Change) -> tuple[GroupChange, ...]:
 
 
 def all_groups_known(change: Change) -> bool:
-    """Whether :func:`group_changes` has all groups of the stack, also those that do not change.
+    """Return whether :func:`group_changes` has all groups of the stack, also those that do not change.
 
     Without stack files only a preview with its unchanged resources does.
     """
@@ -140,7 +140,7 @@ def all_groups_known(change: Change) -> bool:
 
 
 def _planned(change: Change) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
-    """The groups of both plans; empty unless both are known."""
+    """Return the groups of both plans; empty unless both are known."""
     plans = change.plans
     if plans is None:
         return {}

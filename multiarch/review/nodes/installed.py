@@ -16,7 +16,7 @@ AUTOSCALER_RELEASES: Mapping[str, Autoscaler] = {
 
 
 def installed(change: Change) -> tuple[set[Autoscaler], set[Autoscaler], tuple[str, ...]]:
-    """The autoscalers before and after, and the resources that say so."""
+    """Return the autoscalers before and after, and the resources that say so."""
     steps = [step for step in resources(change.preview.steps, RELEASE) if step.name in AUTOSCALER_RELEASES]
     plans = change.plans
     if plans is not None:

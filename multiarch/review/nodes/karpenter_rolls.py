@@ -16,7 +16,7 @@ from multiarch.observed.resources.paths import is_below
 from multiarch.observed.resources.properties import Properties, at, entries, text_at
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.cluster_version import version_change
-from multiarch.review.nodes.roll_rules import REMOVE, ROLL
+from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.properties import changes_of, describe_change, resources
 from multiarch.rules import Finding
 
@@ -51,7 +51,7 @@ _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings in the order of the preview's steps."""
+    """Yield findings in the order of the preview's steps."""
     steps = change.preview.steps
     pools = _pools(change)
     for step in resources(steps, NODE_CLASS, NODE_POOL):
@@ -63,7 +63,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _upgraded(change: Change, pools: Mapping[str, Properties]) -> Iterator[Finding]:
-    """An image alias resolves to an image of the cluster's version, so an upgrade makes all nodes drift."""
+    """Yield findings of an upgrade: an image alias then stands for another image, so that all nodes drift."""
     upgrade = version_change(change)
     if upgrade is None:
         return
@@ -108,7 +108,7 @@ def _pool(step: Step) -> Iterator[Finding]:
 
 
 def _declared(step: Step) -> Properties:
-    """The declared properties after the change; before it, for a resource that is deleted."""
+    """Return the declared properties after the change; before it, for a resource that is deleted."""
     state = step.new or step.old
     return state.inputs if state else {}
 
@@ -132,7 +132,7 @@ def _grace(pool: Properties) -> str:
 
 
 def _pace(pool: Properties) -> str:
-    """The pace of drift in words, by the NodePool's budgets; Karpenter's default is 10 %."""
+    """Return the pace of drift in words, by the NodePool's budgets; Karpenter's default is 10 %."""
     always, quiet = ["10%"], []
     budgets = [each for each in entries(pool, "spec.disruption.budgets") if _about_drift(each)]
     if at(pool, "spec.disruption.budgets") is not None:
@@ -182,7 +182,7 @@ def _class_finding(
 
 
 def _pools(change: Change) -> Mapping[str, Properties]:
-    """The NodePools after the change, as manifests."""
+    """Return the NodePools after the change, as manifests."""
     found: dict[str, Properties] = {}
     if change.after is not None and change.after.plan is not None and change.after.plan.autoscaling.karpenter:
         found = {pool.name: node_pool_manifest(pool) for pool in change.after.plan.autoscaling.karpenter.pools}
@@ -193,7 +193,7 @@ def _pools(change: Change) -> Mapping[str, Properties]:
 
 
 def _narrowed(step: Step) -> list[str]:
-    """What nodes may no longer be, by requirement; empty if every node still fits."""
+    """Return what nodes may no longer be, by requirement; empty if every node still fits."""
     old = {str(each.get("key")): each for each in entries(step.old.inputs if step.old else {}, _REQUIREMENTS)}
     new = {str(each.get("key")): each for each in entries(_declared(step), _REQUIREMENTS)}
     lost = []
@@ -207,7 +207,7 @@ def _narrowed(step: Step) -> list[str]:
 
 
 def _wider(had: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether every node that fitted fits still. Operators that are compared here are those of a plan."""
+    """Return whether every node that fitted fits still. Operators that are compared here are those of a plan."""
     if had.get("operator") != wanted.get("operator"):
         return False
     old, new = [*map(str, had.get("values") or ())], [*map(str, wanted.get("values") or ())]

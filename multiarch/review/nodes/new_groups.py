@@ -10,25 +10,20 @@ from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupSta
 from multiarch.review.nodes.renames import is_successor
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import after
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-ADD_GROUP = review_rule(
-    "add-group",
-    Risk.LOW,
-    "new node groups and NodePools",
-    "Which workloads are they for, and do these tolerate the taints?",
-)
+ADD_GROUP = REVIEW_RULES["add-group"]
 
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """A finding for each new group that does not take the place of a removed one."""
+    """Yield a finding for each new group that does not take the place of a removed one."""
     for group in groups:
         if group.before is None and group.after is not None and not is_successor(group, groups):
             yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
 
 
 def _nodes(group: GroupChange, state: GroupState) -> str:
-    """What its nodes are: ``New: arm64 on-demand nodes, m7g.large; 1 node at first, 4 at most.``."""
+    """Return what its nodes are: ``New: arm64 on-demand nodes, m7g.large; 1 node at first, 4 at most.``."""
     what = [" or ".join(state.architectures or ()), " or ".join(state.capacity_types or ()), "nodes"]
     text = f"New: {' '.join(each for each in what if each)}"
     if state.instance_types:

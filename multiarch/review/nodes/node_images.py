@@ -13,30 +13,18 @@ from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
 from multiarch.observed.resources.properties import at, entries, is_unknown, text_at
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.properties import after, before, changes_of, resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-IMAGE = review_rule(
-    "change-image", Risk.LOW, "another image of nodes", "Do the image's release notes name changes that matter here?"
-)
-OLD_IMAGE = review_rule(
-    "old-image",
-    Risk.HIGH,
-    "nodes that get an older image, or one of a family that gets no updates any more",
-    "Is an image without the latest fixes wanted?",
-)
-UNPINNED = review_rule(
-    "unpin-image",
-    Risk.MEDIUM,
-    "nodes whose image AWS chooses from now on",
-    "Should `multiarch stack pin` pin it, so that releases of AWS do not replace nodes?",
-)
+IMAGE = REVIEW_RULES["change-image"]
+OLD_IMAGE = REVIEW_RULES["old-image"]
+UNPINNED = REVIEW_RULES["unpin-image"]
 _DAY = re.compile(r"(20[0-9]{2})([0-9]{2})([0-9]{2})$")
 _NUMBERS = re.compile(r"[0-9]+")
 _HASH = re.compile(r"-[0-9a-f]{8}$")
 
 
 def find_images(change: Change) -> Iterator[Finding]:
-    """Findings of managed node groups and EC2NodeClasses, then what only the plans say: pinned or not."""
+    """Yield findings of managed node groups and EC2NodeClasses, then what only the plans say: pinned or not."""
     for step in resources(change.preview.steps, MANAGED_GROUP, NODE_CLASS):
         if step.operation in (Operation.UPDATE, Operation.REPLACE):
             yield from _of_group(step) if step.type == MANAGED_GROUP else _of_class(step)
@@ -79,7 +67,7 @@ def _unpinned(subject: str, old: str, step: Step | None) -> Finding:
 
 
 def _ended_family(step: Step) -> Iterator[Finding]:
-    """A new group of Amazon Linux 2, or one that changes to it."""
+    """Yield a new group of Amazon Linux 2, or one that changes to it."""
     name = after(step, "amiType")
     try:
         family = ami_type(name).family if isinstance(name, str) else None
@@ -116,7 +104,7 @@ def _alias(step: Step, *, late: bool) -> str | None:
 
 
 def _self_managed(change: Change) -> Iterator[tuple[NodeGroupPlan, NodeGroupPlan]]:
-    """Groups whose image is not a property of the group: only the plans say whether it is pinned."""
+    """Yield groups whose image is not a property of the group: only the plans say whether it is pinned."""
     plans = change.plans
     if plans is None:
         return
@@ -127,7 +115,7 @@ def _self_managed(change: Change) -> Iterator[tuple[NodeGroupPlan, NodeGroupPlan
 
 
 def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
-    """An image ID that is written, changed or removed. Releases are a property of the group."""
+    """Yield an image ID that is written, changed or removed. Releases are a property of the group."""
     subject = f"node group {new.name}"
     if old.ami.id and not new.ami.pinned:
         yield _unpinned(subject, old.ami.id, None)
@@ -142,12 +130,12 @@ def _day(release: str) -> str:
 
 
 def _older(new: str, old: str) -> bool:
-    """Whether a release is older than another one, by their numbers; False if they have not the same form."""
+    """Return whether a release is older than another one, by their numbers; False if they have not the same form."""
     one, other = _numbers(new), _numbers(old)
     return len(one) == len(other) and one < other
 
 
 def _numbers(release: str) -> tuple[int, ...]:
-    """The numbers of ``1.35.4-20261106``, ``1.52.0-ae0b4a82`` (a hash at the end) or ``al2023@v20260715``."""
+    """Return the numbers of ``1.35.4-20261106``, ``1.52.0-ae0b4a82`` (a hash at the end) or ``al2023@v20260715``."""
     text = release.partition("@")[2] or release
     return tuple(map(int, _NUMBERS.findall(text if _DAY.search(text) else _HASH.sub("", text))))

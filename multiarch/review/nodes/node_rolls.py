@@ -10,19 +10,17 @@ from multiarch.review.merging import merged
 from multiarch.review.model import Change
 from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import version_change
+from multiarch.review.nodes.group_ends import KEEP
 from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.nodes.renames import successors
-from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
 from multiarch.review.properties import resources
 from multiarch.rules import Finding
 
-RULES = (ROLL, REMOVE, KEEP)
-
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps.
+    """Yield findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps.
 
     Where the preview failed before a group, or there is none, the plans speak.
     """
@@ -39,7 +37,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def find_kept_images(change: Change) -> Iterator[Finding]:
-    """Groups with an image of their own that an upgrade of Kubernetes leaves as they are.
+    """Yield groups with an image of their own that an upgrade of Kubernetes leaves as they are.
 
     Source: Kubernetes, "Version Skew Policy": a kubelet is never newer than the API server, and at most three minors
     older.

@@ -12,44 +12,21 @@ from multiarch.review.merging import merged
 from multiarch.review.model import Change, Operation, Preview
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
-from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
-from multiarch.review.nodes.renames import RENAME, find_renames
-from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
+from multiarch.review.nodes.new_groups import find_new_groups
+from multiarch.review.nodes.renames import find_renames
+from multiarch.review.nodes.taints import find_open_arm64, find_taints
 from multiarch.review.properties import after, before, changes_of
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-LABELS = review_rule(
-    "change-labels",
-    Risk.MEDIUM,
-    "labels that nodes get or lose",
-    "Does a nodeSelector or an affinity ask for the labels that nodes lose?",
-)
-ARCHITECTURE = review_rule(
-    "change-architecture",
-    Risk.HIGH,
-    "groups whose nodes get another architecture",
-    "Are the images of the workloads on these nodes built for the new architecture?",
-)
-CAPACITY_TYPE = review_rule(
-    "change-capacity-type",
-    Risk.MEDIUM,
-    "groups whose nodes are bought as spot instead of on-demand, or the reverse",
-    "Can the workloads on these nodes be interrupted at two minutes' notice?",
-)
-SIZE = review_rule(
-    "change-size", Risk.LOW, "a group's number of nodes, and its limits", "Do they fit what the workloads need?"
-)
-REFUSED_SIZE = review_rule(
-    "refused-size",
-    Risk.HIGH,
-    "sizes that AWS refuses while the group has its present number of nodes",
-    "Is the number of nodes changed first, and then the file?",
-)
-RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE, ADD_GROUP)
+LABELS = REVIEW_RULES["change-labels"]
+ARCHITECTURE = REVIEW_RULES["change-architecture"]
+CAPACITY_TYPE = REVIEW_RULES["change-capacity-type"]
+SIZE = REVIEW_RULES["change-size"]
+REFUSED_SIZE = REVIEW_RULES["refused-size"]
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about each node group and NodePool, by name; then about renamed groups and new ones."""
+    """Yield findings about each node group and NodePool, by name; then about renamed groups and new ones."""
     groups = group_changes(change)
     # A new cluster has no pods yet, and one without groups none any more.
     is_new = not any(group.before for group in groups) and not _has_cluster(change.preview)
@@ -62,14 +39,14 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _has_cluster(preview: Preview) -> bool:
-    """Whether there is a cluster already; one that is not in the stack is, if anything of the stack is there."""
+    """Return whether there is a cluster already; one that is not in the stack is, if anything of the stack is there."""
     clusters = [step for step in preview.steps if step.type == CLUSTER]
     ours = [step for step in preview.steps if not step.type.startswith("pulumi:")]
     return any(step.old is not None for step in clusters or ours)
 
 
 def find_architecture(group: GroupChange) -> Iterator[Finding]:
-    """A group whose new nodes have other architectures."""
+    """Yield a group whose new nodes have other architectures."""
     old = group.before.architectures if group.before else None
     new = group.after.architectures if group.after else None
     if old is None or new is None or old == new:
@@ -92,7 +69,7 @@ def _either(architectures: tuple[Architecture, ...] | list[Architecture]) -> str
 
 
 def find_capacity_type(group: GroupChange) -> Iterator[Finding]:
-    """A group whose new nodes are bought in another way."""
+    """Yield a group whose new nodes are bought in another way."""
     old = group.before.capacity_types if group.before else None
     new = group.after.capacity_types if group.after else None
     if old is None or new is None or old == new:
@@ -104,7 +81,7 @@ def find_capacity_type(group: GroupChange) -> Iterator[Finding]:
 
 
 def find_labels(group: GroupChange) -> Iterator[Finding]:
-    """Labels that the nodes of a group get or lose, in one finding."""
+    """Yield labels that the nodes of a group get or lose, in one finding."""
     if group.before is None or group.after is None or group.before.labels is None or group.after.labels is None:
         return
     old, new = dict(group.before.labels), dict(group.after.labels)

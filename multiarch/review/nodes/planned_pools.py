@@ -19,7 +19,7 @@ _PLANNED = "planned:"
 
 
 def with_planned_pools(change: Change) -> Change:
-    """The change with a step for each NodePool and EC2NodeClass that the preview should show and does not."""
+    """Return the change with a step for each NodePool and EC2NodeClass that the preview should show and does not."""
     plans = change.plans
     if plans is None or change.preview.is_complete:
         return change
@@ -29,7 +29,7 @@ def with_planned_pools(change: Change) -> Change:
 
 
 def without_planned_urns(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings, with the URNs that the preview knows."""
+    """Yield the findings, with the URNs that the preview knows."""
     for each in findings:
         yield replace(each, urns=tuple(urn for urn in each.urns if not urn.startswith(_PLANNED)))
 

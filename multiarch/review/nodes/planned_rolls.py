@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
 from multiarch.plurals import counted
+from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupChange, GroupKind
-from multiarch.review.nodes.roll_rules import REMOVE, ROLL
 from multiarch.rules import Finding
 from multiarch.stack.model import NewNetwork, Plan
 
@@ -38,7 +38,7 @@ _NO_NUMBER = "How many nodes, and for how long at most, a preview says: the stac
 
 
 def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
-    """A finding for each group of both plans whose nodes are replaced."""
+    """Yield a finding for each group of both plans whose nodes are replaced."""
     before = {group.name: group for group in old.node_groups}
     for group in new.node_groups:
         was = before.get(group.name)
@@ -63,7 +63,7 @@ def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
 
 
 def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, str]) -> Iterator[Finding]:
-    """A finding for each removed node group. ``renamed``: what becomes of some of them, by subject."""
+    """Yield a finding for each removed node group. ``renamed``: what becomes of some of them, by subject."""
     for group in groups:
         pool = group.kind is GroupKind.NODE_POOL
         if pool or group.before is None or group.after is not None or group.step is not None:
@@ -75,7 +75,7 @@ def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, s
 
 
 def _of_stack(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
-    """What all groups take from their stack."""
+    """Yield what all groups take from their stack."""
     if old.cluster.version != new.cluster.version and group.ami.id is None:
         yield f"kubernetesVersion {old.cluster.version} → {new.cluster.version}"
     if old.tags != new.tags:
@@ -83,7 +83,7 @@ def _of_stack(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
 
 
 def _of_network(old: Plan, new: Plan) -> list[str]:
-    """What gives groups other subnets."""
+    """Return what gives groups other subnets."""
     one, other = old.network, new.network
     if not isinstance(one, NewNetwork) or not isinstance(other, NewNetwork):
         return [] if one == other else ["network"]

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.review.nodes.group_states import GroupChange, GroupState
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding
 
-RENAME = review_rule(
-    "rename-group",
-    Risk.MEDIUM,
-    "groups that get another name, or are split or joined: new nodes start, and the old ones end",
-    "Does anything name the old group: priorities, a node selector on its name, alarms, dashboards?",
-)
+RENAME = REVIEW_RULES["rename-group"]
 
 
 def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:
@@ -31,17 +26,17 @@ def successors(groups: Sequence[GroupChange]) -> Mapping[str, str]:
 
 
 def is_successor(group: GroupChange, groups: Sequence[GroupChange]) -> bool:
-    """Whether a new group takes the place of a removed one."""
+    """Return whether a new group takes the place of a removed one."""
     return any(group in new for new, _ in _matched(groups))
 
 
 def _removed(groups: Sequence[GroupChange]) -> list[GroupChange]:
-    """The groups that exist before the change alone."""
+    """Return the groups that exist before the change alone."""
     return [group for group in groups if group.before and not group.after]
 
 
 def _matched(groups: Sequence[GroupChange]) -> Iterator[tuple[Sequence[GroupChange], str]]:
-    """The successors of each removed group, and what happens to it in words; none for one that just ends."""
+    """Yield the successors of each removed group, and what happens to it in words; none for one that just ends."""
     gone, added = _removed(groups), [group for group in groups if group.after and not group.before]
     for old in gone:
         parts = [new for new in added if new.name.startswith(f"{old.name}-") and new.kind is old.kind]
@@ -63,7 +58,7 @@ def _named(groups: Sequence[GroupChange]) -> str:
 
 
 def _same_nodes(old: GroupState | None, new: GroupState | None) -> bool:
-    """Whether a pod can't tell the nodes of two groups apart, but for the group's name."""
+    """Return whether a pod can't tell the nodes of two groups apart, but for the group's name."""
     if old is None or new is None:
         return False
     return (old.kind, old.architectures, old.capacity_types, old.labels, old.taints) == (

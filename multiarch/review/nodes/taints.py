@@ -8,20 +8,10 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.properties import changes_of
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-TAINTS = review_rule(
-    "change-taints",
-    Risk.MEDIUM,
-    "taints that nodes get or lose",
-    "Do the workloads that belong on these nodes tolerate the taints, and do all others have nodes elsewhere?",
-)
-OPEN_ARM64 = review_rule(
-    "open-arm64",
-    Risk.HIGH,
-    "arm64 nodes that pods without a toleration can use",
-    "Are the images of all workloads built for arm64, as `multiarch audit images` shows?",
-)
+TAINTS = REVIEW_RULES["change-taints"]
+OPEN_ARM64 = REVIEW_RULES["open-arm64"]
 _GAINED = {
     Effect.NO_SCHEDULE: "pods without the toleration can't be scheduled there; running pods stay",
     Effect.NO_EXECUTE: "pods without the toleration can't be scheduled there, and running ones are evicted",
@@ -40,7 +30,7 @@ _LOST = {
 
 
 def find_taints(group: GroupChange) -> Iterator[Finding]:
-    """Taints that the nodes of a group get or lose."""
+    """Yield taints that the nodes of a group get or lose."""
     if group.before is None or group.after is None or group.before.taints is None or group.after.taints is None:
         return
     gained, lost = (
@@ -99,5 +89,5 @@ def _is_open(state: GroupState) -> bool:
 
 
 def is_hard(taint: Taint) -> bool:
-    """Whether a taint keeps pods without a toleration off a node."""
+    """Return whether a taint keeps pods without a toleration off a node."""
     return taint.effect is not Effect.PREFER_NO_SCHEDULE

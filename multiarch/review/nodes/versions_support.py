@@ -12,41 +12,20 @@ from multiarch.observed.resources.properties import is_unknown
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.nodes.cluster_version import VersionChange, version_change
 from multiarch.review.nodes.installed import RELEASE
-from multiarch.review.nodes.node_images import IMAGE, OLD_IMAGE, UNPINNED, find_images
+from multiarch.review.nodes.node_images import find_images
 from multiarch.review.properties import after, before, changes_of, resources
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-KUBERNETES = review_rule(
-    "change-kubernetes",
-    Risk.MEDIUM,
-    "the cluster's Kubernetes version, with the end of its support",
-    "Do the workloads use APIs that the new version removes, by the cluster insights of EKS?",
-)
-REFUSED = review_rule(
-    "refused-kubernetes",
-    Risk.HIGH,
-    "a Kubernetes version that EKS refuses: an older one, or more than one minor newer",
-    "Can the cluster be upgraded one minor at a time?",
-)
-SUPPORT = review_rule(
-    "kubernetes-support",
-    Risk.HIGH,
-    "a new Kubernetes version outside standard support",
-    "Is there a version that is supported for longer?",
-)
-ADD_ON = review_rule(
-    "change-add-on",
-    Risk.LOW,
-    "versions of EKS add-ons and of the autoscalers' charts",
-    "Do the release notes name changes that concern this cluster?",
-)
-RULES = (REFUSED, SUPPORT, KUBERNETES, OLD_IMAGE, UNPINNED, IMAGE, ADD_ON)
+KUBERNETES = REVIEW_RULES["change-kubernetes"]
+REFUSED = REVIEW_RULES["refused-kubernetes"]
+SUPPORT = REVIEW_RULES["kubernetes-support"]
+ADD_ON = REVIEW_RULES["change-add-on"]
 
 _ADD_ON = "aws:eks/addon:Addon"
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about the cluster, then its nodes' images, then add-ons and charts."""
+    """Yield findings about the cluster, then its nodes' images, then add-ons and charts."""
     if (versions := version_change(change)) is not None:
         yield from find_kubernetes(versions, change.today)
     yield from find_images(change)
@@ -54,7 +33,7 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
-    """The step from one minor to another, and the support of the new one.
+    """Yield the step from one minor to another, and the support of the new one.
 
     Sources: EKS user guide, "Update existing cluster to new Kubernetes version" (one minor at a time, and no way back),
     and "Understand the Kubernetes version lifecycle on EKS".
@@ -88,7 +67,7 @@ def _poor_support(version: str, today: date, urns: tuple[str, ...]) -> Iterator[
 
 
 def _support(version: str, today: date) -> str:
-    """The support of a minor in words, with its dates."""
+    """Return the support of a minor in words, with its dates."""
     try:
         status = kubernetes.support(version, today)
     except UnknownFactError:

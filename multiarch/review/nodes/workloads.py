@@ -16,35 +16,19 @@ from multiarch.plurals import counted
 from multiarch.review.model import Change
 from multiarch.review.nodes.group_states import GroupState, all_groups_known, group_changes
 from multiarch.review.nodes.taints import is_hard
-from multiarch.rules import Finding, Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.model import Plan
 
 if TYPE_CHECKING:
     from multiarch.simulate.model import WorkloadOutcome
 
-STRAND = review_rule(
-    "strand-workloads",
-    Risk.HIGH,
-    "workloads that had nodes before the change and have none after it",
-    "Should a group stay that they can use, or do the workloads change first?",
-)
-MOVE = review_rule(
-    "move-workloads",
-    Risk.MEDIUM,
-    "workloads whose pods get nodes of another architecture",
-    "Are their images built for the new architecture, as `multiarch image verify` shows?",
-)
-LOSE = review_rule(
-    "lose-nodes",
-    Risk.MEDIUM,
-    "labels, zones, architectures or untainted nodes that no group has any more",
-    "Does a workload need them, as a review with its manifests (--manifests) shows?",
-)
-RULES = (STRAND, MOVE, LOSE)
+STRAND = REVIEW_RULES["strand-workloads"]
+MOVE = REVIEW_RULES["move-workloads"]
+LOSE = REVIEW_RULES["lose-nodes"]
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings by workload if there are manifests and both plans, or else by what is lost."""
+    """Yield findings by workload if there are manifests and both plans, or else by what is lost."""
     plans = change.plans
     if change.pods and plans is not None:
         yield from _simulated(change, *plans)
@@ -74,7 +58,7 @@ _Key = tuple[str, str, int]
 
 
 def _outcomes(change: Change, plan: Plan) -> dict[_Key, WorkloadOutcome]:
-    """Each workload's outcome, by namespace, name and position: pods of one workload may differ."""
+    """Return each workload's outcome, by namespace, name and position: pods of one workload may differ."""
     from multiarch.simulate.context import simulation_context  # noqa: PLC0415  (most reviews have no manifests)
     from multiarch.simulate.simulation import simulate  # noqa: PLC0415  (as above)
 
@@ -101,14 +85,14 @@ def _on(outcome: WorkloadOutcome) -> str:
 
 
 def _reasons(was: WorkloadOutcome, now: WorkloadOutcome) -> Iterator[str]:
-    """Why no group takes the pods: groups that are gone, then what each remaining one says."""
+    """Yield why no group takes the pods: groups that are gone, then what each remaining one says."""
     left = {answer.group for answer in now.answers}
     yield from (f"{answer.group}: removed." for answer in was.answers if answer.pods and answer.group not in left)
     yield from (f"{answer.group}: {answer.reason}." for answer in now.answers if answer.reason)
 
 
 def _moved(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding | None:
-    """A workload some of whose pods get another architecture than any of them had."""
+    """Return a workload some of whose pods get another architecture than any of them had."""
     old, new = _architectures(was), _architectures(now)
     if old == new:
         return None
@@ -140,7 +124,7 @@ class _Supply:
 
 
 def find_lost(change: Change) -> Iterator[Finding]:
-    """What nodes had before the change, and no node has after it."""
+    """Yield what nodes had before the change, and no node has after it."""
     groups = group_changes(change)
     old = _supply(group.before for group in groups if group.before)
     new = _supply(group.after for group in groups if group.after)

@@ -17,32 +17,16 @@ from multiarch.review.permissions.sides import (
     require_object,
     require_string,
 )
-from multiarch.rules import Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Risk
 from multiarch.yaml_text.reader import documents
 
-WIDEN_ACCESS = review_rule(
-    "widen-cluster-access",
-    Risk.HIGH,
-    "a principal that may do more in an EKS cluster, or pods that get another IAM role",
-    "Does this principal need this access policy, in these namespaces? Do these pods need this role?",
-)
-WIDEN_RBAC = review_rule(
-    "widen-kubernetes-rbac",
-    Risk.HIGH,
-    "a role of Kubernetes that allows more, or is bound to more users, groups or service accounts",
-    "Does each subject need each verb on each resource, and in each namespace?",
-)
+WIDEN_ACCESS = REVIEW_RULES["widen-cluster-access"]
+WIDEN_RBAC = REVIEW_RULES["widen-kubernetes-rbac"]
 _CLUSTER, _ROLE = "aws:eks/cluster:Cluster", "aws:iam/role:Role"
 _ACCESS = ("aws:eks/accessEntry:", "aws:eks/accessPolicyAssociation:", "aws:eks/podIdentityAssociation:")
 _SERVICE_ACCOUNT, _RBAC = "kubernetes:core/v1:ServiceAccount", "kubernetes:rbac.authorization.k8s.io/"
 _CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 _ROLE_OF_PODS = "eks.amazonaws.com/role-arn"
-_INCLUDES: Mapping[str, tuple[str, ...]] = {
-    "AmazonEKSClusterAdminPolicy": ("*",),
-    "AmazonEKSAdminPolicy": ("AmazonEKSEditPolicy", "AmazonEKSViewPolicy"),
-    "AmazonEKSEditPolicy": ("AmazonEKSViewPolicy",),
-}
-"""Access policies that others are a part of. Source: EKS user guide, "Review access policy permissions"."""
 _ADMINISTRATORS = ("AmazonEKSClusterAdminPolicy", "AmazonEKSAdminPolicy", "system:masters", "cluster-admin", "admin")
 _EVERYBODY = ("system:masters", "system:authenticated", "system:unauthenticated", "system:anonymous")
 _DANGEROUS = frozenset(
@@ -99,7 +83,7 @@ def _read_entry(inputs: Properties) -> Iterator[Grant]:
         everywhere = require_string(scope.get("type"), "a type of access scope").lower() == "cluster"
         for each in ["*"] if everywhere else list_values(scope.get("namespaces")):
             namespace = require_string(each, "a namespace")
-            yield Grant(policy, namespace, includes=_INCLUDES.get(policy, ()), risk=_rate_name(policy))
+            yield Grant(policy, namespace, risk=_rate_name(policy))
 
 
 def _rate_name(name: str) -> Risk:
@@ -109,16 +93,15 @@ def _rate_name(name: str) -> Risk:
 def _read_role(_: Sides, resource: ComparedResource) -> Parts:
     if "Binding" in resource.type:
         return
-    inputs, subject = resource.inputs, resource.subject
-    rules = ["a list of roles"] if resource.type.endswith("List") else list_values(inputs.get("rules"))
-    yield (resource.urn, subject), ()
-    yield (resource.urn, f"paths of {subject}"), ()
-    for each in rules:
-        on_paths = isinstance(each, Mapping) and each.get("nonResourceURLs")
-        yield (resource.urn, f"paths of {subject}" if on_paths else subject), _read_rule(each)
-    if aggregation := inputs.get("aggregationRule"):
+    owner = (resource.urn, resource.subject)
+    yield owner, ()
+    for each in list_values(resource.inputs.get("rules")):
+        yield owner, _read_rule(each)
+        # Another owner: no resource, not even *, covers a path.
+        yield (resource.urn, f"paths of {resource.subject}"), _read_paths(each)
+    if aggregation := resource.inputs.get("aggregationRule"):
         added = f"what Kubernetes adds from other ClusterRoles by {json.dumps(aggregation, sort_keys=True)}"
-        yield (resource.urn, subject), [Grant(added)]
+        yield owner, [Grant(added)]
 
 
 def _read_rule(rule: object) -> Iterator[Grant]:
@@ -126,19 +109,21 @@ def _read_rule(rule: object) -> Iterator[Grant]:
 
     Source: Kubernetes' documentation, "Using RBAC Authorization"; pkg/registry/rbac/validation of Kubernetes.
     """
-    known = require_object(rule, "a rule")
-    verbs, groups, resources, names, paths = (
-        [require_string(each, f"a rule with {name}") for each in list_values(known.get(name))]
-        for name in ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
-    )
-    if paths and resources:
-        raise ValueError("a rule with both resources and nonResourceURLs, which Kubernetes does not take")
+    verbs, groups, resources, names = _read_lists(rule, "verbs", "apiGroups", "resources", "resourceNames")
     named = [json.dumps({"is": {"name": each}}) for each in names] or [""]
-    for verb, resource, group, name in product(verbs, resources or paths, [""] if paths else groups, named):
-        # Elsewhere in a value, * is no wildcard: the rule matches nothing.
-        if "*" not in (resource[:-1] if paths else resource.removeprefix("*")) + verb[1:] + group[1:]:
-            risk = Risk.HIGH if {verb, resource} & _DANGEROUS else Risk.MEDIUM
-            yield Grant(verb, resource, "" if paths else group or "core", name, risk=risk)
+    for verb, resource, group, name in product(verbs, resources, groups, named):
+        risk = Risk.HIGH if {verb, resource} & _DANGEROUS else Risk.MEDIUM
+        yield Grant(verb, resource, group or "core", name, risk=risk)
+
+
+def _read_paths(rule: object) -> Iterator[Grant]:
+    for verb, path in product(*_read_lists(rule, "verbs", "nonResourceURLs")):
+        yield Grant(verb, path, risk=Risk.HIGH if {verb, path} & _DANGEROUS else Risk.MEDIUM)
+
+
+def _read_lists(rule: object, *names: str) -> list[list[str]]:
+    known = require_object(rule, "a rule")
+    return [[require_string(each, f"a rule with {name}") for each in list_values(known.get(name))] for name in names]
 
 
 def _read_binding(_: Sides, resource: ComparedResource) -> Parts:
@@ -146,8 +131,7 @@ def _read_binding(_: Sides, resource: ComparedResource) -> Parts:
         return
     metadata = require_object(resource.inputs.get("metadata"), "metadata")
     scope = "*" if ":ClusterRole" in resource.type else metadata.get("namespace", "default")
-    is_list = resource.type.endswith("List")
-    for each in ["a list of bindings"] if is_list else list_values(resource.inputs.get("subjects")):
+    for each in list_values(resource.inputs.get("subjects")):
         who = resource.subject
         if isinstance(each, Mapping) and not get_hidden_reason(each):
             who = f"{str(each.get('kind')).lower()} {each.get('name')}"
@@ -162,33 +146,21 @@ def _bind(inputs: Properties, subject: object, scope: object) -> Iterator[Grant]
     reference = require_object(inputs.get("roleRef"), "a role")
     kind, name = (require_string(reference.get(each), "a role") for each in ("kind", "name"))
     risk = Risk.HIGH if who in _EVERYBODY else _rate_name(name)
-    includes = ("*",) if name == "cluster-admin" else ()
-    yield Grant(f"{kind} {name}", require_string(scope, "a namespace"), includes=includes, risk=risk)
+    yield Grant(f"{kind} {name}", require_string(scope, "a namespace"), risk=risk)
 
 
-_SCOPE = ("", "the whole cluster", "")
+_GETS, _SCOPE = ("gets", "gets", "no longer gets"), ("", "the whole cluster", "")
+_ACCESS_TYPES = (_CLUSTER, _ROLE, *_ACCESS, _SERVICE_ACCOUNT, _CONFIG_MAP)
 SOURCES = (
-    PermissionSource(
-        WIDEN_ACCESS,
-        (_CLUSTER, _ROLE, *_ACCESS, _SERVICE_ACCOUNT, _CONFIG_MAP),
-        _read_access,
-        "gets",
-        "no longer gets",
-        more="",
-        on=" in ",
-        everything=_SCOPE,
-    ),
+    PermissionSource(WIDEN_ACCESS, _ACCESS_TYPES, _read_access, _GETS, (" in ", ""), _SCOPE),
     PermissionSource(
         WIDEN_RBAC,
         (_RBAC,),
         _read_role,
-        "allows",
-        "no longer allows",
-        by=" of API group ",
-        everything=("every verb", "every resource", "*"),
+        ("allows", "allows more", "no longer allows"),
+        (" on ", " of API group "),
+        ("every verb", "every resource", "*"),
         rates_new=True,
     ),
-    PermissionSource(
-        WIDEN_RBAC, (_RBAC,), _read_binding, "gets", "no longer gets", more="", on=" in ", everything=_SCOPE
-    ),
+    PermissionSource(WIDEN_RBAC, (_RBAC,), _read_binding, _GETS, (" in ", ""), _SCOPE),
 )

@@ -21,8 +21,8 @@ class Grant:
     """One permission or denial. Every source of permissions is read as such.
 
     Strings may have the wildcards ``*`` and ``?``; ``principal`` is as people write it (``service ec2.amazonaws.com``,
-    ``10.0.0.0/8``). A field that a source does not have is empty. ``condition`` is JSON with sorted keys. ``includes``
-    are further actions that the action stands for, ``risk`` is that of getting the grant.
+    ``10.0.0.0/8``). A field that a source does not have is empty. ``condition`` is JSON with sorted keys; ``risk`` is
+    that of getting the grant.
     """
 
     action: str
@@ -30,7 +30,6 @@ class Grant:
     principal: Field = ""
     condition: str = ""
     effect: str = ALLOW
-    includes: tuple[str, ...] = ()
     risk: Risk = field(default=Risk.HIGH, compare=False)
 
 
@@ -61,7 +60,7 @@ def _covers(cover: Grant, grant: Grant) -> bool:
     return (
         cover.condition in {"", grant.condition}
         and _covers_field(cover.resource, grant.resource)
-        and any(_covers_field(each.lower(), grant.action.lower()) for each in (cover.action, *cover.includes))
+        and _covers_field(cover.action.lower(), grant.action.lower())
         and _covers_field(cover.principal, grant.principal)
     )
 

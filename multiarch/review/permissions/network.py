@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from types import MappingProxyType
 
 from multiarch.observed.resources.properties import Properties
@@ -19,14 +19,9 @@ from multiarch.review.permissions.sides import (
     require_object,
     require_string,
 )
-from multiarch.rules import Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Risk
 
-WIDEN = review_rule(
-    "widen-network",
-    Risk.HIGH,
-    "a security group or prefix list that lets more traffic through",
-    "Does each of these addresses need each of these ports?",
-)
+WIDEN = REVIEW_RULES["widen-network"]
 _GROUP, _LIST = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/managedPrefixList:ManagedPrefixList"
 _LIST_TYPES = "aws:ec2/managedPrefixList"
 _TYPES = ("aws:ec2/securityGroup", "aws:vpc/securityGroup", "aws:ec2/defaultSecurityGroup:", _LIST_TYPES)
@@ -58,10 +53,7 @@ def _read_traffic(direction: str, sides: Sides, resource: ComparedResource) -> P
         rules = [*list_values(inputs.get("entries")), *([inputs] if "cidr" in inputs else [])]
         rules = rules if direction == "ingress" else []
     else:
-        old = sides.before.get(resource.urn)
-        # Without the property, the provider leaves rules alone.
-        known = old.inputs if old and direction not in inputs and resource.type == _GROUP else inputs
-        rules = list_values(known.get(direction))
+        rules = list_values(inputs.get(direction))
     for each in rules:
         yield owner, _read_rule(direction, sides, resource, owner[0], each)
 
@@ -73,7 +65,7 @@ def _read_rule(direction: str, sides: Sides, resource: ComparedResource, owner: 
     for name, each in ((name, each) for name, value in rule.items() for each in list_values(value)):
         peer: Field = "the group itself"
         if name in _CIDRS:
-            peer = next(_read_networks([each]))
+            peer = _read_network(each)
         elif name in _PEERS:
             source = name if name in resource.inputs else direction
             found = sides.find_reference(resource, source, _PEERS[name], each) or require_string(each, f"a {name}")
@@ -105,17 +97,13 @@ def _read_number(value: object, name: str) -> int:
         raise ValueError(f"a rule with a {name} that {reason}") from None
 
 
-def _read_networks(cidrs: Iterable[object]) -> Iterator[IPv4Network | IPv6Network]:
-    """Yield CIDR blocks, adjacent ones as one. Raises ValueError for what is not one."""
-    networks = []
-    for each in cidrs:
-        cidr = require_string(each, "a CIDR block")
-        try:
-            networks.append(ip_network(cidr, strict=False))
-        except ValueError:
-            raise ValueError(f"{cidr!r}, which is not a CIDR block") from None
-    yield from collapse_addresses(each for each in networks if isinstance(each, IPv4Network))
-    yield from collapse_addresses(each for each in networks if isinstance(each, IPv6Network))
+def _read_network(value: object) -> IPv4Network | IPv6Network:
+    """Return a CIDR block. Raises ValueError for what is not one."""
+    cidr = require_string(value, "a CIDR block")
+    try:
+        return ip_network(cidr, strict=False)
+    except ValueError:
+        raise ValueError(f"{cidr!r}, which is not a CIDR block") from None
 
 
 def _read_endpoint(_: Sides, resource: ComparedResource) -> Parts:
@@ -144,7 +132,7 @@ def _read_reach(resource: ComparedResource) -> Iterator[Grant]:
         is_private = not is_exposed or any(_is(annotations, each, "internal") for each in _SCHEMES)
         is_private |= _is(annotations, _INTERNAL, "true", "0.0.0.0/0")
         cidrs = list_values(spec.get("loadBalancerSourceRanges")) or ["0.0.0.0/0", "::/0"]
-    for each in () if is_private else _read_networks(cidrs):
+    for each in () if is_private else map(_read_network, cidrs):
         yield Grant("", "", each, risk=Risk.HIGH if each.is_global else Risk.MEDIUM)
 
 
@@ -153,29 +141,11 @@ def _is(properties: Properties, name: str, *values: str) -> bool:
     return name in properties and require_string(str(properties[name]), name).lower() in values
 
 
-_WORDS = ("all traffic", "(all ports)", "everyone")
+_LETS = ("lets through", "lets through", "no longer lets through")
+_EVERYTHING = ("all traffic", "(all ports)", "everyone")
+_REACHED = ("can be reached from", "can be reached from more addresses", "can no longer be reached from")
 SOURCES = (
-    *(
-        PermissionSource(
-            WIDEN,
-            _TYPES,
-            partial(_read_traffic, direction),
-            "lets through",
-            "no longer lets through",
-            more="",
-            on=" ",
-            by=f" {word} ",
-            everything=_WORDS,
-        )
-        for direction, word in (("ingress", "from"), ("egress", "to"))
-    ),
-    PermissionSource(
-        PUBLIC,
-        (_CLUSTER, _SERVICE, _INGRESS),
-        _read_endpoint,
-        "can be reached from",
-        "can no longer be reached from",
-        more=" more addresses",
-        by="",
-    ),
+    PermissionSource(WIDEN, _TYPES, partial(_read_traffic, "ingress"), _LETS, (" ", " from "), _EVERYTHING),
+    PermissionSource(WIDEN, _TYPES, partial(_read_traffic, "egress"), _LETS, (" ", " to "), _EVERYTHING),
+    PermissionSource(PUBLIC, (_CLUSTER, _SERVICE, _INGRESS), _read_endpoint, _REACHED, ("", "")),
 )

@@ -25,45 +25,22 @@ from multiarch.review.permissions.sides import (
     require_object,
     require_string,
 )
-from multiarch.rules import Risk, review_rule
+from multiarch.rules import REVIEW_RULES, Risk
 
-WIDEN_IAM = review_rule(
-    "widen-iam",
-    Risk.HIGH,
-    "an IAM role, user, group or policy that may do more than before",
-    "Is each action needed, on each of these resources?",
-)
-WIDEN_TRUST = review_rule(
-    "widen-trust",
-    Risk.HIGH,
-    "an IAM role that more principals may assume, or under fewer conditions; a new identity provider",
-    "Does each principal need the role, and do the conditions name the one account, repository or pod that is meant?",
-)
-WIDEN_RESOURCE = review_rule(
-    "widen-resource-policy",
-    Risk.HIGH,
-    "a key, bucket, queue or other resource whose own policy lets in more principals, or for more actions",
-    "Does each principal need it, and do the conditions name the account or resource that is meant?",
-)
+WIDEN_IAM = REVIEW_RULES["widen-iam"]
+WIDEN_TRUST = REVIEW_RULES["widen-trust"]
+WIDEN_RESOURCE = REVIEW_RULES["widen-resource-policy"]
 _ROLE, _USER, _GROUP = "aws:iam/role:Role", "aws:iam/user:User", "aws:iam/group:Group"
-_POLICY, _PERMISSION_SET = "aws:iam/policy:Policy", "aws:ssoadmin/permissionSet:PermissionSet"
-_ADDED = {
-    "aws:lambda/permission:Permission": "aws:lambda/function:Function",
-    "aws:kms/grant:Grant": "aws:kms/key:Key",
-}
-"""Types that add a statement to the policy of another type."""
-_PROVIDERS = ("aws:iam/openIdConnectProvider:", "aws:iam/samlProvider:", "aws:rolesanywhere/trustAnchor:")
+_POLICY, _PROVIDERS = "aws:iam/policy:Policy", ("aws:iam/openIdConnectProvider:", "aws:iam/samlProvider:")
 _OTHER_LANGUAGES = ("aws:iam/", "aws:ssoadmin/", "aws:dlm/", "aws:ecr/lifecyclePolicy", "aws:cloudwatch/log")
 """Beginnings of types whose ``policy`` is no policy of a resource."""
 _OWNERS = {
     **dict.fromkeys(("role", "roles", "roleName"), _ROLE),
     **dict.fromkeys(("user", "users"), _USER),
     **dict.fromkeys(("group", "groups"), _GROUP),
-    "permissionSetArn": _PERMISSION_SET,
 }
 """Properties that name who gets what a resource of IAM has, with their type; else the resource itself has it."""
-_IDENTITY_DOCUMENTS = ("policy", "inlinePolicy")
-_ATTACHED = ("policyArn", "policyArns", "managedPolicyArn", "managedPolicyArns")
+_ATTACHED = ("policyArn", "managedPolicyArns")
 _RESOURCE_DOCUMENTS = ("policy", "policyDocument", "accessPolicies", "resourcePolicy", "keyPolicy")
 _OF_AWS = ":iam::aws:policy/"
 _BROAD = (":*", "AdministratorAccess", "PowerUserAccess", "FullAccess")
@@ -72,12 +49,6 @@ _ESCALATING = re.compile(
     "|(attach|put)(role|user|group)policy)|sts:assumerole"
 )
 _WITHOUT_POLICY = "what AWS allows without a policy of the program: it keeps the last one, or sets a default"
-_CONDITIONS = {
-    "aws:SourceArn": "sourceArn",
-    "aws:SourceAccount": "sourceAccount",
-    "aws:PrincipalOrgID": "principalOrgId",
-    "constraints": "constraints",
-}
 _FIELDS = ("Action", "Resource", "Principal")
 _ELEMENTS = {"Sid", "Effect", "Condition", *_FIELDS, *(f"Not{name}" for name in _FIELDS)}
 _ACCOUNT = re.compile(r"(?:arn:[a-z-]+:iam::)?(\d{12})(?::root)?")
@@ -87,20 +58,15 @@ _MAXIMUM_GRANTS = 10_000
 
 def _read_identity(sides: Sides, resource: ComparedResource) -> Parts:
     inputs = resource.inputs
-    groups = list_values(inputs.get("groups", inputs.get("group"))) if "embership:" in resource.type else []
     owners = [
         sides.find_owner(resource, name, type_, each)
         for name, type_ in _OWNERS.items()
-        if type_ != _GROUP or not groups
         for each in list_values(inputs.get(name))
     ]
     for owner in owners or [(resource.urn, resource.subject)]:
         yield owner, _read_boundary(sides, resource)
-        yield owner, (Grant(f"what group {require_string(each, 'a group')} may do") for each in groups)
-        for each in list_values(inputs.get("inlinePolicies")):
+        for each in [inputs.get("policy"), *list_values(inputs.get("inlinePolicies"))]:
             yield from _read_document(owner, each.get("policy") if isinstance(each, Mapping) else each, _rate_identity)
-        for name in _IDENTITY_DOCUMENTS:
-            yield from _read_document(owner, inputs.get(name), _rate_identity)
         for name, value in [(key, each) for key in _ATTACHED for each in list_values(inputs.get(key))]:
             policy = sides.find_reference(resource, name, _POLICY, value)
             if document := sides.get_inputs(policy).get("policy"):
@@ -117,8 +83,6 @@ def _attach(sides: Sides, policy: str | None, value: object) -> Iterator[Grant]:
     elif _OF_AWS in name:
         said = f"AWS managed policy {name.rpartition('/')[2]}"
         yield Grant(said, risk=_rate_identity(Grant(said)))
-        if "Deny" in name or "Quarantine" in name:
-            yield Grant(f"what {said} denies", effect=DENY)
     else:
         said = sides.get_subject(name, _POLICY)
         yield Grant(said, risk=Risk.MEDIUM)
@@ -155,15 +119,13 @@ def _read_trust(_: Sides, resource: ComparedResource) -> Parts:
 def _rate_trust(grant: Grant) -> Risk:
     """Return LOW for services of AWS, which most new roles are for."""
     is_service = str(grant.principal).startswith("service ")
-    return Risk.HIGH if _is_open(grant) else Risk.LOW if is_service else Risk.MEDIUM
+    return Risk.LOW if is_service else max(Risk.MEDIUM, _rate_policy(grant))
 
 
 def _read_resource_policy(sides: Sides, resource: ComparedResource) -> Parts:
     if resource.type.startswith(_OTHER_LANGUAGES):
         return
     owner = _find_target(sides, resource)
-    if resource.type in _ADDED:
-        yield from _read_document(owner, {"Statement": _make_statement(resource.inputs)}, _rate_policy)
     for value in filter(None, map(resource.inputs.get, _RESOURCE_DOCUMENTS)):
         if get_hidden_reason(value) or "Statement" in value:
             yield from _read_document(owner, value, _rate_policy)
@@ -174,7 +136,7 @@ def _read_resource_policy(sides: Sides, resource: ComparedResource) -> Parts:
 def _find_target(sides: Sides, resource: ComparedResource) -> Owner:
     """Return what a policy is of: a resource of the type ``aws:s3/bucket:Bucket`` for ``aws:s3/bucketPolicy:…``."""
     module, _, name = resource.type.rpartition(":")
-    target = _ADDED.get(resource.type, f"{module.removesuffix('Policy')}:{name.removesuffix('Policy')}")
+    target = f"{module.removesuffix('Policy')}:{name.removesuffix('Policy')}"
     if target == resource.type:
         return resource.urn, resource.subject
     found = (sides.find_reference(resource, name, target, value) for name, value in resource.inputs.items())
@@ -182,28 +144,10 @@ def _find_target(sides: Sides, resource: ComparedResource) -> Owner:
     return (urn, sides.get_subject(urn)) if urn else (f"?{resource.urn}", resource.subject)
 
 
-def _make_statement(inputs: Properties) -> Properties:
-    """Return what a permission of Lambda, or a grant of KMS, adds. Source: AddPermission, CreateGrant in their APIs."""
-    principal = inputs.get("principal", inputs.get("granteePrincipal"))
-    is_service = isinstance(principal, str) and ".amazonaws.com" in principal
-    tests = {key: inputs[name] for key, name in _CONDITIONS.items() if inputs.get(name)}
-    return {
-        "Effect": ALLOW,
-        "Principal": {"Service" if is_service else "AWS": principal},
-        "Action": inputs.get("action", [f"kms:{each}" for each in list_values(inputs.get("operations"))]),
-        "Condition": {"ArnLike": tests} if tests else None,
-    }
-
-
 def _rate_policy(grant: Grant) -> Risk:
-    """Return LOW for one's own account, services of AWS, and who meets a condition, which most new policies let in."""
-    return Risk.HIGH if _is_open(grant) else Risk.LOW
-
-
-def _is_open(grant: Grant) -> bool:
-    """Return whether a grant lets in everybody, or everybody with an identity provider's token."""
-    condition = json.loads(grant.condition) if grant.condition else None
-    return str(grant.principal).startswith(("*", "federated ")) and not limits_who(condition)
+    """Return HIGH for everybody, or everybody with an identity provider's token, unless a condition limits who."""
+    is_open = str(grant.principal).startswith(("*", "federated "))
+    return Risk.HIGH if is_open and not limits_who(json.loads(grant.condition or "null")) else Risk.LOW
 
 
 def _read_document(owner: Owner, value: object, rate: Callable[[Grant], Risk]) -> Parts:
@@ -223,19 +167,18 @@ def _read_document(owner: Owner, value: object, rate: Callable[[Grant], Risk]) -
 
 def _read_statement(value: object) -> Iterator[Grant]:
     statement = require_object(value, "a policy")
-    both = [name for name in _FIELDS if {name, f"Not{name}"} <= set(statement)]
-    problems = [f"the unknown element {each}" for each in statement if each not in _ELEMENTS]
-    problems += [f"both {each} and Not{each}" for each in both]
+    unknown = [f"the unknown element {each}" for each in statement if each not in _ELEMENTS]
+    problem = unknown[0] if unknown else ""
     try:
         effect = require_string(statement.get("Effect"), "an Effect")
         fields = [_read_field(statement, name) for name in _FIELDS]
         condition = _read_condition(statement.get("Condition"))
         if effect not in {ALLOW, DENY} or fields[0] == [""] or prod(map(len, fields)) > _MAXIMUM_GRANTS:
-            problems.append("no Effect, no Action or too many values")
+            problem = "no Effect, no Action or too many values"
     except ValueError as error:
-        problems.append(str(error))
-    if problems:
-        raise ValueError(f"a statement with {problems[0]}: {json.dumps(statement, sort_keys=True, default=str)}")
+        problem = problem or str(error)
+    if problem:
+        raise ValueError(f"a statement with {problem}: {json.dumps(statement, sort_keys=True, default=str)}")
     for action, resource, principal in product(*fields):
         yield Grant(action, resource, principal, condition, effect)
 
@@ -244,6 +187,8 @@ def _read_field(statement: Properties, name: str) -> list[str]:
     """Return the values of an element one by one; those of its negation are one."""
     read = _read_principals if name == "Principal" else _read_strings
     if f"Not{name}" in statement:
+        if name in statement:
+            raise ValueError(f"both {name} and Not{name}")
         return [EXCEPT + ", ".join(sorted(read(statement[f"Not{name}"])))]
     return read(statement[name]) if name in statement else [""]
 
@@ -276,10 +221,11 @@ def _read_condition(condition: object) -> str:
     return json.dumps(read, sort_keys=True) if read else ""
 
 
+_LETS_IN = ("lets in", "lets in more", "no longer lets in")
 SOURCES = (
     PermissionSource(
-        WIDEN_IAM, ("aws:iam/", "aws:ssoadmin/"), _read_identity, "may do", "may no longer do", rates_new=True
+        WIDEN_IAM, ("aws:iam/",), _read_identity, ("may do", "may do more", "may no longer do"), rates_new=True
     ),
-    PermissionSource(WIDEN_TRUST, (_ROLE, *_PROVIDERS), _read_trust, "lets in", "no longer lets in", rates_new=True),
-    PermissionSource(WIDEN_RESOURCE, ("aws:",), _read_resource_policy, "lets in", "no longer lets in", rates_new=True),
+    PermissionSource(WIDEN_TRUST, (_ROLE, *_PROVIDERS), _read_trust, _LETS_IN, rates_new=True),
+    PermissionSource(WIDEN_RESOURCE, ("aws:",), _read_resource_policy, _LETS_IN, rates_new=True),
 )

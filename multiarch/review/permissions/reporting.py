@@ -12,16 +12,11 @@ from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import Change
 from multiarch.review.permissions.grants import ALLOW, EXCEPT, Field, Grant, find_new_grants, find_other_condition
 from multiarch.review.permissions.sides import HIDDEN, LATER, ComparedResource, Owner, Sides, compare_sides, list_values
-from multiarch.rules import Finding, Risk, Rule, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
-NARROW = review_rule(
-    "narrow-permissions",
-    Risk.LOW,
-    "permissions or network access that are taken away",
-    "Does anything still use them?",
-)
+NARROW = REVIEW_RULES["narrow-permissions"]
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
-_MAXIMUM_NAMES, _MAXIMUM_CHARACTERS, _MAXIMUM_LINES, _MAXIMUM_LOST = 6, 300, 20, 4
+_MAXIMUM_CHARACTERS, _MAXIMUM_LINES = 300, 20
 Parts = Iterator[tuple[Owner, Iterable[Grant]]]
 """What a resource gives to whom. Iterating over the grants raises ValueError with what can't be read."""
 
@@ -39,25 +34,18 @@ class Held:
 class PermissionSource:
     """One kind of permissions. ``read`` yields what a resource gives on one side; its type begins as one of ``types``.
 
-    ``gets`` and ``loses`` are verbs, ``more`` follows the first if the owner is not new. The other words stand before
-    a grant's fields, and in the place of ``*``. ``rates_new``: only what a new owner gets has the risk of its grants.
+    ``verbs`` are for a new owner, for one that gets more, and for one that loses something; ``joins`` stand before a
+    grant's resource and principal, ``everything`` in the place of ``*`` in its fields. ``rates_new``: only what a new
+    owner gets has the risk of its grants.
     """
 
     rule: Rule
     types: tuple[str, ...]
     read: Callable[[Sides, ComparedResource], Parts]
-    gets: str
-    loses: str
-    more: str = " more"
-    on: str = " on "
-    by: str = " for "
+    verbs: tuple[str, str, str]
+    joins: tuple[str, str] = (" on ", " for ")
     everything: tuple[str, str, str] = ("every action", "every resource", "everyone")
     rates_new: bool = False
-
-    @property
-    def RULES(self) -> Sequence[Rule]:  # noqa: N802  (as modules have them)
-        """Every rule of its findings."""
-        return (self.rule, NARROW)
 
     def find(self, change: Change) -> Iterator[Finding]:
         """Yield what each owner gets or loses, by URN or name."""
@@ -98,10 +86,9 @@ class PermissionSource:
         risk = None
         if gained and not problems and (is_new or not self.rates_new):
             risk = max(each.risk for each in gained)
-        more = self.gets if is_new else self.gets + self.more
-        lines = [*self._describe(gained), *problems]
+        gets = (self.verbs[0 if is_new else 1], [*self._describe(gained), *problems])
         about = (owner[1], tuple(sorted(old.urns | new.urns)), sides.outside)
-        yield from report_difference(self.rule, about, (more, lines), (self.loses, self._describe(lost, "now")), risk)
+        yield from report_difference(self.rule, about, gets, (self.verbs[2], self._describe(lost, "now")), risk)
 
     def _describe(self, grants: Mapping[Grant, Grant | None], then: str = "before") -> list[str]:
         """Return lines; grants that differ in one field only share one. ``then`` is now for what is lost."""
@@ -123,7 +110,7 @@ class PermissionSource:
             rows = [(*key[:index], tuple(values), *key[index:]) for key, values in merged.items()]
         lines = []
         for *fields, effect, condition, other in rows:
-            parts = map(_name_fields, ("", self.on, self.by), fields, self.everything)
+            parts = map(_name_fields, ("", *self.joins), fields, self.everything)
             said = _shorten("".join(parts)).strip() + _shorten(_describe_condition(" if ", condition))
             denied = "" if effect == ALLOW else "no longer denied: " if then == "before" else "now denied: "
             time = then if effect == ALLOW else {"before": "now", "now": "before"}[then]
@@ -148,16 +135,16 @@ def report_difference(
         first, *others = map(mask_secrets, dict.fromkeys(lines)) if lines else [""]
         if first:
             prefix, rest = ("changed outside of Pulumi: " if is_outside else ""), f"; and {len(others)} more"
-            details = limit_lines([*others, *limit_lines(list(map(mask_secrets, further)), _MAXIMUM_LOST)])
+            details = limit_lines([*others, *map(mask_secrets, further)])
             yield Finding(kind, subject, f"{prefix}{verb}: {first}{rest if others else ''}", details, urns, level)
             return
 
 
-def limit_lines(lines: Sequence[str], maximum: int = _MAXIMUM_LINES) -> tuple[str, ...]:
+def limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Return the first lines, and how many were omitted."""
-    if len(lines) <= maximum:
+    if len(lines) <= _MAXIMUM_LINES:
         return tuple(lines)
-    return (*lines[: maximum - 1], f"and {len(lines) - maximum + 1} more")
+    return (*lines[: _MAXIMUM_LINES - 1], f"and {len(lines) - _MAXIMUM_LINES + 1} more")
 
 
 def _add_grants(held: Held, urn: str, grants: Iterable[Grant], problem: str = "") -> None:
@@ -176,11 +163,9 @@ def _add_conditions(grants: Iterable[Grant], old: Held, new: Held) -> dict[Grant
 
 
 def _name_fields(before: str, fields: Sequence[Field], everything: str) -> str:
-    """Return a list in a sentence, without the end of a long one; empty if there is nothing to say."""
-    names = [_name_field(each, everything) for each in fields]
-    more = f" and {len(names) - _MAXIMUM_NAMES} more" if len(names) > _MAXIMUM_NAMES else ""
-    listed = ", ".join(map(_shorten, names[:_MAXIMUM_NAMES]))
-    return f"{before}{listed}{more}" if listed else ""
+    """Return a list in a sentence; empty if there is nothing to say."""
+    listed = ", ".join(_name_field(each, everything) for each in fields)
+    return f"{before}{_shorten(listed)}" if listed else ""
 
 
 def _name_field(value: Field, everything: str) -> str:

@@ -4,55 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import inf
-from types import MappingProxyType
 
-from multiarch.review.model import Change, Operation
+from multiarch.review.model import Change, Operation, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import limit_lines, report_difference
 from multiarch.review.permissions.sides import (
     ComparedResource,
-    Sides,
     compare_sides,
     get_hidden_reason,
     list_values,
     name_kind,
 )
-from multiarch.rules import Finding, Risk, Rule, review_rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
-PUBLIC = review_rule(
-    "public-endpoint",
-    Risk.HIGH,
-    "an API endpoint, load balancer, database, bucket or subnet that more of the internet can reach",
-    "Does it have to be reached from the internet, and from these addresses?",
-)
-ENCRYPTION = review_rule(
-    "weaken-encryption",
-    Risk.HIGH,
-    "encryption that is switched off, or left to AWS's own key",
-    "What is stored or sent there, and who may read it then?",
-)
-PROTECTION = review_rule(
-    "weaken-protection",
-    Risk.HIGH,
-    "protection against deletion, or what allows a recovery, that is taken away",
-    "Is the resource meant to be deleted soon?",
-)
-LOGGING = review_rule(
-    "weaken-logging",
-    Risk.MEDIUM,
-    "logs that are no longer written, or are kept for less time",
-    "Who needs these logs, and for how long?",
-)
-METADATA = review_rule(
-    "weaken-metadata-service",
-    Risk.HIGH,
-    "an instance metadata service that takes requests without a token, or from pods",
-    "May every pod on these nodes use the nodes' role?",
-)
-RULES = (PUBLIC, ENCRYPTION, PROTECTION, LOGGING, METADATA)
+PUBLIC = REVIEW_RULES["public-endpoint"]
+ENCRYPTION = REVIEW_RULES["weaken-encryption"]
+PROTECTION = REVIEW_RULES["weaken-protection"]
+LOGGING = REVIEW_RULES["weaken-logging"]
+METADATA = REVIEW_RULES["weaken-metadata-service"]
 
 
 _MORE, _LESS, _DAYS, _SET, _ON, _OFF = ("more",), ("less",), ("days",), (), ("true",), ("false", "")
@@ -96,9 +68,8 @@ _AWS, _CLUSTER, _KEY, _BLOCKS = (
 )
 _TEMPLATE, _MACHINES = ("aws:ec2/launchTemplate:",), ("aws:ec2/launchTemplate:", "aws:ec2/instance:")
 _NODE_CLASS, _STORAGE_CLASS = ("kubernetes:karpenter.k8s.aws/",), ("kubernetes:storage.k8s.io/v1:StorageClass",)
-_VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:", "aws:redshift/cluster:")
+_VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:")
 _PRIVATE = ("", "private", "log-delivery-write", "bucket-owner-read", "bucket-owner-full-control", "aws-exec-read")
-_LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 _OPEN, _OWN_KEY = "public access is no longer blocked", "not encrypted with a KMS key of yours"
 _HOPS = "pods that are not on the host network can use the role"
 _SETTINGS = (
@@ -115,9 +86,9 @@ _SETTINGS = (
     Setting(ENCRYPTION, _NODE_CLASS, ("spec.blockDeviceMappings.ebs.encrypted",), ("true", ""), if_new=True),
     Setting(ENCRYPTION, _VOLUMES, ("encrypted",), if_new=True),
     Setting(ENCRYPTION, _STORAGE_CLASS, ("parameters.encrypted",)),
-    Setting(ENCRYPTION, _AWS, ("storageEncrypted", "transitEncryptionEnabled", "atRestEncryptionEnabled")),
-    Setting(ENCRYPTION, _AWS, ("rootBlockDevice.encrypted", "encryptAtRest.enabled", "serverSideEncryption.enabled")),
-    Setting(ENCRYPTION, _AWS, ("sqsManagedSseEnabled",), ("true", "")),
+    Setting(ENCRYPTION, _AWS, ("storageEncrypted",)),
+    Setting(ENCRYPTION, _AWS, ("rootBlockDevice.encrypted", "serverSideEncryption.enabled")),
+    Setting(ENCRYPTION, ("aws:s3/bucketServerSide",), ("rules",), _SET),
     Setting(ENCRYPTION, ("aws:ebs/encryptionByDefault:",), ("enabled",), ("true", "")),
     Setting(ENCRYPTION, ("aws:lb/listener:", "aws:alb/listener:"), ("protocol",), ("https", "tls")),
     Setting(ENCRYPTION, _KEY, ("enableKeyRotation",)),
@@ -131,7 +102,6 @@ _SETTINGS = (
     Setting(PROTECTION, ("aws:s3/bucketVersioning",), ("versioningConfiguration.status",), ("enabled",)),
     Setting(PROTECTION, _STORAGE_CLASS, ("reclaimPolicy",), ("retain",)),
     Setting(LOGGING, ("aws:cloudwatch/logGroup:",), ("retentionInDays",), _DAYS, "inf"),
-    Setting(LOGGING, ("aws:cloudtrail/trail:",), ("enableLogging",), ("true", "")),
     Setting(LOGGING, ("aws:ec2/flowLog:",), ("trafficType",), ("all",)),
     Setting(METADATA, _MACHINES, ("metadataOptions.httpTokens",), ("required",), if_new=True),
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpTokens",), ("required", ""), if_new=True),
@@ -139,17 +109,9 @@ _SETTINGS = (
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
     Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
 )
-_BUCKETS = ("aws:s3/bucket:Bucket", "aws:s3/bucketV2:BucketV2")
-_COMPANIONS: Mapping[str, tuple[Rule, str, Sequence[str]]] = MappingProxyType(
-    {
-        "aws:ec2/flowLog:": (LOGGING, "vpcId", ["aws:ec2/vpc:Vpc"]),
-        "aws:cloudtrail/trail:": (LOGGING, "", []),
-        "aws:s3/bucketServerSideEncryptionConfiguration": (ENCRYPTION, "bucket", _BUCKETS),
-        "aws:s3/bucketVersioning": (PROTECTION, "bucket", _BUCKETS),
-        "aws:s3/bucketPublicAccessBlock": (PUBLIC, "bucket", _BUCKETS),
-    }
-)
-"""Beginnings of types that protect another resource: the rule, the property that names the other one, its types."""
+_GUARDS = ("aws:ec2/flowLog:", "aws:s3/bucketServerSide", "aws:s3/bucketVersioning", "aws:s3/bucketPublicAccessBlock")
+_GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:")
+"""What protects VPCs and buckets: deleted without one of them, it counts as a resource without its settings."""
 _OF_PULUMI = {
     "protect": "protect is taken away: Pulumi will no longer refuse to delete or replace it",
     "retain_on_delete": "retainOnDelete is taken away: it will be deleted in AWS when it leaves the program",
@@ -160,9 +122,12 @@ _OF_PULUMI = {
 def find(change: Change) -> Iterator[Finding]:
     """Yield settings by URN, then what Pulumi itself protects, in the order of the preview's steps."""
     for sides in compare_sides(change, ("aws:", *_NODE_CLASS, *_STORAGE_CLASS)):
+        ends = any(each.type.startswith(_GUARDED) and urn not in sides.after for urn, each in sides.before.items())
         for urn in sorted(sides.touched):
             old, new = sides.before.get(urn), sides.after.get(urn)
-            lines = _find_weaker(sides, old, new) if new else _find_deleted(sides, old) if old else {}
+            if old and not new and not ends and old.type.startswith(_GUARDS):
+                new = replace(old, state=State({}, {}))
+            lines = _find_weaker(old, new) if new else {}
             verb = "becomes weaker" if old else "is created weaker than it could be"
             for rule, several in lines.items():
                 about = (sides.get_subject(urn), (urn,), sides.outside)
@@ -178,15 +143,16 @@ def find(change: Change) -> Iterator[Finding]:
             yield Finding(PROTECTION, subject, text, limit_lines(names[1:]), tuple(each.urn for each in steps))
 
 
-def _find_weaker(sides: Sides, old: ComparedResource | None, new: ComparedResource) -> Mapping[Rule, list[str]]:
-    """Return lines on a resource that is weaker than before, or than a deleted one in whose place it may stand."""
+def _find_weaker(old: ComparedResource | None, new: ComparedResource) -> Mapping[Rule, list[str]]:
+    """Return lines on a resource that is weaker than before, or a new one that is weaker than it could be."""
     found: dict[Rule, list[str]] = defaultdict(list)
-    deleted = [each for urn, each in sides.before.items() if urn not in sides.after and each.type == new.type]
     for setting in (each for each in _SETTINGS if new.type.startswith(each.types)):
         for path in setting.paths:
-            before = [min(map(setting.measure, _list_values_at(each, path))) for each in ([old] if old else deleted)]
+            expected = float(setting.if_new) or -inf
+            if old:
+                expected = min(map(setting.measure, _list_values_at(old, path)))
             value = min(_list_values_at(new, path), key=setting.measure)
-            if setting.measure(value) < max([*before, float(setting.if_new and not old) or -inf]):
+            if setting.measure(value) < expected:
                 reason = get_hidden_reason(value)
                 said = value if isinstance(value, str) else "not set" if value is None else json.dumps(value)
                 found[setting.rule].append(
@@ -208,12 +174,3 @@ def _list_values_at(resource: ComparedResource, path: str) -> list[object]:
             for each in values
         ]
     return values
-
-
-def _find_deleted(sides: Sides, old: ComparedResource) -> Mapping[Rule, list[str]]:
-    """Return a line on a resource that is deleted while what it protects stays."""
-    for type_, (rule, name, targets) in _COMPANIONS.items():
-        found = {sides.find_reference(old, name, of, old.inputs.get(name)) for of in targets}
-        if old.type.startswith(type_) and not any(each in sides.before and each not in sides.after for each in found):
-            return {rule: ["it is deleted, and what it protects stays"]}
-    return {}

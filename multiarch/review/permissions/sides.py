@@ -7,11 +7,12 @@ two sides too: the recorded state, and AWS as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.observed.resources.paths import SECRET, UNKNOWN
+from multiarch.observed.resources.properties import Properties, text_at
 from multiarch.review.model import Change, Operation, State, Step
 
 LATER, HIDDEN = "is known only after the update", "is a secret"
@@ -36,12 +37,10 @@ class ComparedResource:
     @property
     def subject(self) -> str:
         """The kind and the name, for people: ``IAM role cluster``. A cluster has the name that AWS knows."""
-        known = self.inputs.get("name") if self.type == _CLUSTER else None
-        named = isinstance(known, str) and known and not get_hidden_reason(known)
-        return f"{name_kind(self.type)} {known if named else self.name}"
+        return f"{name_kind(self.type)} {(self.type == _CLUSTER and text_at(self.inputs, 'name')) or self.name}"
 
     @property
-    def inputs(self) -> Mapping[str, Any]:
+    def inputs(self) -> Properties:
         """What the program declares."""
         return self.state.inputs
 
@@ -79,12 +78,11 @@ class Sides:
 
     def get_subject(self, reference: str, of: str = "") -> str:
         """Return the subject of a URN of this stack; else the last part of the ARN with the kind of its type ``of``."""
-        known = self.after.get(reference) or self.before.get(reference)
-        if known:
+        if known := self.after.get(reference) or self.before.get(reference):
             return known.subject
         return f"{name_kind(of)} {reference.rpartition('/')[2]}" if of else reference
 
-    def get_inputs(self, reference: str | None) -> Mapping[str, Any]:
+    def get_inputs(self, reference: str | None) -> Properties:
         """Return what the program declares of a resource of this stack, after the change if it is there then."""
         known = self.after.get(reference or "") or self.before.get(reference or "")
         return known.inputs if known else {}
@@ -129,7 +127,7 @@ def require_string(value: object, what: str) -> str:
     return value
 
 
-def require_object(value: object, what: str) -> Mapping[str, Any]:
+def require_object(value: object, what: str) -> Properties:
     """Return an object, which may have values that are not known; empty for None. Raises ValueError as above."""
     if value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{what} that {get_hidden_reason(value) or 'is not an object'}")
@@ -142,22 +140,6 @@ def compare_sides(change: Change, types: tuple[str, ...]) -> Iterator[Sides]:
     They have the resources whose types begin with one of ``types``.
     """
     steps = [step for step in change.preview.steps if step.type.startswith(types)]
-    planned = _plan_sides(steps)
-    if planned.touched:
-        yield planned
-    drift = [step for step in steps if step.operation is Operation.DRIFT]
-    if drift:
-        touched = frozenset(step.urn for step in drift)
-        rest = {urn: each for urn, each in planned.before.items() if urn not in touched}
-        old, new = (
-            rest
-            | {step.urn: ComparedResource(step.urn, step.type, step.name, state) for step, state in states if state}
-            for states in ([(step, step.old) for step in drift], [(step, step.new) for step in drift])
-        )
-        yield Sides(old, new, touched, outside=True)
-
-
-def _plan_sides(steps: Collection[Step]) -> Sides:
     before: dict[str, ComparedResource] = {}
     after: dict[str, ComparedResource] = {}
     touched: set[str] = set()
@@ -171,10 +153,23 @@ def _plan_sides(steps: Collection[Step]) -> Sides:
             touched.add(step.urn)
         if step.operation in _ORDER:
             after.pop(step.urn, None)
-        for side, state in ((before, old), (after, new)):
-            if state is not None:
-                side[step.urn] = ComparedResource(step.urn, step.type, step.name, state)
-    return Sides(before, after, frozenset(touched))
+        _add_state(before, step, old)
+        _add_state(after, step, new)
+    if touched:
+        yield Sides(before, after, frozenset(touched))
+    if drift := [step for step in steps if step.operation is Operation.DRIFT]:
+        outside = frozenset(step.urn for step in drift)
+        recorded = {urn: each for urn, each in before.items() if urn not in outside}
+        found = dict(recorded)
+        for step in drift:
+            _add_state(recorded, step, step.old)
+            _add_state(found, step, step.new)
+        yield Sides(recorded, found, outside, outside=True)
+
+
+def _add_state(side: dict[str, ComparedResource], step: Step, state: State | None) -> None:
+    if state is not None:
+        side[step.urn] = ComparedResource(step.urn, step.type, step.name, state)
 
 
 _ORDER = {Operation.DRIFT: 0, Operation.DELETE: 1}
@@ -183,5 +178,5 @@ _ORDER = {Operation.DRIFT: 0, Operation.DELETE: 1}
 
 def _list_identities(resource: ComparedResource) -> Iterator[str]:
     """Yield by what other resources may name it."""
-    values = [resource.state.id, resource.inputs.get("name"), *map(resource.state.outputs.get, _IDENTITIES)]
-    return (each for each in values if isinstance(each, str) and each and not get_hidden_reason(each))
+    yield from filter(None, (text_at(resource.state.outputs, each) for each in _IDENTITIES))
+    yield from filter(None, (resource.state.id, text_at(resource.inputs, "name")))

@@ -22,14 +22,6 @@ _HOW = "Give what `pulumi preview --json` writes to stdout, or the file of `pulu
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NEXT = re.compile(r"[ \t\r\n]*(?=\S)")
 _SHOWN = 60
-_FOREIGN = (
-    ("deployment", "the state of a stack (`pulumi stack export`)"),
-    ("resourcePlans", "an update plan (`pulumi preview --save-plan`)"),
-    ("terraform_version", "a Terraform plan"),
-    ("apiVersion", "a Kubernetes object"),
-    ("kind", "multiarch's own output"),
-)
-"""Top-level keys of other files that people give by mistake."""
 _OF_A_DIGEST = frozenset({"steps", "config", "diagnostics", "changeSummary", "duration", "maybeCorrupt"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mark of a secret)
@@ -37,7 +29,7 @@ _IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mar
 
 
 def read(data: bytes, source: str) -> list[Preview]:
-    """All previews in a file. ``source`` names it in messages.
+    """Return all previews in a file. ``source`` names it in messages.
 
     Raises MultiarchError, which names the source, for what is not a preview, is cut off, or says of no stack.
     """
@@ -65,7 +57,8 @@ def _previews(text: str, source: str) -> Iterator[Preview]:
         if "sequence" in top:
             yield from log.add(top)
         elif _OF_A_DIGEST.isdisjoint(top):
-            raise MultiarchError(f"This is {_what(top)}, not a preview.")
+            keys = ", ".join(sorted(top)) or "none"
+            raise MultiarchError(f"This is not a preview: it is JSON with the keys {keys}.")
         else:
             yield _Draft(source).read_digest(top)
     yield from log.end()
@@ -93,12 +86,6 @@ def _read_objects(text: str) -> Iterator[dict[str, Any]]:
 
 def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _what(top: Mapping[str, Any]) -> str:
-    return next(
-        (what for key, what in _FOREIGN if key in top), f"JSON with the keys {', '.join(sorted(top)) or 'none'}"
-    )
 
 
 def _keep_once(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
@@ -185,7 +172,7 @@ class _Draft:
             kept.append(text)
 
     def preview(self) -> Preview:
-        """The preview. Raises MultiarchError if nothing says which stack it is of."""
+        """Return the preview. Raises MultiarchError if nothing says which stack it is of."""
         steps = tuple(self.steps)
         if not self.stack:
             self._name_by_configuration()
@@ -298,7 +285,7 @@ def _mapping(written: Mapping[str, Any], key: str, where: str) -> Mapping[str, A
 
 
 def _kinds(written: Mapping[str, Any] | None, key: str) -> dict[str, str]:
-    """The kind of difference by path: ``add``, ``delete``, ``update``, and each with ``-replace``."""
+    """Return the kind of difference by path: ``add``, ``delete``, ``update``, and each with ``-replace``."""
     return {path: str(each.get(key)) for path, each in (written or {}).items() if isinstance(each, Mapping)}
 
 

@@ -98,7 +98,7 @@ class _Found:
         return self.keeps_name
 
     def step(self) -> Step:
-        """The step of the resource."""
+        """Return the step of the resource."""
         operation = self.operation
         if operation is Operation.REPLACE and self.only_deletes:
             # The rest of a replacement that an earlier update did not finish.
@@ -136,7 +136,7 @@ class Steps:
         self._count = 0
 
     def __len__(self) -> int:
-        """The number of records so far."""
+        """Return the number of records so far."""
         return self._count
 
     def add(self, record: Record) -> None:
@@ -167,7 +167,7 @@ class Steps:
         found.new = found.old if record.new == record.old else _state(record.new)
 
     def __iter__(self) -> Iterator[Step]:
-        """All steps, each resource's drift before its own step."""
+        """Yield all steps, each resource's drift before its own step."""
         left = dict(self._refreshed)
         for (urn, _), found in self._found.items():
             if (refreshed := left.pop(urn, None)) is not None:
@@ -181,7 +181,7 @@ class Steps:
 
 
 def _drift(refreshed: _Found, later: State | None) -> Iterator[Step]:
-    """What a refresh found out. ``later`` is the state before the resource's own step.
+    """Yield what a refresh found out. ``later`` is the state before the resource's own step.
 
     A JSON preview has the state after the refresh there alone.
     """
@@ -232,7 +232,7 @@ def _mapping(written: Mapping[str, Any], key: str) -> Properties:
 
 
 def _public(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
-    """The value without what providers keep for themselves in it."""
+    """Return the value without what providers keep for themselves in it."""
     if isinstance(value, dict):
         return {key: _public(inner) for key, inner in value.items() if not key.startswith(_INTERNAL)}
     if isinstance(value, list):
@@ -264,6 +264,6 @@ def _parent(record: Record) -> str:
 
 
 def _type_and_name(urn: str) -> tuple[str, str]:
-    """The type token and the name: ``urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME``."""
+    """Return the type token and the name: ``urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME``."""
     types, _, name = urn.partition("::")[2].partition("::")[2].partition("::")
     return types.rpartition("$")[2], name
