@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
-from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.load import load_file
-from multiarch.stack.yaml_source import read
 from tests.cli.running import type_of_run
 
 
@@ -54,12 +51,6 @@ def test_the_written_file_has_one_group_of_each_architecture(clone: Path, run: t
     assert stack_file(clone, "search-dev").is_file()
 
 
-def test_the_written_file_pleases_editors(clone: Path, run: type_of_run) -> None:
-    run("stack", "new", "--team", "search", "--env", "dev", "--public-cidr", "8.8.8.8/32")
-    document = read(stack_file(clone, "search-dev"))
-    assert Draft202012Validator(stack_file_schema()).is_valid(document.value)
-
-
 def test_what_is_given_is_in_the_file(clone: Path, run: type_of_run) -> None:
     options = ("--region", "us-west-2", "--owner", "ops: us = 1 é", "--cost-center", "0471")
     assert run("stack", "new", "--team", "search", "--env", "dev", *options).code == 0
@@ -91,13 +82,6 @@ def test_a_file_that_is_there_is_replaced_only_by_force(clone: Path, run: type_o
     assert stack_file(clone, "checkout-dev").read_bytes() == before
     assert run("stack", "new", "--team", "checkout", "--env", "dev", "--force").code == 0
     assert stack_file(clone, "checkout-dev").read_bytes() != before
-
-
-def test_the_same_arguments_give_the_same_bytes(clone: Path, run: type_of_run) -> None:
-    run("stack", "new", "--team", "search", "--env", "dev")
-    first = stack_file(clone, "search-dev").read_bytes()
-    run("stack", "new", "--team", "search", "--env", "dev", "--force")
-    assert stack_file(clone, "search-dev").read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -162,33 +146,6 @@ def test_whatever_is_written_passes_the_check(
         assert run("stack", "check", "search-dev").code == 0
         stack = load_file(stack_file(clone, "search-dev"))
         assert (stack.spec.owner, stack.spec.cost_center) == (owner, cost_center)
-
-
-def test_the_project_is_found_from_below(clone: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run) -> None:
-    monkeypatch.chdir(clone / "config")
-    ran = run("stack", "new", "--team", "search", "--env", "dev")
-    assert (ran.code, ran.out) == (0, "stacks/Pulumi.search-dev.yaml\n")
-    assert stack_file(clone, "search-dev").is_file()
-
-
-def test_a_folder_that_cannot_be_written_is_told(clone: Path, run: type_of_run) -> None:
-    for file in (clone / "config" / "stacks").iterdir():
-        file.unlink()
-    (clone / "config" / "stacks").rmdir()
-    (clone / "config" / "stacks").write_text("a file where a folder belongs")
-    ran = run("stack", "new", "--team", "search", "--env", "dev")
-    assert ran.code == 2
-    assert "can't be written" in ran.err
-
-
-def test_stack_new_writes_through_a_link(clone: Path, run: type_of_run) -> None:
-    link = clone / "config" / "stacks" / "Pulumi.search-dev.yaml"
-    link.symlink_to(clone / "kept.yaml")
-    (clone / "kept.yaml").write_text("config: {}\n")
-    assert run("stack", "new", "--team", "search", "--env", "dev").code == 2
-    assert run("stack", "new", "--team", "search", "--env", "dev", "--force").code == 0
-    assert link.is_symlink()
-    assert 'multiarch-eks:team: "search"' in (clone / "kept.yaml").read_text()
 
 
 def test_a_misspelt_region_is_refused_with_the_nearest_before_anything_is_written(
