@@ -42,6 +42,8 @@ def _names(words: Sequence[str]) -> list[str]:
 def _run(arguments: Sequence[str] | None) -> int:
     # Imports allocate much and free little: collecting garbage meanwhile takes a tenth of the time of `stack check`.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    # Looking for plugins of pydantic reads the metadata of every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from multiarch.cli import streams  # noqa: PLC0415
     from multiarch.cli.application import application  # noqa: PLC0415
     from multiarch.cli.options.stacks import completed_words  # noqa: PLC0415
