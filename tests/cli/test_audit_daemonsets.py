@@ -78,13 +78,6 @@ items:
 ADD_ONS = ("aws-node", "ebs-csi-node", "eks-pod-identity-agent", "kube-proxy")
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(clone / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(clone / "docker"))
-    monkeypatch.setenv("KUBECONFIG", str(clone / "no-kubeconfig"))
-
-
 @pytest.fixture
 def root(repository: Repository) -> str:
     repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
@@ -141,18 +134,6 @@ def test_on_a_plan_every_group_of_nodes_has_its_cell(run: type_of_run, manifest:
     assert ran.json["summary"]["findings"] == 2
     assert {row["addOn"] for row in ran.json["daemonSets"]} >= {"vpc-cni", "kube-proxy", None}
     assert all(row["source"] for row in ran.json["daemonSets"] if row["addOn"])
-
-
-def test_nodes_of_a_file_mean_a_cluster(run: type_of_run, manifest: str, nodes: str) -> None:
-    ran = run("audit", "daemonsets", manifest, nodes, "-o", "json")
-    assert outcomes(ran) == {
-        "everywhere": {"base": "runs", "arm": "runs"},
-        "crashes": {"base": "runs", "arm": "fails!"},
-        "bound": {"base": "runs", "arm": "does not run!"},
-        "gpu": {"base": "excluded", "arm": "excluded"},
-    }
-    assert [(each["kind"], each["nodes"]) for each in ran.json["columns"]] == [("node group", 1), ("NodePool", 1)]
-    assert any("without nodes at present" in note for note in ran.json["notes"])
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,6 @@ spec:
 """
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-
-
 @pytest.fixture
 def root(repository: Repository) -> str:
     repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")

@@ -160,15 +160,3 @@ def test_with_prices_the_nodes_are_those_of_a_simulation_with_prices(run: type_o
     words = "Karpenter's nodes are of the {} instance type that holds their pods"
     assert [each for each in without["assumptions"] if each.startswith(words.format("smallest"))]
     assert [each for each in found["assumptions"] if each.startswith(words.format("cheapest"))]
-
-
-def test_files_without_workloads_and_budgets_that_are_refused_are_named(run: type_of_run) -> None:
-    ran = run("capacity", "shop-dev", "--workloads", written(budget("api", minAvailable=1)))
-    assert ran.code == 2
-    assert ran.err.startswith("error: apps.json: no workloads found.")
-    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 0)))
-    assert ran.err.startswith("error: apps.json: no workloads found: 1 object creates no pods: Deployment 1.")
-    both = budget("api", minAvailable=1, maxUnavailable=1)
-    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 1), both))
-    assert ran.code == 2
-    assert "PodDisruptionBudget shop/api: spec: minAvailable and maxUnavailable are both set." in ran.err

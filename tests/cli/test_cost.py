@@ -13,12 +13,8 @@ import pytest
 from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 
+pytestmark = pytest.mark.usefixtures("clone")
 PRICES = str(CLONE / "examples" / "prices.json")
-
-
-@pytest.fixture(autouse=True)
-def _in_the_clone(clone: Path) -> Path:
-    return clone
 
 
 def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:

@@ -25,12 +25,6 @@ PRICES = str(CLONE / "examples" / "prices.json")
 Object = dict[str, Any]
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-
-
 def general(name: str, capacity: str = "ON_DEMAND", **more: Any) -> Object:
     return node(name, {EKS_NODE_GROUP: "general-14f859c", "eks.amazonaws.com/capacityType": capacity}, **more)
 

@@ -26,9 +26,7 @@ CHECK = ("stack", "check", "config/stacks/Pulumi.checkout-dev.yaml")
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+def _a_pod(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
 
 

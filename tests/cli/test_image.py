@@ -42,12 +42,6 @@ def registry() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-
-
 @pytest.fixture
 def repository(registry: Server) -> Repository:
     return Repository(registry, f"cli/image-{next(_NUMBERS)}")
@@ -176,20 +170,6 @@ def test_failures_are_one_line_and_their_exit_code(
     assert (ran.code, ran.out) == (code, "")
     assert words in ran.err
     assert code != 3 or len(ran.err.splitlines()) == 1
-
-
-@pytest.mark.parametrize("command", [("inspect",), ("inspect", "--raw"), ("verify", "--platform", "linux/arm64")])
-def test_a_tag_is_asked_for_every_time(run: type_of_run, repository: Repository, command: tuple[str, ...]) -> None:
-    name = built(repository)
-    first = run("image", *command, name)
-    assert (first.code, run("image", *command, name).out) == (0, first.out)
-    built(repository, arm64="linux/amd64")
-    moved = run("image", *command, name)
-    assert moved.out != first.out
-    repository.server.delete(repository.name, re.findall(r"index (sha256:\w+)", run("image", "inspect", name).out)[0])
-    gone = run("image", *command, name)
-    assert (gone.code, gone.out) == (3, "")
-    assert "not found" in gone.err
 
 
 EXAMPLES = re.findall(r"^  (multiarch .+)$", INSPECT_HELP + "\n" + VERIFY_HELP, re.MULTILINE)

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 
+pytestmark = pytest.mark.usefixtures("clone")
 PODS = str(CLONE / "examples" / "pods.yaml")
 ZONE = "topology.kubernetes.io/zone"
 FEW = {
@@ -20,11 +21,6 @@ FEW = {
     "metadata": {"name": "one"},
     "spec": {"containers": [{"name": "a", "image": "a", "resources": {"requests": {"cpu": "500m"}}}]},
 }
-
-
-@pytest.fixture(autouse=True)
-def _in_the_clone(clone: Path) -> Path:
-    return clone
 
 
 def cells(text: str, first: str) -> list[str]:
@@ -187,18 +183,6 @@ def test_input_without_a_pod_passes_no_gate(
     assert said in ran.err
 
 
-def test_objects_that_make_no_pods_are_counted(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = [{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "ConfigMap")]
-    given = json.dumps([FEW, *others])
-    monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    ran = run("simulate", "payments-prod", "--manifests", "-")
-    assert ran.code == 0
-    assert ran.out.splitlines()[1] == "3 objects create no pods: ConfigMap 2, Service 1"
-    monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    ran = run("simulate", "payments-prod", "--manifests", "-", "-o", "json")
-    assert ran.json["withoutPods"] == [{"kind": "ConfigMap", "objects": 2}, {"kind": "Service", "objects": 1}]
-
-
 def test_without_a_cluster_pending_pods_can_not_be_had(
     run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,14 +193,6 @@ def test_without_a_cluster_pending_pods_can_not_be_had(
     ran = run("simulate", "payments-prod", "--live", "--kubeconfig", "nowhere")
     assert ran.code == 2
     assert "No kubeconfig found: nowhere does not exist." in ran.err
-
-
-def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> None:
-    spec = {**FEW["spec"], "nodeName": "ip-10-0-0-1"}  # type: ignore[dict-item]
-    bound = {**FEW, "metadata": {"name": "bound"}, "spec": spec}
-    (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--manifests", "dump.json")
-    assert "omitted: 1 pod already on a node, or finished" in ran.out
 
 
 PRICES = str(CLONE / "examples" / "prices.json")

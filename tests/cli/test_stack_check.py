@@ -137,24 +137,6 @@ def test_a_project_without_stacks_is_told(clone: Path, run: type_of_run) -> None
     assert "Run `multiarch stack new`." in ran.err
 
 
-def test_a_yml_file_is_not_overlooked(clone: Path, run: type_of_run) -> None:
-    file = clone / "config" / "stacks" / "Pulumi.checkout-dev.yaml"
-    file.rename(file.with_suffix(".yml"))
-    ran = run("stack", "check")
-    assert ran.code == 2
-    assert "Pulumi.checkout-dev.yml: Pulumi.checkout-dev.yml is not a stack file's name." in ran.err
-
-
-@pytest.mark.usefixtures("clone")
-def test_a_path_that_does_not_exist_has_that_problem_only(run: type_of_run) -> None:
-    ran = run("stack", "check", "config/stacks/nope.yaml")
-    assert ran.code == 2
-    assert ran.err == (
-        "error: config/stacks/nope.yaml: The file can't be read: No such file or directory. Check the path. "
-        "[unreadable-file]\n1 stack: 1 error, 0 warnings.\n"
-    )
-
-
 def test_links_that_lead_nowhere_and_pipes_are_not_overlooked(clone: Path, run: type_of_run) -> None:
     folder = clone / "config" / "stacks"
     (folder / "Pulumi.loop-dev.yaml").symlink_to("Pulumi.loop-dev.yaml")

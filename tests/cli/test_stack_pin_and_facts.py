@@ -161,16 +161,6 @@ def test_a_refusal_of_aws_exits_with_3_and_names_the_call(clone: Path, run: type
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_stack_without_a_region_asks_for_one(clone: Path, run: type_of_run) -> None:
-    file = stack_file(clone, "checkout-dev")
-    file.write_text(file.read_text().replace("  aws:region: eu-west-1\n", ""))
-    ran = run("stack", "pin", "checkout-dev")
-    assert ran.code == 2
-    assert "No AWS region is configured. Set aws:region in the stack file, or give --region." in ran.err
-    assert run("stack", "pin", "checkout-dev", "--region", "eu-west-1", "--dry-run").code == 0
-
-
-@pytest.mark.usefixtures("aws")
 def test_facts_are_rebuilt_from_what_the_region_offers(tmp_path: Path, run: type_of_run) -> None:
     table = tmp_path / "instance_types.csv"
     table.write_bytes(DATA_FILE.read_bytes().replace(b"\nm7g.large,arm64,", b"\nm7g.large,amd64,"))

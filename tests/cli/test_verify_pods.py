@@ -22,12 +22,6 @@ from tests.verify.pods.made import crashing, node, pod, status
 __all__ = ["images_registry", "repository"]
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-
-
 @pytest.fixture
 def name(repository: Repository) -> str:
     return f"{repository.server.host}/{repository.name}"
@@ -151,16 +145,6 @@ def test_csv_has_a_row_per_container_and_sarif_a_finding_per_workload(
         "pod-wrong-architecture",
         "pod-architecture-unknown",
     ]
-
-
-def test_what_is_not_a_pod_or_has_not_started_is_said(run: type_of_run, tmp_path: Path, name: str) -> None:
-    waiting: dict[str, Any] = {"state": {"waiting": {"reason": "ContainerCreating"}}}
-    ran = run("verify", "pods", written(tmp_path, [node("arm"), pod(status("app", f"{name}:1", "", **waiting))]))
-    assert (ran.code, ran.out) == (0, "No containers found.\n")
-    assert ran.err == (
-        "note: 1 container not started and so not verified.\n"
-        "0 containers: 0 wrong, 0 cannot tell, 0 consistent, 0 proven.\n"
-    )
 
 
 def test_manifests_without_pods_are_refused(run: type_of_run, tmp_path: Path) -> None:

@@ -25,10 +25,9 @@ AMD_ONLY = POD + "  nodeSelector: {kubernetes.io/arch: amd64}\n"
 
 
 @pytest.fixture(autouse=True)
-def _in_the_clone(clone: Path) -> Path:
+def _in_the_clone(clone: Path) -> None:
     (clone / "pods.yaml").write_text(PODS, encoding="utf-8")
     (clone / "pod.yaml").write_text(POD, encoding="utf-8")
-    return clone
 
 
 def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -112,13 +111,6 @@ def test_a_check_finds_what_would_change(run: type_of_run, clone: Path) -> None:
     ]  # fmt: skip
     (clone / "pod.yaml").write_text(POD + TOLERATION, encoding="utf-8")
     assert run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--check").code == 0
-
-
-def test_the_taint_is_the_stacks_or_a_written_one(run: type_of_run) -> None:
-    written = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--taint", "cpu=arm:NoExecute")
-    assert "- key: cpu\n    operator: Equal\n    value: arm\n    effect: NoExecute\n" in written.out
-    stack = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--stack", "payments-prod")
-    assert stack.out == POD + TOLERATION
 
 
 def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_run, clone: Path) -> None:
