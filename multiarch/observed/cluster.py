@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.pods import pods_in
-from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
@@ -33,7 +31,6 @@ UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE
 GATED = "with a scheduling gate"
 _TEMPLATE_HASH = "pod-template-hash"
 _CAPACITY_TYPES: Mapping[str, CapacityType] = {each.eks: each for each in CapacityType}
-_NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +42,6 @@ class Running:
     pods: tuple[LoadedObject, ...]
     daemon_sets: tuple[LoadedObject, ...]
     budgets: tuple[LoadedObject, ...] = ()
-
-
-def read_running(cluster: Cluster, *, budgets: bool = False) -> Running:
-    """Read the whole cluster, page by page; ``budgets``: its PodDisruptionBudgets too.
-
-    It takes the right to list Nodes, Pods and DaemonSets, and PodDisruptionBudgets, in the whole cluster. Raises
-    ClusterError.
-    """
-    return Running(
-        name=cluster.name,
-        pods=tuple(cluster.objects([Kind.POD], fields=_NOT_ENDED)),
-        nodes=tuple(cluster.objects([Kind.NODE])),
-        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
-        budgets=tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])) if budgets else (),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.owners import owners_in
-from multiarch.observed.cluster import read_cluster_state, read_running
+from multiarch.observed.cluster import read_cluster_state
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
+from multiarch.observed.objects import read_running
 from multiarch.plurals import counted
 from multiarch.report.contents import Placement
 from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, place_workloads, read_cluster

@@ -13,8 +13,8 @@ from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.disruption_budgets import DisruptionBudget
-from multiarch.observed.cluster import ClusterState, Running, read_cluster_state, read_running
-from multiarch.observed.objects import check_namespaces
+from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
+from multiarch.observed.objects import check_namespaces, read_running
 from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
 from multiarch.observed.workloads import uses_in
 from multiarch.prices.model import RegionPrices
