@@ -15,19 +15,16 @@ from multiarch.autoscaling.node_labels import node_labels
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.labels import (
-    ARCHITECTURE,
-    EKS_COMPUTE_TYPE,
     EKS_NODE_GROUP,
     KARPENTER_NODE_POOL,
-    OPERATING_SYSTEM,
     REPLACED_BY,
     ZONE,
 )
 from multiarch.facts.taints import Taint
-from multiarch.kubernetes.source import LoadedObject, placed
-from multiarch.manifests.values import Labels, ManifestError, ObjectReference, Value
+from multiarch.kubernetes.source import LoadedObject
+from multiarch.manifests.values import Labels
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.tolerations import taint_from
+from multiarch.observed.cluster import omission_notes, read_node
 from multiarch.stack.model import NewNetwork, Plan
 
 _PASSING = frozenset(
@@ -121,13 +118,13 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
     omitted: Counter[str] = Counter()
     profiles: dict[tuple[str, str, Architecture], Counter[Profile]] = {}
     for found in nodes:
-        node, labels, written, taints = _read_node(found)
-        if why := _why_omitted(labels, written):
-            omitted[why] += 1
+        node = read_node(found)
+        if isinstance(node, str):
+            omitted[node] += 1
             continue
-        architecture = Architecture(written)
-        have = {**labels, NODE_NAME: node}
-        kind, name = _named(labels, architecture, taints)
+        architecture, taints = node.architecture, _lasting(node.taints)
+        have = {**node.labels, NODE_NAME: node.name}
+        kind, name = _named(node.labels, architecture, taints)
         alike = profiles.setdefault((kind, name, architecture), Counter())
         alike[Profile(_kept({key: have[key] for key in keys if key in have}), taints)] += 1
     both = Counter((kind, name) for kind, name, _ in profiles)
@@ -140,7 +137,7 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
         )
         for (kind, name, architecture), found in sorted(profiles.items(), key=lambda item: _rank(item[0]))
     ]
-    return Groups(tuple(groups), tuple(f"Omitted: {count} {why}." for why, count in sorted(omitted.items())))
+    return Groups(tuple(groups), omission_notes(omitted))
 
 
 _KINDS = ("node group", "NodePool", "nodes")
@@ -148,30 +145,6 @@ _KINDS = ("node group", "NodePool", "nodes")
 
 def _rank(key: tuple[str, str, Architecture]) -> tuple[int, str, str]:
     return _KINDS.index(key[0]), key[1], str(key[2])
-
-
-def _read_node(found: LoadedObject) -> tuple[str, dict[str, str], str, tuple[Taint, ...]]:
-    """Return a Node's name, labels, architecture as written (perhaps unknown), and lasting taints."""
-    value = Value(found.value, ObjectReference(1, "Node"))
-    try:
-        labels = dict(value["metadata"]["labels"].pairs())
-        architecture = labels.get(ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
-        taints = _lasting(taint_from(each) for each in value["spec"]["taints"].items())
-        return value["metadata"]["name"].text(), labels, architecture, taints
-    except ManifestError as error:
-        raise placed(error, [found]) from error
-
-
-def _why_omitted(labels: Mapping[str, str], architecture: str) -> str:
-    """Return why a node is omitted, as text that follows a number; empty if it is not."""
-    system = labels.get(OPERATING_SYSTEM, "linux")
-    if system != "linux":
-        return f"node(s) with {system}"
-    if labels.get(EKS_COMPUTE_TYPE) == "fargate":
-        return "Fargate node(s), on which no DaemonSet runs"
-    if architecture not in set(Architecture):
-        return f"node(s) of architecture {architecture}" if architecture else "node(s) without an architecture"
-    return ""
 
 
 def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[Taint, ...]) -> tuple[str, str]:

@@ -31,6 +31,7 @@ _SUNDAY = "7"
 # A leap day and the longest months are among the starts of these years.
 _FIRST, _LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2029, 12, 31, tzinfo=UTC)
 _STARTS = 10_000
+_TWO_WEEKS = timedelta(days=15)
 _UNIT = re.compile(r"([0-9]+)([hm])", re.ASCII)
 
 
@@ -54,11 +55,14 @@ def schedule_fault(schedule: str) -> str | None:
 
 def longest_pause(schedule: str) -> int | None:
     """Return the maximum number of minutes between two starts of a valid schedule; None if it never starts."""
+    written = _MACROS.get(schedule, schedule)
     try:
-        starts = CronSim(_MACROS.get(schedule, schedule), _FIRST)
+        starts = CronSim(written, _FIRST)
     except CronSimError:
         return None
-    found = list(takewhile(lambda start: start <= _LAST, islice(starts, _STARTS)))
+    # Without a day of the month or a month it repeats every week.
+    last = _FIRST + _TWO_WEEKS if written.split(" ")[2:4] == ["*", "*"] else _LAST
+    found = list(takewhile(lambda start: start <= last, islice(starts, _STARTS)))
     return max(int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found)) if found else None
 
 

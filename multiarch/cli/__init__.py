@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from multiarch.errors import MultiarchError, OutsideError
 
@@ -31,12 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.freeze()
 
 
-def _words(arguments: Sequence[str]) -> list[str]:
-    if unusable := next((word for word in arguments if "\0" in word), None):
-        raise MultiarchError(f"The argument {unusable!r} contains a NUL character.")
-    return list(arguments)
-
-
 def _names(words: Sequence[str]) -> list[str]:
     """Return the noun and the verb: the first two words that are neither options nor the value of --project."""
     found = [
@@ -48,17 +42,16 @@ def _names(words: Sequence[str]) -> list[str]:
 def _run(arguments: Sequence[str] | None) -> int:
     # Imports allocate much and free little: collecting garbage meanwhile takes a tenth of the time of `stack check`.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    # Looking for plugins of pydantic reads the metadata of every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from multiarch.cli import streams  # noqa: PLC0415
-
-    if arguments is None:
-        streams.prepare()
     from multiarch.cli.application import application  # noqa: PLC0415
     from multiarch.cli.options.stacks import completed_words  # noqa: PLC0415
     from multiarch.cli.terminal import say, show_error  # noqa: PLC0415
 
     streams.escape_unknown_characters()
     try:
-        given = _words(sys.argv[1:] if arguments is None else arguments)
+        given = sys.argv[1:] if arguments is None else list(arguments)
         application(*_names(given or completed_words(os.environ)))(given, prog_name="multiarch")
     except SystemExit as done:
         # Typer exits with 1 on a closed pipe, which would mean findings.
@@ -73,7 +66,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise
         if arguments is None:
             streams.discard_output()
-        why = "stdout is closed" if error.errno == errno.EBADF else error.strerror
-        say(f"error: the output can't be written: {why}.")
+        with suppress(OSError):
+            say(f"error: the output can't be written: {error.strerror}.")
         return OutsideError.exit_code
     return 0

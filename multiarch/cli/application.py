@@ -10,32 +10,46 @@ import typer
 
 from multiarch import __version__
 from multiarch.cli.options.project import ProjectOption
-from multiarch.cli.stack import STACK_COMMANDS, load_stack_commands
-from multiarch.cli.usage import Application
+from multiarch.cli.usage import Application, Command
 
-_NOUNS = {
-    "stack": "multiarch.cli.stack",
-    "facts": "multiarch.cli.facts",
-    "prices": "multiarch.cli.prices",
-    "post": "multiarch.cli.post",
-    "image": "multiarch.cli.image",
-    "simulate": "multiarch.cli.simulate.command",
-    "capacity": "multiarch.cli.capacity.command",
-    "cost": "multiarch.cli.cost.command",
-    "workload": "multiarch.cli.workload",
-    "audit": "multiarch.cli.audit",
-    "verify": "multiarch.cli.verify.commands",
-    "rebalance": "multiarch.cli.rebalance.command",
-    "webhook": "multiarch.cli.webhook.commands",
-    "review": "multiarch.cli.review.command",
-    "report": "multiarch.cli.report.command",
+_Verb = tuple[str, str, str]
+"""The module below that of the noun, its function, and its help text."""
+
+
+def _list_verbs(*names: str) -> dict[str, _Verb]:
+    return {name: (name, name, "HELP") for name in names}
+
+
+_SINGLE = ("simulate", "capacity", "cost", "rebalance", "review", "report")
+"""Commands without a verb."""
+_VERBS: dict[str, tuple[str, dict[str, _Verb]]] = {
+    "stack": (
+        "Write, check, explain, render and pin stacks.",
+        {"new": ("new", "new", "HELP"), "list": ("check", "list_stacks", "LIST")}
+        | _list_verbs("check", "explain", "render", "affected", "pin", "schema"),
+    ),
+    "image": ("Inspect one image: its platforms and its binaries.", _list_verbs("inspect", "verify")),
+    "workload": ("Change which nodes the pods of manifests may use.", _list_verbs("patch")),
+    "audit": (
+        "Show what is ready for arm64: images, DaemonSets, workloads.",
+        _list_verbs("images", "daemonsets", "workloads"),
+    ),
+    "verify": ("Prove what runs on a cluster's nodes.", _list_verbs("nodes", "pods")),
+    "webhook": ("Run and install the admission webhook.", _list_verbs("serve", "manifests", "policy")),
 }
-"""The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
+"""The help text of a noun, and its verbs in the order of the help text."""
+_NOUNS = (
+    *("stack", "facts", "prices", "post", "image", "simulate", "capacity", "cost", "workload", "audit", "verify"),
+    *("rebalance", "webhook", "review", "report"),
+)
+"""In the order of the help text. Only the module of the command that runs is loaded: `stack check` starts fast."""
+_SHOW_HELP_WITHOUT_ARGUMENTS = ("image", "workload")
 
 
 def application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
     """Return the application, a command to call: with ``noun`` and ``verb`` alone, or with all if they are unknown."""
-    return _application(noun if noun in _NOUNS else None, verb if noun == "stack" and verb in STACK_COMMANDS else None)
+    known = noun in _VERBS and verb in _VERBS[noun][1]
+    return _application(noun if noun in _NOUNS else None, verb if known else None)
 
 
 @cache
@@ -52,8 +66,30 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
     )
     app.callback()(_options)
     for name in [noun] if noun else _NOUNS:
-        app.add_typer(load_stack_commands(verb) if name == "stack" else import_module(_NOUNS[name]).commands)
+        app.add_typer(_load(name, verb))
     return typer.main.get_command(app)
+
+
+def _load(noun: str, verb: str | None) -> typer.Typer:
+    """Load a noun's commands, or ``verb`` alone."""
+    if noun in _SINGLE:
+        module = import_module(f"multiarch.cli.{noun}.command")
+        commands = typer.Typer()
+        commands.command(noun, cls=Command, help=module.HELP)(getattr(module, noun))
+        return commands
+    if noun not in _VERBS:
+        written: typer.Typer = import_module(f"multiarch.cli.{noun}").commands
+        return written
+    text, verbs = _VERBS[noun]
+    commands = typer.Typer(name=noun, help=text, no_args_is_help=True)
+    for name in [verb] if verb else verbs:
+        place, function, help_text = verbs[name]
+        module = import_module(f"multiarch.cli.{noun}.{place}")
+        shows_help = noun in _SHOW_HELP_WITHOUT_ARGUMENTS
+        commands.command(name, cls=Command, help=getattr(module, help_text), no_args_is_help=shows_help)(
+            getattr(module, function)
+        )
+    return commands
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with the flag)

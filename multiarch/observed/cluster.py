@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.pods import pods_in
-from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
@@ -33,7 +31,6 @@ UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE
 GATED = "with a scheduling gate"
 _TEMPLATE_HASH = "pod-template-hash"
 _CAPACITY_TYPES: Mapping[str, CapacityType] = {each.eks: each for each in CapacityType}
-_NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +42,6 @@ class Running:
     pods: tuple[LoadedObject, ...]
     daemon_sets: tuple[LoadedObject, ...]
     budgets: tuple[LoadedObject, ...] = ()
-
-
-def read_running(cluster: Cluster, *, budgets: bool = False) -> Running:
-    """Read the whole cluster, page by page; ``budgets``: its PodDisruptionBudgets too.
-
-    It takes the right to list Nodes, Pods and DaemonSets, and PodDisruptionBudgets, in the whole cluster. Raises
-    ClusterError.
-    """
-    return Running(
-        name=cluster.name,
-        pods=tuple(cluster.objects([Kind.POD], fields=_NOT_ENDED)),
-        nodes=tuple(cluster.objects([Kind.NODE])),
-        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
-        budgets=tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])) if budgets else (),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +118,36 @@ def why_omitted(labels: Mapping[str, str]) -> str:
     return "Fargate node(s)" if labels.get(keys.EKS_COMPUTE_TYPE) == "fargate" else ""
 
 
+@dataclass(frozen=True, slots=True)
+class ObservedNode:
+    """A Node that runs Linux pods. ``architecture`` is its label's, or else what its kubelet reports."""
+
+    name: str
+    labels: Mapping[str, str]
+    architecture: Architecture
+    taints: tuple[Taint, ...]
+    value: Value
+
+
+def read_node(found: LoadedObject) -> ObservedNode | str:
+    """Return a Node, or why it is omitted. Raises MultiarchError for one that the API server would reject."""
+    metadata = found.value.get("metadata")
+    written = str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
+    value = Value(found.value, ObjectReference(1, "Node", written))
+    try:
+        labels = dict(value["metadata"]["labels"].pairs())
+        architecture = labels.get(keys.ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
+        taints = tuple(taint_from(each) for each in value["spec"]["taints"].items())
+        name = value["metadata"]["name"].required_text()
+    except ManifestError as error:
+        raise placed(error, [found]) from error
+    if why := why_omitted(labels):
+        return why
+    if architecture not in set(Architecture):
+        return f"node(s) of architecture {architecture or 'unknown'}"
+    return ObservedNode(name, labels, Architecture(architecture), taints, value)
+
+
 def _find_gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
     return frozenset(
         (each.value["metadata"].get("namespace") or "default", each.value["metadata"]["name"])
@@ -157,14 +169,23 @@ class _Reader:
         self._shapes: dict[NodeShape, NodeShape] = {}
 
     def add_node(self, found: LoadedObject) -> None:
-        try:
-            node = self._node(Value(found.value, ObjectReference(1, "Node", found.value["metadata"]["name"])))
-        except ManifestError as error:
-            raise placed(error, [found]) from error
+        node = read_node(found)
         if isinstance(node, str):
             self._omitted[node] += 1
-        else:
-            self._nodes[node.name] = node
+            return
+        group, zone = find_group(node.labels, self._groups, self._pools), node.labels.get(keys.ZONE)
+        try:
+            shape = _shape(group or "other", node)
+        except ManifestError as error:
+            raise placed(error, [found]) from error
+        self._nodes[node.name] = NodeState(
+            name=node.name,
+            group=group,
+            shape=self._shapes.setdefault(shape, shape),
+            zone=zone,
+            instance_type=node.labels.get(keys.INSTANCE_TYPE, ""),
+            capacity_type=_capacity_type(node.labels) or self._planned_capacity_type(group),
+        )
 
     def add_pod(self, pod: Pod, *, gated: bool) -> None:
         if pod.daemon:
@@ -198,47 +219,26 @@ class _Reader:
             omitted=dict(self._omitted),
         )
 
-    def _node(self, value: Value) -> NodeState | str:
-        """Return the node without its pods, or why it is omitted."""
-        labels = dict(value["metadata"]["labels"].pairs())
-        name = value["metadata"]["name"].required_text()
-        architecture = labels.get(keys.ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
-        if why := why_omitted(labels):
-            return why
-        if architecture not in set(Architecture):
-            return f"node(s) of architecture {architecture or 'unknown'}"
-        group = find_group(labels, self._groups, self._pools)
-        zone = labels.get(keys.ZONE)
-        shape = _shape(group or "other", Architecture(architecture), value, labels, name)
-        return NodeState(
-            name=name,
-            group=group,
-            shape=self._shapes.setdefault(shape, shape),
-            zone=zone,
-            instance_type=labels.get(keys.INSTANCE_TYPE, ""),
-            capacity_type=_capacity_type(labels) or self._planned_capacity_type(group),
-        )
-
     def _planned_capacity_type(self, group: str) -> CapacityType | None:
         return next((each.capacity_type for each in self._groups if each.name == group), None)
 
 
-def _shape(group: str, architecture: Architecture, value: Value, labels: Mapping[str, str], name: str) -> NodeShape:
-    """What a Node says of itself. Zone and host name are left to the node, so that alike nodes have equal shapes."""
-    zone = labels.get(keys.ZONE)
-    own = {keys.ARCHITECTURE: str(architecture), **labels}
-    if own.get(keys.HOSTNAME) == name:
+def _shape(group: str, node: ObservedNode) -> NodeShape:
+    """Return a Node's shape, without its zone and host name, so that nodes that are alike have equal shapes."""
+    zone = node.labels.get(keys.ZONE)
+    own = {keys.ARCHITECTURE: str(node.architecture), **node.labels}
+    if own.get(keys.HOSTNAME) == node.name:
         del own[keys.HOSTNAME]
     for key in (keys.ZONE, *(old for old, new in keys.REPLACED_BY.items() if new == keys.ZONE)):
         if own.get(key) == zone:
             own.pop(key, None)
-    taints = [taint_from(each) for each in value["spec"]["taints"].items()]
-    if value["spec"]["unschedulable"].truth() and UNSCHEDULABLE not in taints:
+    taints = list(node.taints)
+    if node.value["spec"]["unschedulable"].truth() and UNSCHEDULABLE not in taints:
         taints.append(UNSCHEDULABLE)
     return NodeShape(
         name=group,
-        architecture=architecture,
-        allocatable=Resources.of(value["status"]["allocatable"].quantities()),
+        architecture=node.architecture,
+        allocatable=Resources.of(node.value["status"]["allocatable"].quantities()),
         labels=tuple(sorted(own.items())),
         taints=tuple(sorted(taints)),
         zones=(zone,) if zone else (),

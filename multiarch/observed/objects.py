@@ -14,6 +14,9 @@ from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, names_of, read_manifests, standard_input
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.source import LoadedObject
+from multiarch.observed.cluster import Running
+
+_NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,18 @@ def _require_some(objects: Iterator[LoadedObject], paths: Sequence[str]) -> Iter
         raise MultiarchError(
             f"{names_of(paths)}: no Kubernetes objects found.", hint="Did the command that writes the manifests fail?"
         )
+
+
+def read_running(cluster: Cluster, *, budgets: bool = False) -> Running:
+    """Read the whole cluster, page by page; ``budgets``: its PodDisruptionBudgets too.
+
+    It takes the right to list Nodes, Pods and DaemonSets, and PodDisruptionBudgets, in the whole cluster. Raises
+    ClusterError.
+    """
+    return Running(
+        name=cluster.name,
+        pods=tuple(cluster.objects([Kind.POD], fields=_NOT_ENDED)),
+        nodes=tuple(cluster.objects([Kind.NODE])),
+        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
+        budgets=tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])) if budgets else (),
+    )

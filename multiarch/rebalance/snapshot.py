@@ -17,7 +17,8 @@ from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_
 from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
 from multiarch.manifests.selectors import Expression, Operator, label_selector_from
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.observed.cluster import Running, read_running
+from multiarch.observed.cluster import Running
+from multiarch.observed.objects import read_running
 from multiarch.rebalance.model import Leftover
 from multiarch.scheduling.pods import Pod
 

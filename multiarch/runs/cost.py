@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from multiarch.audit.subjects import Subject, gather
-from multiarch.audit.workloads import audit_workloads
+from multiarch.audit.subjects import gather
+from multiarch.audit.workloads import WorkloadAudit, audit_workloads
 from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
@@ -16,33 +16,15 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
-from multiarch.kubernetes.pods import pods_in
-from multiarch.manifests.owners import WorkloadKey, owners_in
-from multiarch.observed.cluster import read_cluster_state, read_running
+from multiarch.kubernetes.source import LoadedObject
+from multiarch.manifests.owners import owners_in
+from multiarch.observed.cluster import read_cluster_state
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
-from multiarch.observed.objects import read_manifest_objects
-from multiarch.observed.pull_secrets import PodCredentials
+from multiarch.observed.objects import read_running
 from multiarch.plurals import counted
-from multiarch.runs.workload_input import read_cluster
-from multiarch.simulate.context import simulation_context
-from multiarch.simulate.settled import NodeState
-from multiarch.simulate.simulation import simulate_nodes
+from multiarch.report.contents import Placement
+from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, place_workloads, read_cluster
 from multiarch.stack.model import Plan
-
-
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    """Nodes with their pods, and their workloads. ``running``: they are those of a cluster, not of a simulation.
-
-    ``owners`` are owners by what they own; ``credentials`` those of the cluster's pods for their images.
-    """
-
-    nodes: Sequence[NodeState]
-    subjects: Sequence[Subject]
-    owners: Mapping[WorkloadKey, WorkloadKey]
-    notes: tuple[str, ...]
-    running: bool = False
-    credentials: PodCredentials = field(default_factory=PodCredentials)
 
 
 def cost_stacks(
@@ -68,43 +50,48 @@ def cost_stacks(
         raise MultiarchError(f"{option} needs one stack.", hint=f"Name it: {', '.join(each.stack for each in plans)}.")
     (plan,) = plans
     pricing = pricing_of(plan.region)
-    found = _from_manifests(plan, pricing, files) if live is None else _from_cluster(plan, live)
-    uses = [use for each in found.subjects for use in each.uses]
-    images = look_up(
-        uses, (Architecture.ARM64,), registries, credentials=found.credentials.credentials, progress=progress
-    )
+    if live is None:
+        given = from_manifests(plan, files, prices=pricing.known)
+    else:
+        given = from_cluster(plan, read_cluster(plan, live, owners=True))
+    placement = place_workloads(plan, given)
+    subjects = gather(given.objects, plan.arm64_taint)
+    uses = [use for each in subjects for use in each.uses]
+    credentials = given.credentials.credentials
+    images = look_up(uses, (Architecture.ARM64,), registries, credentials=credentials, progress=progress)
     # Which other tags have arm64 does not change what a workload would save.
-    blockers = audit_workloads(found.subjects, images, {}, plan.arm64_taint).why_not_on_arm64()
-    report = stack_costs(plan, pricing, found.nodes, running=found.running)
-    compared = arm64_costs(plan, pricing, found.nodes, blockers, owners=found.owners, running=found.running)
-    report = with_arm64_costs(report, compared)
+    audit = audit_workloads(subjects, images, {}, plan.arm64_taint)
+    report = cost_placement(plan, pricing, placement, given.objects, audit)
     if label:
-        prices = NodePrices(plan, pricing, running=found.running)
-        report = replace(report, label=label, by_label=costs_by_label(found.nodes, prices, label))
-    return [replace(report, notes=(*report.notes, *found.notes, *found.credentials.notes, *images.notes))]
+        prices = NodePrices(plan, pricing, running=placement.live)
+        report = replace(report, label=label, by_label=costs_by_label(placement.nodes, prices, label))
+    notes = (*_describe_nodes(given, placement), *given.credentials.notes, *images.notes)
+    return [replace(report, notes=(*report.notes, *notes))]
 
 
-def _from_manifests(plan: Plan, pricing: Pricing, files: Sequence[str]) -> _Nodes:
-    """Return the desired nodes of the stack, and those that its autoscaler would add for the pods of manifests."""
-    objects, lines = read_manifest_objects(files)
-    found = list(objects)
-    context = simulation_context(plan, prices=pricing.known)
-    settled = simulate_nodes(plan.autoscaling, plan.node_groups, context, pods_in(found))
-    notes = (f"{counted(len(settled.unplaced), 'pod')} got no node and cost nothing.",) if settled.unplaced else ()
-    owners = owners_in(each.value for each in found)
-    return _Nodes(settled.nodes, gather(found, plan.arm64_taint, lines), owners, notes)
+def cost_placement(
+    plan: Plan, pricing: Pricing, placement: Placement, objects: Iterable[LoadedObject], audit: WorkloadAudit | None
+) -> CostReport:
+    """Return the costs of nodes; with an ``audit`` of workloads also what their pods would cost on arm64 nodes.
+
+    ``objects`` tell which workloads own others.
+    """
+    report = stack_costs(plan, pricing, placement.nodes, running=placement.live)
+    if audit is None:
+        return report
+    owners, blockers = owners_in(each.value for each in objects), audit.why_not_on_arm64()
+    compared = arm64_costs(plan, pricing, placement.nodes, blockers, owners=owners, running=placement.live)
+    return with_arm64_costs(report, compared)
 
 
-def _from_cluster(plan: Plan, access: ClusterAccess) -> _Nodes:
-    cluster = read_cluster(plan, access, owners=True)
-    state = cluster.state
-    notes = state.notes
-    if state.unknown:
-        names = ", ".join(state.unknown)
-        notes = (*notes, f"Nodes of no node group or NodePool of the stack are counted too: {names}.")
-    owners = owners_in(each.value for each in cluster.objects)
-    subjects = gather(cluster.objects, plan.arm64_taint)
-    return _Nodes(state.nodes, subjects, owners, notes, running=True, credentials=cluster.credentials)
+def _describe_nodes(given: WorkloadInput, placement: Placement) -> tuple[str, ...]:
+    """Return what to know about the nodes that are counted."""
+    if given.cluster is None:
+        lacking = len(placement.unplaced)
+        return (f"{counted(lacking, 'pod')} got no node and cost nothing.",) if lacking else ()
+    names = ", ".join(given.cluster.state.unknown)
+    unknown = f"Nodes of no node group or NodePool of the stack are counted too: {names}."
+    return (*given.cluster.state.notes, *((unknown,) if names else ()))
 
 
 def cost_cluster(access: ClusterAccess, pricing_of: Callable[[str | None], Pricing], label: str = "") -> CostReport:

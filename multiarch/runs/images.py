@@ -52,13 +52,7 @@ def inspect_image(image: str, access: RegistryAccess) -> Inspection:
 
 def read_raw_manifest(image: str, access: RegistryAccess) -> Manifest:
     """Read an image's manifest or index as the registry sends it. Raises as :func:`inspect_image` does."""
-
-    async def read(registry: Registry) -> Manifest:
-        reference = parse_reference(image)
-        async with time_limit(reference, access.seconds or INSPECTION_SECONDS):
-            return await registry.manifest(reference)
-
-    return use_registry(access, read, fresh_tags=True)[0]
+    return use_registry(access, lambda registry: registry.manifest(parse_reference(image)), fresh_tags=True)[0]
 
 
 def verify_image(

@@ -15,7 +15,6 @@ from multiarch.capacity.evaluation import evaluate
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport
 from multiarch.capacity.sources import Workloads
-from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import stack_costs
@@ -24,16 +23,15 @@ from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.manifests import names_of
 from multiarch.kubernetes.resources import Kind
-from multiarch.manifests.owners import owners_in
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageVerdicts
 from multiarch.observed.workloads import uses_in
 from multiarch.report.contents import Placement, ReportContents, Unread
 from multiarch.runs.audits import audit_with_tags
+from multiarch.runs.cost import cost_placement
 from multiarch.runs.images import list_image_support
-from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
+from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, place_workloads, read_cluster
 from multiarch.simulate.context import simulation_context
-from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 from multiarch.today import now
 
@@ -115,7 +113,7 @@ class _Parts:
 
     def contents(self) -> ReportContents:
         """Make all parts."""
-        placement = self._of_workloads("nodes and pods", self._placement)
+        placement = self._of_workloads("nodes and pods", partial(place_workloads, self.plan, self.source.given))
         images = self._of_workloads("images", self._images)
         workloads = images if isinstance(images, Unread) else images.workloads
         return ReportContents(
@@ -139,15 +137,6 @@ class _Parts:
 
     def _of_workloads(self, name: str, make: Callable[[], Result]) -> Result | Unread:
         return Unread(self.source.unread) if self.source.unread else self._part(name, make)
-
-    def _placement(self) -> Placement:
-        """The nodes of the cluster, or those that the workloads' pods would get."""
-        plan, given = self.plan, self.source.given
-        if given.cluster is not None:
-            state = given.cluster.state
-            return Placement(state.nodes, state.pending, live=True, notes=given.notes)
-        settled = simulate_nodes(plan.autoscaling, plan.node_groups, given.context, given.workloads.pods)
-        return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
 
     def _images(self) -> _Images:
         given, taint, access = self.source.given, self.plan.arm64_taint, self.access
@@ -188,18 +177,7 @@ class _Parts:
         """The costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""
         if self.pricing is None:
             return _NO_PRICES
-        running = self.source.given.cluster is not None
         if isinstance(placement, Unread):
             return stack_costs(self.plan, self.pricing)
-        costs = stack_costs(self.plan, self.pricing, placement.nodes, running=running)
-        if isinstance(workloads, Unread):
-            return costs
-        compared = arm64_costs(
-            self.plan,
-            self.pricing,
-            placement.nodes,
-            workloads.why_not_on_arm64(),
-            owners=owners_in(each.value for each in self.source.given.objects),
-            running=running,
-        )
-        return with_arm64_costs(costs, compared)
+        audit = None if isinstance(workloads, Unread) else workloads
+        return cost_placement(self.plan, self.pricing, placement, self.source.given.objects, audit)

@@ -13,14 +13,15 @@ from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.disruption_budgets import DisruptionBudget
-from multiarch.observed.cluster import ClusterState, Running, read_cluster_state, read_running
-from multiarch.observed.objects import check_namespaces
+from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
+from multiarch.observed.objects import check_namespaces, read_running
 from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
 from multiarch.observed.workloads import uses_in
 from multiarch.prices.model import RegionPrices
+from multiarch.report.contents import Placement
 from multiarch.simulate.context import simulation_context
 from multiarch.simulate.settled import NodeState
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.simulation import SimulationContext, simulate_nodes
 from multiarch.stack.model import Plan
 
 _SHOWN = 5
@@ -101,6 +102,15 @@ def from_cluster(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | Non
     state = cluster.state
     context = simulation_context(plan, seen=state.zones, prices=prices)
     return WorkloadInput(context, Workloads((*state.pending, *state.daemon_sets), ()), cluster.objects, cluster)
+
+
+def place_workloads(plan: Plan, given: WorkloadInput) -> Placement:
+    """Return the nodes of the cluster with their pods, or those that the pods of manifests would get."""
+    if given.cluster is not None:
+        state = given.cluster.state
+        return Placement(state.nodes, state.pending, live=True, notes=given.notes)
+    settled = simulate_nodes(plan.autoscaling, plan.node_groups, given.context, given.workloads.pods)
+    return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
 
 
 def read_cluster(

@@ -127,10 +127,10 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
     )
     assert found.groups == ()
     assert found.notes == (
-        "Omitted: 1 Fargate node(s), on which no DaemonSet runs.",
+        "Omitted: 1 Fargate node(s).",
         "Omitted: 2 node(s) of architecture s390x.",
+        "Omitted: 1 node(s) of architecture unknown.",
         "Omitted: 1 node(s) with windows.",
-        "Omitted: 1 node(s) without an architecture.",
     )
 
 
@@ -148,7 +148,8 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
 def test_a_node_that_kubernetes_would_refuse_names_the_place(part: Mapping[str, Any], message: str) -> None:
     with pytest.raises(MultiarchError) as raised:
         live_groups([LoadedObject({"kind": "Node", "metadata": {"name": "a"}, **part}, Source("nodes.yaml", 3, 7))], [])
-    assert str(raised.value).startswith(f"nodes.yaml:7, document 3, Node: {message}")
+    assert str(raised.value).startswith("nodes.yaml:7, document 3, Node")
+    assert message in str(raised.value)
 
 
 def test_a_node_is_asked_for_by_name() -> None:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from multiarch.cli.audit.daemonsets import HELP
-from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
@@ -82,13 +78,6 @@ items:
 ADD_ONS = ("aws-node", "ebs-csi-node", "eks-pod-identity-agent", "kube-proxy")
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(clone / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(clone / "docker"))
-    monkeypatch.setenv("KUBECONFIG", str(clone / "no-kubeconfig"))
-
-
 @pytest.fixture
 def root(repository: Repository) -> str:
     repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
@@ -147,18 +136,6 @@ def test_on_a_plan_every_group_of_nodes_has_its_cell(run: type_of_run, manifest:
     assert all(row["source"] for row in ran.json["daemonSets"] if row["addOn"])
 
 
-def test_nodes_of_a_file_mean_a_cluster(run: type_of_run, manifest: str, nodes: str) -> None:
-    ran = run("audit", "daemonsets", manifest, nodes, "-o", "json")
-    assert outcomes(ran) == {
-        "everywhere": {"base": "runs", "arm": "runs"},
-        "crashes": {"base": "runs", "arm": "fails!"},
-        "bound": {"base": "runs", "arm": "does not run!"},
-        "gpu": {"base": "excluded", "arm": "excluded"},
-    }
-    assert [(each["kind"], each["nodes"]) for each in ran.json["columns"]] == [("node group", 1), ("NodePool", 1)]
-    assert any("without nodes at present" in note for note in ran.json["notes"])
-
-
 @pytest.mark.parametrize(
     ("options", "code"),
     [
@@ -168,24 +145,6 @@ def test_nodes_of_a_file_mean_a_cluster(run: type_of_run, manifest: str, nodes: 
 )
 def test_only_what_was_asked_for_fails(run: type_of_run, manifest: str, options: tuple[str, ...], code: int) -> None:
     assert run("audit", "daemonsets", "--stack", "checkout-dev", manifest, *options).code == code
-
-
-def test_an_image_that_cannot_be_read_is_unknown(run: type_of_run, clone: Path, root: str) -> None:
-    (clone / "gone.yaml").write_text(MANIFEST.format(root=root).split("---")[0].replace(":both", ":gone"))
-    ran = run("audit", "daemonsets", "--stack", "checkout-dev", "gone.yaml", "-o", "json", "--fail-on", "unknown")
-    assert ran.code == 1
-    assert outcomes(ran)["everywhere"] == {"general": "unknown", "graviton": "unknown"}
-    assert "not found" in reasons(ran, "everywhere", "graviton")[0]["text"]
-
-
-def test_a_taint_may_be_said_to_mean_an_architecture(run: type_of_run, manifest: str, nodes: str) -> None:
-    other = Path(nodes).read_text().replace("key: arch, value: arm64", "key: cheap, value: 'yes'")
-    Path(nodes).write_text(other)
-    Path(manifest).write_text(Path(manifest).read_text().replace("operator: Exists", "key: other, operator: Exists"))
-    plain = run("audit", "daemonsets", manifest, nodes, "-o", "json")
-    assert outcomes(plain)["everywhere"]["arm"] == "excluded"
-    said = run("audit", "daemonsets", manifest, nodes, "-o", "json", "--architecture-taint", "cheap=yes:NoSchedule")
-    assert outcomes(said)["everywhere"]["arm"] == "does not run!"
 
 
 def test_the_table_is_a_matrix_with_the_reasons_below(run: type_of_run, manifest: str) -> None:
@@ -201,24 +160,6 @@ def test_the_table_is_a_matrix_with_the_reasons_below(run: type_of_run, manifest
     assert ran.err.splitlines() == [
         "worst: monitoring/crashes is scheduled on graviton and can't start there.",
         "8 DaemonSets on 2 columns: 1 fails, 1 does not run, 0 unknown, 12 runs, 2 excluded; 2 findings.",
-    ]
-
-
-def test_a_wide_matrix_is_cut_into_several_that_fit(run: type_of_run, manifest: str) -> None:
-    ran = run("audit", "daemonsets", "--stack", "payments-prod", manifest)
-    matrix = ran.out[: ran.out.index("\nmonitoring/bound\n")].splitlines()
-    heads = [line.split("  ") for line in matrix if "DaemonSet" in line]
-    assert len(heads) > 1
-    assert max(map(len, matrix)) <= 120
-    shown = [name for head in heads for part in head[1:] if (name := part.strip())]
-    assert shown == [
-        "arm64-services",
-        "base (amd64)",
-        "jobs-arm64-spot",
-        "general-arm64-spot",
-        "general-arm64-on-demand",
-        "general-amd64-spot",
-        "general-amd64-on-demand",
     ]
 
 
@@ -248,12 +189,3 @@ def test_what_cannot_be_asked_is_one_line(run: type_of_run, arguments: tuple[str
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err
     assert len(ran.err.splitlines()) == 1
-
-
-def test_the_example_in_the_help_runs(run: type_of_run, clone: Path) -> None:
-    (clone / "examples").symlink_to(CLONE / "examples")
-    (line,) = (each.split("  ")[1] for each in HELP.splitlines() if "examples/pods.yaml" in each)
-    ran = run(*shlex.split(line)[1:], "-o", "json", "--timeout", "2")
-    assert ran.code == 0
-    assert outcomes(ran)["log-agent"]["base"] == "unknown"
-    assert json.loads(ran.out)["daemonSets"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -84,12 +83,6 @@ ADDED = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSche
 def kustomize() -> Path:
     """The real kustomize: found before the tests' own XDG_CACHE_HOME, which would give Go an empty cache."""
     return build.ensure("kustomize")
-
-
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
 
 
 @pytest.fixture
@@ -182,17 +175,6 @@ def test_only_what_was_asked_for_fails(run: type_of_run, manifest: Path, options
     assert run("audit", "workloads", str(manifest), *options).code == code
 
 
-def test_the_taint_can_be_named(run: type_of_run, manifest: Path) -> None:
-    ran = run("audit", "workloads", str(manifest), "--taint", "gpu=x:NoSchedule", "-o", "json")
-    assert (ran.json["taint"], states(ran)["api"]) == ("gpu=x:NoSchedule", "already there")
-
-
-def test_no_tags_are_looked_up_where_none_are_wanted(run: type_of_run, manifest: Path) -> None:
-    ran = run("audit", "workloads", str(manifest), "--tag-lookups", "0", "-o", "json")
-    (found,) = (each["newest"] for row in ran.json["workloads"] for each in row["blockers"]["images"])
-    assert found == {"image": None, "why": "no other tags were looked up", "lookedUp": 0}
-
-
 def test_csv_has_a_row_per_workload(run: type_of_run, manifest: Path, root: str) -> None:
     rows = list(csv.DictReader(io.StringIO(run("audit", "workloads", str(manifest), "-o", "csv").out, newline="")))
     assert {row["workload"]: row["state"] for row in rows}["StatefulSet/ledger"] == "blocked"
@@ -259,36 +241,6 @@ def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
     assert (refused.code, "has notes.txt, which this command did not write" in refused.err) == (2, True)
     assert (folder / "notes.txt").read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".patches")] == []
-
-
-@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o700), (0o002, 0o775)])
-def test_the_folder_has_the_mode_of_the_process(
-    run: type_of_run, manifest: Path, tmp_path: Path, mask: int, mode: int
-) -> None:
-    before = os.umask(mask)
-    try:
-        assert run("audit", "workloads", str(manifest), "--patch", str(tmp_path / "patches")).code == 0
-    finally:
-        os.umask(before)
-    assert (tmp_path / "patches").stat().st_mode & 0o777 == mode
-
-
-def test_nothing_is_written_where_writing_fails_halfway(
-    run: type_of_run, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "patches"
-    write = Path.write_text
-
-    def full(self: Path, text: str, **more: Any) -> int:
-        if self.name == "shop_deployment_api.yaml":
-            raise OSError(28, "No space left on device")
-        return write(self, text, **more)
-
-    monkeypatch.setattr(Path, "write_text", full)
-    ran = run("audit", "workloads", str(manifest), "--patch", str(folder))
-    assert (ran.code, "patches can't be written: No space left on device" in ran.err) == (2, True)
-    assert not folder.exists()
-    assert list(tmp_path.glob(".patches*")) == []
 
 
 def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_path: Path) -> None:

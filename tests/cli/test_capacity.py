@@ -11,7 +11,6 @@ import pytest
 from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 
-PODS = str(CLONE / "examples" / "pods.yaml")
 STACK = """\
 config:
   aws:region: eu-west-1
@@ -79,17 +78,6 @@ def test_what_is_short_comes_first_with_its_limit_and_what_helps(run: type_of_ru
     assert [line for line in lines if line.strip().startswith("raise nodeGroups.general.maxSize from 2 to 3; or if")]
 
 
-def test_a_stack_that_keeps_every_minimum_says_so(run: type_of_run) -> None:
-    file = written(deployment("api", 2, tolerations=[ARM64]))
-    ran = run("capacity", "shop-dev", "--workloads", file)
-    assert (ran.code, ran.err) == (0, "")
-    assert "Every workload keeps its minimum once its lost pods have another node." in ran.out.splitlines()
-    assert "Workloads, what is short first" not in ran.out
-    explained = run("capacity", "shop-dev", "--workloads", file, "--explain").out
-    assert "Not modelled" in explained
-    assert [line for line in explained.splitlines() if line.startswith(" shop Deployment/api") and "~" in line]
-
-
 def test_failures_can_be_chosen_and_combined(run: type_of_run) -> None:
     file = written(deployment("legacy", 3))
     asked = ("capacity", "shop-dev", "--workloads", file, "-o", "json")
@@ -117,15 +105,6 @@ def test_json_has_every_workload_in_every_failure(run: type_of_run) -> None:
     assert (legacy["keepsMinimum"], legacy["minimum"]["pods"], legacy["waitSeconds"]) == (False, 6, None)
 
 
-def test_a_lower_minimum_and_a_slower_node_can_be_assumed(run: type_of_run) -> None:
-    file = written(deployment("legacy", 6))
-    asked = ("capacity", "shop-dev", "--workloads", file, "--failure", "zone=b", "-o", "json")
-    assert [run(*asked, "--minimum", text).code for text in ("100%", "60%", "4")] == [1, 0, 0]
-    few = written(deployment("legacy", 3))
-    slow = run("capacity", "shop-dev", "--workloads", few, "--failure", "zone=b", "--node-start", "600", "-o", "json")
-    assert slow.json["failures"][0]["workloads"][0]["waitSeconds"] == 50 + 300 + 10 + 600
-
-
 def test_images_are_read_on_request_and_unknown_ones_are_named(run: type_of_run) -> None:
     file = written(deployment("api", 2))
     without = run("capacity", "shop-dev", "--workloads", file)
@@ -141,32 +120,6 @@ def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
     assert ran.code == 1
     assert ran.err.splitlines() == ["1 pod without a node even when nothing fails."]
     assert "- shop Deployment/legacy: 1 of 7 pods get no node even when nothing fails: " in ran.out
-
-
-def test_a_horizontal_pod_autoscaler_is_named(run: type_of_run) -> None:
-    scaler = {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "api", "namespace": "shop"},
-        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "api"}, "minReplicas": 2, "maxReplicas": 10},
-    }
-    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 3), scaler))
-    sentence = (
-        "shop Deployment/api: its HorizontalPodAutoscaler keeps 2 to 10 pods; 3 are counted, as its manifest says."
-    )
-    assert f"- {sentence}" in ran.out.splitlines()
-    ran = run(
-        "capacity", "shop-dev", "--workloads", written(deployment("api", 3), {**scaler, "spec": {"maxReplicas": "x"}})
-    )
-    assert ran.code == 2
-    assert "spec.maxReplicas: must be an integer, not 'x'." in ran.err
-
-
-def test_a_hundred_workloads_read_at_80_columns(run: type_of_run) -> None:
-    names = [f"payments-settlement-reconciliation-{number}" for number in range(100)]
-    ran = run("capacity", "shop-dev", "--workloads", written(*(deployment(name, 1) for name in names)))
-    assert ran.code == 1
-    assert "80 more workloads with pending pods: --explain shows them all." in ran.out.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -207,27 +160,3 @@ def test_with_prices_the_nodes_are_those_of_a_simulation_with_prices(run: type_o
     words = "Karpenter's nodes are of the {} instance type that holds their pods"
     assert [each for each in without["assumptions"] if each.startswith(words.format("smallest"))]
     assert [each for each in found["assumptions"] if each.startswith(words.format("cheapest"))]
-
-
-def test_a_region_without_prices_is_named(run: type_of_run) -> None:
-    prices = ("--prices", str(CLONE / "examples" / "prices.json"))
-    ran = run("capacity", "legacy-al2", "--workloads", written(deployment("api", 1)), *prices)
-    assert "- No prices: " in ran.out
-    assert "has no prices of us-east-1" in ran.out
-
-
-def test_files_without_workloads_and_budgets_that_are_refused_are_named(run: type_of_run) -> None:
-    ran = run("capacity", "shop-dev", "--workloads", written(budget("api", minAvailable=1)))
-    assert ran.code == 2
-    assert ran.err.startswith("error: apps.json: no workloads found.")
-    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 0)))
-    assert ran.err.startswith("error: apps.json: no workloads found: 1 object creates no pods: Deployment 1.")
-    both = budget("api", minAvailable=1, maxUnavailable=1)
-    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 1), both))
-    assert ran.code == 2
-    assert "PodDisruptionBudget shop/api: spec: minAvailable and maxUnavailable are both set." in ran.err
-
-
-def test_the_example_of_the_project_can_be_evaluated(run: type_of_run) -> None:
-    ran = run("capacity", "payments-prod", "--workloads", PODS)
-    assert ran.out.startswith("payments-prod, karpenter: 3 workloads, 39 pods; 15 failures, ")

@@ -162,28 +162,6 @@ def test_a_recommendation_starts_with_the_nodes_of_the_cluster(run: type_of_run,
     assert "headroom.yaml: amd64: " in found.err
 
 
-def test_a_cluster_that_refuses_is_named(run: type_of_run, kubeconfig: Path) -> None:
-    with serving(lambda _: refused(403, "Forbidden", "pods is forbidden")) as server:
-        write(kubeconfig, server.url)
-        ran = run("capacity", "shop-dev", "--live", "--kubeconfig", str(kubeconfig))
-    assert ran.code == 3
-    assert "The user may not list pods in the whole cluster." in ran.err
-
-
-@pytest.mark.usefixtures("kubeconfig")
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--workloads", "a.yaml", "--live"], "--manifests and --live are mutually exclusive."),
-        (["--workloads", "a.yaml", "--context", "here"], "--context needs --live."),
-    ],
-)
-def test_one_source_is_given(run: type_of_run, arguments: list[str], words: str) -> None:
-    ran = run("capacity", "shop-dev", *arguments)
-    assert ran.code == 2
-    assert ran.err.startswith(f"error: {words}")
-
-
 def test_a_simulation_has_the_capacity_that_the_nodes_report(run: type_of_run, kubeconfig: Path) -> None:
     with serving(answer) as server:
         write(kubeconfig, server.url)

@@ -106,26 +106,10 @@ def test_what_is_not_solved_in_several_failures_is_one_line_with_its_reason(run:
     assert "PriorityClass" not in ran.out
 
 
-def test_a_long_list_of_what_is_not_solved_is_cut(run: type_of_run) -> None:
-    file = written(*(deployment(f"legacy-{number}", 1) for number in range(25)))
-    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "architecture=amd64", "--recommend")
-    lines = ran.out.splitlines()
-    start = lines.index("Not solved by sizes, limits and zones") + 1
-    assert all(line.startswith("- all amd64: shop Deployment/legacy-") for line in lines[start : start + 20])
-    assert lines[start + 20] == "- 5 more: --output json has them all"
-
-
 def test_prices_decide_where_they_are_given(run: type_of_run) -> None:
     Path("prices.json").write_text(json.dumps(PRICES), encoding="utf-8")
     ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED, "--prices", "prices.json")
     assert f"Recommended for {FILE}: USD 219.00 more a month at most" in ran.out
-
-
-def test_a_terminal_shows_that_changes_are_simulated(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED)
-    assert (ran.code, "simulating changes" in ran.err) == (1, True)
 
 
 def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
@@ -141,14 +125,6 @@ def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
     ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "spot=arm64", "--headroom", "none.yaml")
     assert "none.yaml was not written: no pods move" in ran.err
     assert not Path("none.yaml").exists()
-
-
-def test_headroom_beside_a_recommendation_is_for_the_pods_that_move_with_it(run: type_of_run) -> None:
-    file = legacy()
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED[:-1], "--headroom", "headroom.yaml")
-    assert "headroom.yaml was not written: no pods move" in ran.err
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED, "--headroom", "headroom.yaml")
-    assert "headroom.yaml: amd64: 2 placeholder pods of 1 CPU and 1Gi for the pods that move" in ran.err
 
 
 def test_sizes_that_the_stack_does_not_allow_are_refused(run: type_of_run) -> None:
@@ -173,30 +149,6 @@ def test_a_value_that_is_merged_in_is_overridden_where_it_counts(run: type_of_ru
     assert Path(FILE).read_text() == merged.replace("[m7i.large]}\n", "[m7i.large], maxSize: 2}\n")
 
 
-def test_pods_of_one_zone_get_a_group_of_their_own_where_no_size_helps(run: type_of_run) -> None:
-    over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 0, maxSize: 4} # why")
-    Path(FILE).write_text(over_zones, encoding="utf-8")
-    selector = {"topology.kubernetes.io/zone": "eu-west-1c"}
-    file = written(deployment("legacy", 3), deployment("pinned", 2, nodeSelector=selector))
-    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--recommend", "--write")
-    assert ran.code == 0
-    text = Path(FILE).read_text()
-    assert "onePerZone: true} # why" in text
-    assert "A node group whose zones change is replaced." in ran.out
-    assert run("stack", "check", "shop-dev").code == 0
-    assert run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a").code == 0
-
-
-def test_groups_stay_one_over_all_zones_where_one_per_zone_keeps_no_more_minimums(run: type_of_run) -> None:
-    """Pods with volumes in three zones are short in three zones, instead of two: fewer each, at a higher cost."""
-    over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 2, maxSize: 4} # why")
-    Path(FILE).write_text(over_zones.replace("m7i.large", "m7i.2xlarge"), encoding="utf-8")
-    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-    file = written(deployment("db", 7, volumes=volumes), budget("db", maxUnavailable=1))
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED)
-    assert f"No size, limit or zone in {FILE} helps another workload to keep its minimum." in ran.out
-
-
 def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of_run) -> None:
     over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 2, maxSize: 9} # why")
     Path(FILE).write_text(over_zones, encoding="utf-8")
@@ -204,11 +156,6 @@ def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of
     ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--recommend")
     assert "nodeGroups.general.desiredSize" in ran.out
     assert "No autoscaler grows these node groups" not in ran.out
-
-
-def test_writing_needs_a_recommendation(run: type_of_run) -> None:
-    ran = run("capacity", "shop-dev", "--workloads", legacy(), "--write")
-    assert (ran.code, ran.err) == (2, "error: --write needs --recommend.\n")
 
 
 def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of_run) -> None:
@@ -219,8 +166,3 @@ def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of
     assert "The search ends after 0 s; --search-time changes that." in ran.out
     found = run("capacity", "shop-dev", "--workloads", file, *ASKED)
     assert "A cheaper change" not in found.out
-
-
-def test_a_search_that_ends_before_it_knows_a_least_cost_names_none(run: type_of_run) -> None:
-    ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED, "--search-time", "0")
-    assert "A cheaper change may exist. The search ends after 0 s; --search-time changes that." in ran.out

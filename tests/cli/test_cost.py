@@ -13,12 +13,8 @@ import pytest
 from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 
+pytestmark = pytest.mark.usefixtures("clone")
 PRICES = str(CLONE / "examples" / "prices.json")
-
-
-@pytest.fixture(autouse=True)
-def _in_the_clone(clone: Path) -> Path:
-    return clone
 
 
 def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:
@@ -36,13 +32,6 @@ def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:
     assert "Unknown" not in ran.out
 
 
-def test_the_chart_is_plain_text_where_others_are_colored(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    ran = run("cost", "checkout-dev", "--prices", PRICES)
-    assert "█" in ran.out
-    assert "\\x1b" not in ran.out
-
-
 def test_what_has_no_price_is_unknown_with_the_reason(run: type_of_run) -> None:
     ran = run("cost", "payments-prod", "gke-parity", "--prices", PRICES)
     assert ran.out.startswith("payments-prod: 1,144.35 USD per month, plus unknown costs\n")
@@ -57,21 +46,6 @@ def test_several_stacks_are_summed_up_by_team(run: type_of_run) -> None:
     assert re.search(r"checkout +256.60 USD per month\n", by_team)
     assert re.search(r"payments +1,144.35 USD per month, plus unknown costs\n", by_team)
     assert re.search(r"legacy +unknown\n", by_team)
-
-
-def test_a_stack_that_is_named_twice_counts_once(run: type_of_run) -> None:
-    twice = ("checkout-dev", "config/stacks/Pulumi.checkout-dev.yaml")
-    assert run("cost", *twice, "--prices", PRICES).out == run("cost", "checkout-dev", "--prices", PRICES).out
-
-
-def test_all_stacks_that_are_refused_are_named_at_once(run: type_of_run, clone: Path) -> None:
-    for name in ("checkout-dev", "legacy-al2"):
-        file = clone / "config" / "stacks" / f"Pulumi.{name}.yaml"
-        file.write_text(file.read_text(encoding="utf-8").replace("m7g.large", "m7x.large"), encoding="utf-8")
-    ran = run("cost", "--prices", PRICES)
-    assert (ran.code, ran.out) == (2, "")
-    assert "Pulumi.checkout-dev.yaml" in ran.err
-    assert "Pulumi.legacy-al2.yaml" in ran.err
 
 
 def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need(run: type_of_run, clone: Path) -> None:
@@ -122,11 +96,6 @@ def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_r
     assert ran.code == 2
     assert "prices.json" in ran.err
     assert "multiarch prices fetch" in ran.err
-
-
-def test_old_prices_are_named(run: type_of_run) -> None:
-    ran = run("cost", "checkout-dev", "--prices", PRICES, "--prices-max-age", "1")
-    assert "- The prices of eu-west-1 are 1 days old; `multiarch prices fetch --region eu-west-1`" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -24,12 +23,6 @@ __all__ = ["images_registry", "repository"]
 pytestmark = pytest.mark.usefixtures("clone")
 PRICES = str(CLONE / "examples" / "prices.json")
 Object = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
 
 
 def general(name: str, capacity: str = "ON_DEMAND", **more: Any) -> Object:
@@ -107,13 +100,6 @@ def test_nodes_cost_what_they_are_and_pods_are_compared_by_their_workloads(
     assert any("no node group or NodePool of the stack are counted too: three." in note for note in stack["notes"])
 
 
-def test_the_table_names_nodes_of_no_group(run: type_of_run) -> None:
-    ran = live(run, {"nodes": [general("one"), node("three")]})
-    assert ran.out.startswith("checkout-dev: 190.09 USD per month, plus unknown costs\n")
-    assert "(no group of the stack)" in ran.out
-    assert "amd64 unknown capacity type" in ran.out
-
-
 def test_without_a_stack_the_nodes_are_grouped_by_their_labels(run: type_of_run) -> None:
     pool = {"karpenter.sh/nodepool": "batch", "karpenter.sh/capacity-type": "spot"}
     nodes = [general("one"), general("two"), node("three", pool, zone="eu-west-1b")]
@@ -127,21 +113,3 @@ def test_without_a_stack_the_nodes_are_grouped_by_their_labels(run: type_of_run)
     assert (cluster["others"], cluster["fallback"]) == ([], None)
     elsewhere = live(run, {"nodes": [node("one", zone="moon-1a")]}, "-o", "json", stack="").json["stacks"][0]
     assert elsewhere["currency"] == ""
-
-
-def test_pods_are_grouped_by_a_label(run: type_of_run) -> None:
-    lists = {"nodes": [general("one")], "pods": [pod("api-1", "one"), pod("api-2", "one")]}
-    ran = live(run, lists, "--group-by", "app", stack="")
-    assert "Pods by app: their shares of their nodes" in ran.out
-    assert re.search(r"\n api +2 +82\.05\n", ran.out)
-    (cluster,) = live(run, lists, "--group-by", "app", "-o", "json", stack="").json["stacks"]
-    assert cluster["label"] == "app"
-    assert {"value": "api", "pods": 2, "monthly": "82.052"} in cluster["byLabel"]
-    unlabelled = live(run, lists, "--group-by", "team", stack="").out
-    assert re.search(r"\n \(without team\) +2 +82\.05\n", unlabelled)
-
-
-def test_a_cluster_that_denies_access_is_an_error(run: type_of_run) -> None:
-    ran = live(run, {}, forbidden="nodes")
-    assert (ran.code, ran.out) == (3, "")
-    assert "nodes" in ran.err

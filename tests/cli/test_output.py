@@ -13,7 +13,6 @@ import pytest
 from multiarch.cli.terminal import say, show_error
 from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped
-from multiarch.kubernetes.errors import ClusterError
 from tests.cli.running import print_table
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
@@ -91,9 +90,3 @@ def test_what_steers_a_terminal_is_shown_and_not_done(capsys: pytest.CaptureFixt
     assert captured.err == f"{harmless}\nerror: {harmless}\n"
     assert escaped("two\nlines\tand ünï") == "two\\nlines\\tand ünï"
     assert escaped("\ud800") == "\\ud800"
-
-
-def test_a_message_of_others_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """An API server may answer with any text, such as one that looks like the next message."""
-    show_error(ClusterError("The API server answered: no\nerror: all is well\r\nok 3 stacks"))
-    assert capsys.readouterr().err == "error: The API server answered: no\\nerror: all is well\\r\\nok 3 stacks\n"

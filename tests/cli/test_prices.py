@@ -95,18 +95,6 @@ def test_the_environments_region_is_the_default(aws: Stand, run: type_of_run, mo
 
 
 @pytest.mark.usefixtures("aws")
-@pytest.mark.parametrize(
-    ("region", "message"),
-    [("ireland", "'ireland' is not an AWS region"), ("us-gov-west-1", "no Pricing API in the partition aws-us-gov")],
-)
-def test_a_region_without_prices_is_named(run: type_of_run, region: str, message: str) -> None:
-    ran = run("prices", "fetch", "--region", region)
-    assert (ran.code, ran.out) == (2, "")
-    assert message in ran.err
-    assert not Path("prices.json").exists()
-
-
-@pytest.mark.usefixtures("aws")
 def test_prices_are_shown_with_what_is_unknown(run: type_of_run) -> None:
     run("prices", "fetch", "--region", "eu-west-1")
     ran = run("prices", "show", "m7g.large", "p5.48xlarge")
@@ -124,14 +112,6 @@ def test_prices_are_shown_with_what_is_unknown(run: type_of_run) -> None:
     }
     assert unknown["onDemandPerHour"] is None
     assert len(unknown["unknown"]) == 2
-
-
-@pytest.mark.usefixtures("aws")
-def test_without_a_type_all_are_shown(run: type_of_run) -> None:
-    run("prices", "fetch", "--region", "eu-west-1")
-    names = [each["name"] for each in run("prices", "show", "-o", "json").json["regions"][0]["types"]]
-    assert names == ["c7g.metal", "m7g.large", "m7g.xlarge", "m7i.large"]
-    assert "Unknown" not in run("prices", "show").out
 
 
 @pytest.mark.usefixtures("aws")

@@ -11,7 +11,6 @@ import pytest
 
 from multiarch.cli.rebalance import command
 from multiarch.kubernetes.access import ClusterAccess
-from multiarch.kubernetes.errors import ClusterError
 from multiarch.runs.images import Arm64ImageJudge
 from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
@@ -136,14 +135,6 @@ def test_the_plan_in_json_has_every_part(made: World, rebalance: Callable[..., R
     assert (staying["workload"]["name"], staying["pods"]) == ("files", 2)
 
 
-def test_quiet_hours_move_nothing(made: World, rebalance: Callable[..., Ran]) -> None:
-    fell_back(made)
-    ran = rebalance("--apply", "--quiet-hours", "0 8 * * * 10h")
-    assert (ran.code, made.evicted) == (0, [])
-    assert "0 pods moved. It is within quiet hours: nothing is moved." in ran.out
-    assert "These are quiet hours" in rebalance("--quiet-hours", "0 8 * * * 10h").out
-
-
 def test_an_api_server_that_goes_away_exits_with_3(made: World, rebalance: Callable[..., Ran]) -> None:
     fell_back(made)
 
@@ -155,21 +146,6 @@ def test_an_api_server_that_goes_away_exits_with_3(made: World, rebalance: Calla
     ran = rebalance("--apply")
     assert ran.code == 3
     assert "error: node amd64-1 may still be cordoned. The next run uncordons it" in ran.err
-
-
-def test_what_an_earlier_run_left_is_shown(made: World, rebalance: Callable[..., Ran]) -> None:
-    made.nodes["amd64-1"]["spec"]["unschedulable"] = True
-    made.nodes["amd64-1"]["metadata"]["annotations"] = {"multiarch-eks/rebalance-run": "ci-1 2026-11-22T11:00:00Z"}
-    assert "Node amd64-1 is cordoned by the run ci-1 of 2026-11-22T11:00:00Z." in rebalance().out
-
-
-def test_a_lease_that_may_not_be_read_is_noted(made: World, rebalance: Callable[..., Ran]) -> None:
-    def refuse(_number: int, name: str) -> None:
-        if name == "get":
-            raise ClusterError("no")
-
-    made.before = refuse
-    assert rebalance().code == 3
 
 
 @pytest.mark.parametrize("arguments", [(), ("--apply",)])

@@ -199,21 +199,6 @@ def test_a_long_comment_is_shortened_and_the_rest_attached(run: type_of_run, tmp
     assert "was shortened" in ran.err
 
 
-def test_many_stacks_stay_under_the_limit_too(run: type_of_run, tmp_path: Path) -> None:
-    data = b"".join(deletion(stack=f"s{number}-dev") for number in range(200))
-    ran = run("review", written(tmp_path, data), "-o", "markdown", "--limit", "3000")
-    assert len(ran.out.encode()) <= 3_000
-    assert "## 200 stacks: high risk" in ran.out
-
-
-def test_names_without_end_do_not_break_the_limit(run: type_of_run, tmp_path: Path) -> None:
-    data = digest(*(step("delete", QUEUE, f"{n}{'a' * 9_000}", {"name": f"{n}{'b|' * 5_000}"}) for n in range(5)))
-    file = written(tmp_path, data.replace(b"checkout-dev", b"s" * 5_000))
-    ran = run("review", file, "-o", "markdown", "--limit", "2000")
-    assert len(ran.out.encode()) <= 2_000
-    assert "`delete-stateful`" in ran.out
-
-
 def test_the_worst_stacks_are_open_and_the_others_folded(run: type_of_run, tmp_path: Path) -> None:
     data = b"".join(deletion(stack=f"s{number}-dev") for number in range(5))
     text = run("review", written(tmp_path, data), "-o", "markdown").out
@@ -223,12 +208,6 @@ def test_the_worst_stacks_are_open_and_the_others_folded(run: type_of_run, tmp_p
     assert "<summary>imgsrcxall4: high risk</summary>" in run("review", written(tmp_path, evil), "-o", "markdown").out
 
 
-def test_what_fits_is_complete(run: type_of_run, tmp_path: Path) -> None:
-    file = written(tmp_path, deletion())
-    whole = run("review", file, "-o", "markdown").out
-    assert run("review", file, "-o", "markdown", "--limit", "60000").out == whole
-
-
 def test_the_stack_files_come_from_git(run: type_of_run, repository: Path, tmp_path: Path) -> None:
     edited(repository, "m7g.large", "m7g.large, m7i.large")
     found = run("review", written(tmp_path, UNCHANGED), "--since", "main", "-o", "json").json
@@ -236,17 +215,6 @@ def test_the_stack_files_come_from_git(run: type_of_run, repository: Path, tmp_p
     assert stack["before"] == {"file": FILE, "problem": ""}
     assert stack["after"]["problem"].startswith("nodeGroups.graviton.instanceTypes: m7g.large is arm64")
     assert [finding["rule"] for finding in stack["findings"]] == ["invalid-stack-file"]
-
-
-def test_an_invalid_file_before_the_change_is_named_with_its_commit(
-    run: type_of_run, repository: Path, tmp_path: Path
-) -> None:
-    edited(repository, "team: checkout", "teem: checkout")
-    git(repository, "commit", "-qam", "bad")
-    edited(repository, "teem: checkout", "team: checkout")
-    found = run("review", written(tmp_path, UNCHANGED), "--since", "HEAD", "-o", "json").json
-    assert found["stacks"][0]["before"]["problem"].startswith("HEAD: ")
-    assert str(tmp_path) not in json.dumps(found).replace(str(tmp_path / "preview.json"), "")
 
 
 def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run, repository: Path) -> None:
@@ -259,19 +227,6 @@ def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run,
     assert "change-preference" in rules["checkout-dev"]
 
 
-def test_comments_of_a_stack_file_change_nothing(run: type_of_run, repository: Path) -> None:
-    file = repository / FILE
-    file.write_text(f"# Another comment\n{file.read_text()}")
-    assert run("review", "--since", "main", "-o", "json").json["stacks"] == []
-
-
-def test_nothing_changed(run: type_of_run, repository: Path) -> None:
-    assert repository.is_dir()
-    ran = run("review", "--since", "main", "-o", "markdown")
-    assert (ran.code, ran.err) == (0, "No stack changes.\n")
-    assert ran.out.startswith("<!-- multiarch review: ")
-
-
 def test_another_folder_is_the_state_before(run: type_of_run, clone: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     for name in ("Pulumi.yaml", FILE):
@@ -281,12 +236,6 @@ def test_another_folder_is_the_state_before(run: type_of_run, clone: Path, tmp_p
     found = run("review", "--before", str(old), "-o", "json").json
     rules = {stack["stack"]: [finding["rule"] for finding in stack["findings"]] for stack in found["stacks"]}
     assert "change-preference" in rules["checkout-dev"]
-
-
-def test_a_program_that_is_not_this_project_has_no_stack_file(run: type_of_run, clone: Path, tmp_path: Path) -> None:
-    other = deletion().replace(b"::multiarch-eks::", b"::shop::")
-    (stack,) = run("review", written(tmp_path, other), "--before", str(clone), "-o", "json").json["stacks"]
-    assert (stack["project"], stack["before"], stack["after"]) == ("shop", None, None)
 
 
 def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: Path, tmp_path: Path) -> None:
@@ -324,29 +273,6 @@ def test_bad_input_is_named_with_what_to_do(
     assert ran.code == 2
     assert words in ran.err
     assert ran.out == ""
-
-
-PODS = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: only-arm64}
-spec:
-  nodeSelector: {kubernetes.io/arch: arm64}
-  tolerations: [{key: arch, value: arm64, effect: NoSchedule}]
-  containers: [{name: a, image: a}]
-"""
-
-
-def test_workloads_that_lose_their_nodes_are_named(run: type_of_run, repository: Path, tmp_path: Path) -> None:
-    file = repository / FILE
-    head, _, rest = file.read_text(encoding="utf-8").partition("    # Nodes with the taint")
-    file.write_text(head + rest[rest.index("\n  # Graviton first") :], encoding="utf-8")
-    edited(repository, "prefer: arm64", "prefer: amd64")
-    pods = tmp_path / "pods.yaml"
-    pods.write_text(PODS, encoding="utf-8")
-    found = run("review", "--since", "main", "--pods", str(pods), "-o", "json").json
-    subjects = {finding["rule"]: finding["subject"] for finding in found["stacks"][0]["findings"]}
-    assert "only-arm64" in subjects["strand-workloads"]
 
 
 def test_the_digest_is_one_comment_that_changes_in_place(run: type_of_run, gitlab: StandIn, tmp_path: Path) -> None:

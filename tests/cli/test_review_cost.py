@@ -74,38 +74,11 @@ def test_costs_in_json(run: type_of_run, tmp_path: Path, prices: str) -> None:
     }
 
 
-def test_without_prices_the_capacity_is_shown(run: type_of_run, tmp_path: Path) -> None:
-    ran = run("review", written(tmp_path, LARGER), "-o", "markdown")
-    assert "| **Costs** | unknown; +4 vCPUs, +16 GiB |" in ran.out
-    (stack,) = run("review", written(tmp_path, LARGER), "-o", "json").json["stacks"]
-    assert (stack["cost"]["total"], stack["cost"]["unknown"]) == (None, ["no prices were given (--prices)"])
-
-
 def test_the_threshold_decides_about_the_finding(run: type_of_run, tmp_path: Path, prices: str) -> None:
     preview = written(tmp_path, LARGER)
     assert run("review", preview, "--prices", prices, "--fail-on", "cost-increase").code == 1
     high = ("--cost-threshold", "146", "--fail-on", "cost-increase")
     assert run("review", preview, "--prices", prices, *high).code == 0
-
-
-def test_old_and_missing_prices_are_named(run: type_of_run, tmp_path: Path, prices: str) -> None:
-    preview = written(tmp_path, LARGER)
-    ran = run("review", preview, "--prices", prices, "--prices-max-age", "1")
-    assert "The prices of eu-west-1 are 1 days old; `multiarch prices fetch --region eu-west-1`" in ran.out
-    missing = run("review", preview, "--prices", str(tmp_path / "no.json"))
-    assert (missing.code, "multiarch prices fetch" in missing.err) == (2, True)
-
-
-def test_the_digest_becomes_one_comment(run: type_of_run, tmp_path: Path, gitlab: StandIn) -> None:
-    preview = written(tmp_path, LARGER)
-    ran = run("review", preview, "--post", "gitlab")
-    assert (ran.code, ran.err) == (0, "The comment was created.\n")
-    assert ran.out.startswith("checkout-dev: LOW risk; 1 updated")
-    assert (
-        run("review", written(tmp_path, deletion(), "b.json"), "--post", "gitlab").err == "The comment was updated.\n"
-    )
-    (body,) = gitlab.bodies
-    assert body.startswith("<!-- multiarch review: multiarch-eks -->\n\n## checkout-dev: high risk")
 
 
 def test_a_change_of_no_stack_updates_an_earlier_comment_only(

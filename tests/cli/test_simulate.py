@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 
+pytestmark = pytest.mark.usefixtures("clone")
 PODS = str(CLONE / "examples" / "pods.yaml")
 ZONE = "topology.kubernetes.io/zone"
 FEW = {
@@ -20,11 +21,6 @@ FEW = {
     "metadata": {"name": "one"},
     "spec": {"containers": [{"name": "a", "image": "a", "resources": {"requests": {"cpu": "500m"}}}]},
 }
-
-
-@pytest.fixture(autouse=True)
-def _in_the_clone(clone: Path) -> Path:
-    return clone
 
 
 def cells(text: str, first: str) -> list[str]:
@@ -72,12 +68,6 @@ def test_explained_every_group_has_its_reason_and_no_sentence_comes_twice(run: t
     ]
 
 
-def test_without_an_autoscaler_the_first_line_says_so(run: type_of_run) -> None:
-    folder = CLONE / "examples" / "06-gke-taint"
-    ran = run("simulate", str(folder / "Pulumi.maps-dev.yaml"), "--manifests", str(folder / "pods.yaml"))
-    assert ran.out.startswith("maps-dev, no autoscaler: 5 pods, 5 placed; 0 new nodes, 4 existing\n")
-
-
 def test_workloads_without_a_node_come_with_reasons_and_the_way_out(run: type_of_run) -> None:
     ran = run("simulate", "checkout-dev", "--manifests", PODS, "--only-unplaced")
     lines = ran.out.splitlines()
@@ -122,37 +112,6 @@ def test_what_a_preference_would_change_can_be_asked(run: type_of_run, clone: Pa
     assert "got amd64 nodes" not in ran.out
 
 
-def test_where_a_preference_for_arm64_does_not_help_no_cause_is_claimed_that_may_be_another(
-    run: type_of_run, clone: Path
-) -> None:
-    arm64 = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}]
-    wants = {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
-    affinity = {
-        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": wants}]}
-    }
-    few = {**FEW, "spec": {**FEW["spec"], "tolerations": arm64, "affinity": affinity}}  # type: ignore[dict-item]
-    (clone / "few.json").write_text(json.dumps(few), encoding="utf-8")
-    ran = run("simulate", "checkout-dev", "--manifests", "few.json", "--prefer", "arm64")
-    (said,) = (line for line in ran.out.splitlines() if "got amd64 nodes" in line)
-    assert "a pod's other preferences count too" in said
-    assert said.endswith("`multiarch workload patch --require arm64` does.")
-    assert "got amd64 nodes" not in run("simulate", "checkout-dev", "--manifests", "few.json", "--prefer", "amd64").out
-
-
-@pytest.mark.parametrize("columns", [80, 100])
-def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)  # what is no terminal has room for everything
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", str(columns))
-    ran = run("simulate", "payments-prod", "--manifests", PODS, "--explain")
-    assert ran.code == 0
-    text = re.sub(r"\x1b\[[0-9;]*m", "", ran.out)
-    assert all(len(line) <= columns for line in text.splitlines() if re.match(" [^ ]", line))
-    for table in ("\nNodes\n", "\nCPU and memory\n"):
-        rows = text.partition(table)[2].partition("\n\n")[0].splitlines()
-        assert {"general-arm64-on-demand", "base"} <= {row.split()[0] for row in rows}
-
-
 def test_pods_without_a_node_are_findings(run: type_of_run) -> None:
     ran = run("simulate", "checkout-dev", "--manifests", PODS)
     assert ran.code == 1
@@ -180,39 +139,6 @@ def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
         assert sum(each["nodes"] for each in group["instanceTypes"]) == group["new"]
 
 
-def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
-    (clone / "few.json").write_text(json.dumps({"kind": "List", "items": [FEW]}), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--manifests", PODS, "--manifests", "few.json", "-o", "json")
-    assert ran.json["pods"] == 40
-    assert ran.json["workloads"][-1]["name"] == "Pod/one"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a: [", "pods.yaml:1, document 1: not valid YAML: "),
-        ("kind: Pod\nmetadata: {name: x}\nspec: {}\n", "pods.yaml:1, document 1, Pod default/x: spec.containers: "),
-        ("just text\n", "pods.yaml:1, document 1 is a string, not a Kubernetes object."),
-        (None, "pods.yaml can't be read: No such file or directory."),
-    ],
-)
-def test_what_is_not_a_manifest_is_refused_with_its_place(
-    run: type_of_run, clone: Path, text: str | None, said: str
-) -> None:
-    if text is not None:
-        (clone / "pods.yaml").write_text(text, encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--manifests", "pods.yaml")
-    assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
-
-
-def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clone: Path) -> None:
-    (clone / "wrong.json").write_text(json.dumps([FEW, {"kind": "Pod", "metadata": {"name": "x"}}]), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--manifests", PODS, "--manifests", "wrong.json")
-    assert ran.code == 2
-    assert "wrong.json, document 2, Pod default/x: " in ran.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -226,17 +152,6 @@ def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ..
     assert ran.code == 2
     assert said in ran.err
     assert "--manifests FILE reads manifests, --live reads a cluster." in ran.err
-
-
-def test_a_folder_and_standard_input_are_read_too(
-    run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (clone / "manifests").mkdir()
-    (clone / "manifests" / "one.json").write_text(json.dumps(FEW), encoding="utf-8")
-    other = {**FEW, "metadata": {"name": "two"}}
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(other)))
-    ran = run("simulate", "payments-prod", "--manifests", "manifests", "--manifests", "-", "-o", "json")
-    assert [each["name"] for each in ran.json["workloads"]] == ["Pod/one and 1 like it"]
 
 
 @pytest.mark.parametrize(
@@ -268,18 +183,6 @@ def test_input_without_a_pod_passes_no_gate(
     assert said in ran.err
 
 
-def test_objects_that_make_no_pods_are_counted(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = [{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "ConfigMap")]
-    given = json.dumps([FEW, *others])
-    monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    ran = run("simulate", "payments-prod", "--manifests", "-")
-    assert ran.code == 0
-    assert ran.out.splitlines()[1] == "3 objects create no pods: ConfigMap 2, Service 1"
-    monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    ran = run("simulate", "payments-prod", "--manifests", "-", "-o", "json")
-    assert ran.json["withoutPods"] == [{"kind": "ConfigMap", "objects": 2}, {"kind": "Service", "objects": 1}]
-
-
 def test_without_a_cluster_pending_pods_can_not_be_had(
     run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,14 +193,6 @@ def test_without_a_cluster_pending_pods_can_not_be_had(
     ran = run("simulate", "payments-prod", "--live", "--kubeconfig", "nowhere")
     assert ran.code == 2
     assert "No kubeconfig found: nowhere does not exist." in ran.err
-
-
-def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> None:
-    spec = {**FEW["spec"], "nodeName": "ip-10-0-0-1"}  # type: ignore[dict-item]
-    bound = {**FEW, "metadata": {"name": "bound"}, "spec": spec}
-    (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
-    ran = run("simulate", "payments-prod", "--manifests", "dump.json")
-    assert "omitted: 1 pod already on a node, or finished" in ran.out
 
 
 PRICES = str(CLONE / "examples" / "prices.json")
@@ -320,14 +215,3 @@ def test_costs_of_a_simulation_in_json(run: type_of_run) -> None:
     assert {"group": "base", "monthly": "529.104"} in told["groups"]
     assert told["unknown"] == []
     assert run("simulate", "payments-prod", "--manifests", PODS, "-o", "json").json["cost"] is None
-
-
-def test_a_region_without_prices_has_unknown_costs(run: type_of_run) -> None:
-    ran = run("simulate", "legacy-al2", "--manifests", PODS, "--prices", PRICES)
-    assert cells(ran.out, "all nodes")[1] == "unknown"
-    assert f"- Unknown: {PRICES} has no prices of us-east-1; `multiarch prices fetch` adds them" in ran.out
-
-
-def test_a_missing_file_of_prices_is_named(run: type_of_run) -> None:
-    ran = run("simulate", "payments-prod", "--manifests", PODS, "--prices", "none.json")
-    assert (ran.code, "none.json" in ran.err) == (2, True)

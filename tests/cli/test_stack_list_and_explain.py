@@ -67,16 +67,6 @@ def test_an_explanation_as_json_has_the_same_values(run: type_of_run) -> None:
     assert {problem["severity"] for problem in ran.json["warnings"]} == {"warning"}
 
 
-def test_an_existing_network_is_explained_by_its_ids(clone: Path, run: type_of_run) -> None:
-    subnets = "[subnet-00000000, subnet-00000001]"
-    network = f"vpcId: vpc-00000000\n    privateSubnetIds: {subnets}"
-    break_stack(clone, "gke-parity", "cidr: 10.128.0.0/16\n    zones: 2\n    nat: single", network)
-    ran = run("stack", "explain", "gke-parity")
-    assert ran.code == 0, ran.err
-    assert "vpc-00000000" in ran.out
-    assert "subnet-00000000, subnet-00000001" in ran.out
-
-
 def test_a_refused_stack_is_not_explained(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "gke-parity", "nat: single", "nat: double")
     ran = run("stack", "explain", "gke-parity")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.aws_errors import open_client
 from multiarch.facts.instance_types import DATA_FILE, read_csv
 from tests.cli.aws import served
 from tests.cli.running import type_of_run
@@ -162,16 +161,6 @@ def test_a_refusal_of_aws_exits_with_3_and_names_the_call(clone: Path, run: type
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_stack_without_a_region_asks_for_one(clone: Path, run: type_of_run) -> None:
-    file = stack_file(clone, "checkout-dev")
-    file.write_text(file.read_text().replace("  aws:region: eu-west-1\n", ""))
-    ran = run("stack", "pin", "checkout-dev")
-    assert ran.code == 2
-    assert "No AWS region is configured. Set aws:region in the stack file, or give --region." in ran.err
-    assert run("stack", "pin", "checkout-dev", "--region", "eu-west-1", "--dry-run").code == 0
-
-
-@pytest.mark.usefixtures("aws")
 def test_facts_are_rebuilt_from_what_the_region_offers(tmp_path: Path, run: type_of_run) -> None:
     table = tmp_path / "instance_types.csv"
     table.write_bytes(DATA_FILE.read_bytes().replace(b"\nm7g.large,arm64,", b"\nm7g.large,amd64,"))
@@ -179,22 +168,3 @@ def test_facts_are_rebuilt_from_what_the_region_offers(tmp_path: Path, run: type
     assert ran.code == 0, ran.err
     assert (ran.json["kind"], ran.json["changed"], ran.json["added"]) == ("facts-refresh", ["m7g.large"], [])
     assert dict(read_csv(table)) == dict(read_csv(DATA_FILE))
-
-
-def test_facts_need_a_region_of_the_environment_or_the_option(
-    tmp_path: Path, run: type_of_run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    ran = run("facts", "refresh")
-    assert (ran.code, ran.err) == (2, "error: No AWS region is configured. Set AWS_REGION, or give --region.\n")
-    monkeypatch.setenv("AWS_REGION", "eu-west-3")
-    assert open_client("ec2", None).meta.region_name == "eu-west-3"
-
-
-@pytest.mark.usefixtures("aws")
-def test_a_table_that_cannot_be_written_is_told(tmp_path: Path, run: type_of_run) -> None:
-    ran = run("facts", "refresh", "--region", "us-east-1", "--file", str(tmp_path / "no" / "table.csv"))
-    assert ran.code == 2
-    assert "can't be written" in ran.err

@@ -13,7 +13,7 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.elf import Elf
-from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.ssm.model import Answer
 from multiarch.verify.on_node.model import NodeReport, ProgramFile
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
@@ -272,27 +272,6 @@ def test_an_instance_that_never_joined_says_why_by_its_boot_log(verify: Callable
     assert "Exited with error on line 512" in ran.out
 
 
-def test_without_ssm_the_others_are_compared(verify: Callable[..., Ran], cluster: Cluster) -> None:
-    ran = verify("--no-ssm")
-    assert ran.code == 0
-    assert "because of --no-ssm" in ran.out
-    assert "2 partly checked" in ran.err
-    assert cluster.asked == []
-
-
-@pytest.mark.parametrize("status", sorted(set(AnswerStatus) - {AnswerStatus.DONE}))
-def test_a_node_that_ssm_does_not_reach_is_a_row(
-    verify: Callable[..., Ran], cluster: Cluster, status: AnswerStatus
-) -> None:
-    identifier = cluster.instance("arm64")
-    cluster.reports[identifier] = Answer(identifier, status, "", f"it is {status}", "Do this.", "3.3.1")
-    ran = verify()
-    assert ran.code == 0
-    assert f"SSM: it is {status} (agent 3.3.1). [not-asked]" in ran.out
-    assert "Do this." in ran.out
-    assert verify("--fail-on", "warning").code == 1
-
-
 def test_a_cluster_that_does_not_exist_is_one_line(verify: Callable[..., Ran]) -> None:
     ran = verify("--cluster", "gone", "--region", REGION)
     assert ran.code == 2
@@ -328,29 +307,6 @@ def test_a_kubeconfig_of_another_cluster_is_refused(verify: Callable[..., Ran], 
     assert "the kubeconfig's context is of another cluster" in ran.err
 
 
-def test_a_kubeconfig_of_another_cluster_is_refused_where_the_asked_one_has_no_instances(
-    run: type_of_run, cluster: Cluster
-) -> None:
-    if "empty" not in cluster.aws.client("eks").list_clusters()["clusters"]:
-        cluster.aws.cluster("empty", version="1.35")
-    asked = ("verify", "nodes", "--cluster", "empty", "--region", REGION)
-    ran = run(*asked)
-    assert ran.code == 2
-    assert f"the kubeconfig's context is of {STACK}" in ran.err
-    for number, node in enumerate(cluster.nodes.values()):
-        node["spec"]["providerID"] = f"aws:///eu-west-1a/i-{number:017x}"
-    ran = run(*asked)
-    assert ran.code == 2
-    assert "no instance of any of the 2 Nodes" in ran.err
-
-
-def test_nodes_that_may_not_be_listed_are_a_missing_source(verify: Callable[..., Ran], cluster: Cluster) -> None:
-    cluster.denied = "GET"
-    ran = verify()
-    assert ran.code == 3
-    assert 'resources: ["nodes"], verbs: ["list"]' in ran.out
-
-
 def test_missing_taints_are_shown_and_not_added_by_a_dry_run(verify: Callable[..., Ran], cluster: Cluster) -> None:
     node = cluster.node("arm64")
     node["spec"]["taints"] = []
@@ -373,24 +329,6 @@ def test_missing_taints_are_added_and_nothing_else(verify: Callable[..., Ran], c
     assert cluster.server
     assert [each.method for each in cluster.server.requests].count("PATCH") == 1
     assert "No taint is missing." in verify("--fix-taints", "--yes").err
-
-
-def test_a_node_that_changes_meanwhile_keeps_its_finding(
-    verify: Callable[..., Ran], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    node = cluster.node("arm64")
-    node["spec"]["taints"] = []
-    patched = cluster.patched
-
-    def changed(request: Request) -> ApiAnswer:
-        node["metadata"]["resourceVersion"] = "9"
-        return patched(request)
-
-    monkeypatch.setattr(cluster, "patched", changed)
-    ran = verify("--fix-taints", "--yes")
-    assert ran.code == 1
-    assert "was changed meanwhile. Run the command again." in ran.err
-    assert node["spec"]["taints"] == []
 
 
 def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[..., Ran], cluster: Cluster) -> None:

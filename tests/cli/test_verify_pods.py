@@ -22,12 +22,6 @@ from tests.verify.pods.made import crashing, node, pod, status
 __all__ = ["images_registry", "repository"]
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-
-
 @pytest.fixture
 def name(repository: Repository) -> str:
     return f"{repository.server.host}/{repository.name}"
@@ -153,26 +147,10 @@ def test_csv_has_a_row_per_container_and_sarif_a_finding_per_workload(
     ]
 
 
-def test_what_is_not_a_pod_or_has_not_started_is_said(run: type_of_run, tmp_path: Path, name: str) -> None:
-    waiting: dict[str, Any] = {"state": {"waiting": {"reason": "ContainerCreating"}}}
-    ran = run("verify", "pods", written(tmp_path, [node("arm"), pod(status("app", f"{name}:1", "", **waiting))]))
-    assert (ran.code, ran.out) == (0, "No containers found.\n")
-    assert ran.err == (
-        "note: 1 container not started and so not verified.\n"
-        "0 containers: 0 wrong, 0 cannot tell, 0 consistent, 0 proven.\n"
-    )
-
-
 def test_manifests_without_pods_are_refused(run: type_of_run, tmp_path: Path) -> None:
     ran = run("verify", "pods", written(tmp_path, [node("arm")]))
     assert (ran.code, ran.out) == (2, "")
     assert "no Pods found. It reads the status of live Pods: kubectl get pods" in ran.err
-
-
-def test_without_nodes_nothing_can_be_told(run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]) -> None:
-    ran = run("verify", "pods", written(tmp_path, objects[1:]), "--output", "json")
-    assert ran.json["summary"]["cannot tell"] == 4
-    assert ran.json["workloads"][0]["containers"][0]["settledBy"] == ("read the nodes too: kubectl get pods,nodes -A")
 
 
 @pytest.mark.parametrize(
@@ -237,27 +215,6 @@ def test_the_nodes_settle_what_is_only_consistent(
     assert found["api-2 app"]["settledBy"]
     assert ran.json["nodesAnswered"] == 1
     assert [each.partition("(")[0] for each in ran.json["notes"]] == ["Not asked through SSM: two "]
-
-
-def test_without_permission_for_ssm_nothing_is_verified_and_the_action_is_named(
-    run: type_of_run, tmp_path: Path, repository: Repository, name: str, ssm: Wired
-) -> None:
-    ssm.register(2)
-    ssm.ssm.faults.denied = ["ssm:SendCommand"]
-    ran = run("verify", "pods", written(tmp_path, on_nodes(repository, name)), "--on-node")
-    assert (ran.code, ran.out) == (3, "")
-    assert "ssm:SendCommand" in ran.err
-    assert ran.err.count("\n") == 1
-
-
-def test_output_that_is_no_report_is_a_row_with_the_reason(
-    run: type_of_run, tmp_path: Path, repository: Repository, name: str, ssm: Wired
-) -> None:
-    ssm.register(2, Target(output="sh: not found\n"))
-    ran = run("verify", "pods", written(tmp_path, on_nodes(repository, name)), "--on-node")
-    assert ran.code == 0
-    assert "its node did not answer (failed)" in ran.out
-    assert "note: Not asked through SSM: one, two (failed: " in ran.err
 
 
 def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(

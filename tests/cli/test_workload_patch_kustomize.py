@@ -113,19 +113,6 @@ def test_component_merges_and_manifests_give_the_same_pods(
     assert built(merged) == expected
 
 
-def test_texts_that_kubectl_would_take_for_something_else_are_in_quotes(run: type_of_run, tmp_path: Path) -> None:
-    source = tmp_path / "all.yaml"
-    source.write_text(MANIFESTS, encoding="utf-8")
-    merges = run(
-        "workload", "patch", str(source), "--prefer", "arm64", "--tolerate", "arm64", "--format", "strategic-merge"
-    )
-    assert 'value: "yes"\n' in merges.out
-    assert merges.out.count("'012'") + merges.out.count('"012"') == 0, "what a merge keeps by itself is not repeated"
-    required = run("workload", "patch", str(source), "--require", "arm64", "--format", "strategic-merge")
-    (terms,) = [each["spec"]["template"]["spec"] for each in yaml.safe_load_all(required.out) if "disk" in str(each)]
-    assert "['012', 'on']" in str(terms)
-
-
 def test_a_component_still_fits_when_the_base_moves_everything_to_a_namespace(run: type_of_run, tmp_path: Path) -> None:
     text = MANIFESTS.partition("---\n")[0]
     source = tmp_path / "all.yaml"

@@ -9,7 +9,8 @@ import pytest
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.manifests.objects import Owner
-from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, read_cluster_state, read_running
+from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, read_cluster_state
+from multiarch.observed.objects import read_running
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for

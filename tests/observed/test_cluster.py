@@ -12,7 +12,8 @@ from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_CAPACITY_TYPE, KARP
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.objects import Owner
 from multiarch.nodes.model import CapacityType
-from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, Running, read_cluster_state, read_running
+from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, Running, read_cluster_state
+from multiarch.observed.objects import read_running
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.simulation import SimulationContext, settle
 from tests.kubernetes.api_server import Answer, Request, serving

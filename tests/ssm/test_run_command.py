@@ -101,12 +101,6 @@ def test_an_output_that_writes_to_stderr_too_is_only_its_stdout(aws: Wired) -> N
     assert ask(aws, name)[name].output == "out"
 
 
-@pytest.mark.parametrize("size", [2_498, 2_499, 2_500, 2_501, 23_999])
-def test_an_output_just_below_a_limit_is_complete(aws: Wired, size: int) -> None:
-    (name,) = aws.register(1, Target(output="x" * size))
-    assert ask(aws, name)[name] == Answer(name, AnswerStatus.DONE, "x" * size, agent_version="3.3.3050.0")
-
-
 def test_an_output_of_the_limit_is_truncated(aws: Wired) -> None:
     (name,) = aws.register(1, Target(output="x" * 24_000))
     answer = ask(aws, name)[name]
@@ -120,22 +114,6 @@ def test_a_failed_script_says_its_exit_code_and_its_last_line(aws: Wired, end: s
     answer = ask(aws, name)[name]
     assert (answer.status, answer.output) == (AnswerStatus.FAILED, "half")
     assert answer.reason == "the script ended with exit code 127: sh: 3: lscpu: not found"
-
-
-def test_an_instance_that_is_named_twice_is_asked_once(aws: Wired) -> None:
-    (name,) = aws.register(1)
-    assert list(ask(aws, name, name)) == [name]
-
-
-def test_nothing_is_called_without_instances(aws: Wired) -> None:
-    assert ask(aws) == {}
-    assert not aws.calls
-
-
-def test_what_is_not_an_instance_id_is_not_registered(aws: Wired) -> None:
-    (name,) = aws.register(1)
-    answers = ask(aws, "fargate-ip-10-0-0-1", name)
-    assert [each.status for each in answers.values()] == [AnswerStatus.NOT_REGISTERED, AnswerStatus.DONE]
 
 
 def test_an_agent_that_does_not_answer_says_since_when(aws: Wired) -> None:
@@ -190,12 +168,6 @@ def test_passing_failures_of_the_service_are_repeated(aws: Wired) -> None:
     (name,) = aws.register(1)
     aws.ssm.faults = Faults(fail={"SendCommand": 1, "ListCommandInvocations": 2})
     assert ask(aws, name)[name].status is AnswerStatus.DONE
-
-
-def test_a_service_that_keeps_failing_is_one_error(aws: Wired) -> None:
-    aws.ssm.faults = Faults(fail={"DescribeInstanceInformation": 999})
-    with pytest.raises(OutsideError, match=r"AWS rejected DescribeInstanceInformation \(InternalServerError\)"):
-        ask(aws, *aws.register(1))
 
 
 def test_invocations_may_appear_after_the_command(aws: Wired) -> None:
@@ -269,11 +241,6 @@ def test_a_policy_that_denies_every_instance_is_one_error(aws: Wired) -> None:
     offline = aws.register(20, Target(status="Inactive"))
     with pytest.raises(OutsideError, match="instance/i-"):
         ask(aws, *offline, names[0])
-
-
-def test_an_unknown_document_is_one_error(aws: Wired) -> None:
-    with pytest.raises(OutsideError, match=r"AWS rejected SendCommand \(InvalidDocument\)"):
-        run(aws.client, "true", aws.register(1), document="AWS-RunShelScript")
 
 
 def test_missing_credentials_and_an_endpoint_that_is_gone_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,8 @@
-"""The folder of patches that ``multiarch audit workloads --patch`` writes, completely or not at all."""
+"""The folder of patches that ``multiarch audit workloads --patch`` writes."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -11,7 +10,7 @@ from urllib.parse import quote
 from multiarch.audit.workloads import WorkloadAudit, WorkloadRow
 from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped
-from multiarch.files import beside
+from multiarch.files import write_atomically
 from multiarch.patching.patches import kustomize_component
 from multiarch.yaml_text.dump import dump
 
@@ -50,19 +49,11 @@ def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -
     check_target(folder, force=force)
     files = _files(audit, kustomize=kustomize)
     try:
-        place = folder.resolve()
-        place.parent.mkdir(parents=True, exist_ok=True)
-        made = beside(place)
-        made.mkdir()
-        try:
-            for name, text in files.items():
-                (made / name).write_text(text, encoding="utf-8", newline="\n")
-            if place.is_dir():
-                shutil.rmtree(place)
-            made.rename(place)
-        except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
-            raise
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+        for name, text in files.items():
+            write_atomically(folder / name, text)
     except OSError as error:
         raise MultiarchError(f"{folder} can't be written: {error.strerror or error}.") from error
     return len(files) - kustomize

@@ -21,7 +21,6 @@ from multiarch.cli.options.project import chosen_project
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.terminal import progress, say
-from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
 from multiarch.plurals import counted
@@ -209,8 +208,3 @@ def _finish(report: CapacityReport) -> None:
         say(f"{counted(len(short), 'workload')} short of the minimum in a failure.")
     if short or nowhere or report.without_failure.short:
         raise typer.Exit(1)
-
-
-commands = typer.Typer()
-"""The command itself: there is nothing below it."""
-commands.command("capacity", cls=Command, help=HELP)(capacity)

@@ -6,8 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from multiarch.cli.cost.report import make_report
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import with_groups
@@ -17,7 +15,6 @@ from multiarch.cli.options.project import chosen_project
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, StacksArgument
 from multiarch.cli.terminal import progress
-from multiarch.cli.usage import Command
 from multiarch.cost.pricing import Pricing
 from multiarch.errors import MultiarchError
 from multiarch.prices.file import read
@@ -85,8 +82,3 @@ def cost(
                 progress=step,
             )
     show(make_report(reports), output)
-
-
-commands = typer.Typer()
-"""The command itself: there is nothing below it."""
-commands.command("cost", cls=Command, help=HELP)(cost)

@@ -16,7 +16,6 @@ from multiarch.cli.rebalance.report import plan_report, run_report
 from multiarch.cli.rebalance.times import parse_pace, parse_quiet_hours
 from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import progress, say
-from multiarch.cli.usage import Command
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.objects import check_namespaces
@@ -115,8 +114,3 @@ def _run(planner: Planner, settings: Settings, output: Format) -> None:
         say(f"error: node {node} may still be cordoned. The next run uncordons it, or `kubectl uncordon {node}` does.")
     if code := 128 + clock.signal if clock.signal else found.run.exit_code:
         raise typer.Exit(code)
-
-
-commands = typer.Typer()
-"""The command itself: there is nothing below it."""
-commands.command("rebalance", cls=Command, help=HELP)(rebalance)

@@ -14,7 +14,6 @@ from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument, plan_of
 from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import progress, say, say_notes
-from multiarch.cli.usage import Command
 from multiarch.errors import OutsideError
 from multiarch.files import write_atomically
 from multiarch.report.pages import page_of
@@ -66,8 +65,3 @@ def report(
         say(f"not read: {name}: {reason}")
     if page.failed:
         raise typer.Exit(OutsideError.exit_code)
-
-
-commands = typer.Typer()
-"""The command itself: there is nothing below it."""
-commands.command("report", cls=Command, help=HELP)(report)

@@ -17,7 +17,6 @@ from multiarch.cli.review.markdown import SMALLEST, render_markdown
 from multiarch.cli.review.report import make_report
 from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import say
-from multiarch.cli.usage import Command
 from multiarch.comments import LIMITS, Post
 from multiarch.errors import MultiarchError
 from multiarch.files import write_atomically
@@ -120,8 +119,3 @@ def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
     # The service counts characters, of which there are at most as many as bytes.
     text, _ = render_markdown(found, min(limit or LIMITS[to], LIMITS[to]), attached)
     send_post(Post(text, create=bool(found.stacks)), to)
-
-
-commands = typer.Typer()
-"""The command itself: there is nothing below it."""
-commands.command("review", cls=Command, help=HELP)(review)

@@ -15,7 +15,6 @@ from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.stacks import StackArgument, plan_of
 from multiarch.cli.simulate.blocks import Shown, make_blocks
 from multiarch.cli.terminal import say
-from multiarch.cli.usage import Command
 from multiarch.facts.architectures import Architecture
 from multiarch.plurals import counted
 from multiarch.runs.simulate import simulate_manifests, simulate_pending
@@ -86,8 +85,3 @@ def simulate(
     if found.unplaced:
         say(f"{counted(found.unplaced, 'pod')} got no node.")
         raise typer.Exit(1)
-
-
-commands = typer.Typer()
-"""The command itself: there is nothing below it."""
-commands.command("simulate", cls=Command, help=HELP)(simulate)

@@ -6,8 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -55,13 +54,6 @@ Exit code: 0; 1 if there is a finding (--fail-on); 2 for invalid input, or if th
 could not be read and there is no finding."""
 
 
-class FailOn(StrEnum):
-    """From which severity on a finding counts."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
 @with_groups
 def nodes(
     stack: Annotated[
@@ -89,8 +81,9 @@ def nodes(
         bool, typer.Option("--dry-run", help="With --fix-taints: show the patches, and change nothing.")
     ] = False,
     fail_on: Annotated[
-        FailOn, typer.Option(metavar="error|warning", help="From which severity on a finding gives exit code 1.")
-    ] = FailOn.ERROR,
+        Literal["error", "warning"],
+        typer.Option(metavar="error|warning", help="From which severity on a finding gives exit code 1."),
+    ] = "error",
     output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
 ) -> None:
     """Verify nodes, as :data:`HELP` says."""
@@ -117,7 +110,7 @@ def nodes(
     show(node_report(result, plan.stack if plan else None), output)
     _summarise(result)
     found = result.counted()
-    if found[Severity.ERROR] or (fail_on is FailOn.WARNING and found[Severity.WARNING]):
+    if found[Severity.ERROR] or (fail_on == "warning" and found[Severity.WARNING]):
         raise typer.Exit(1)
     if reader.failed:
         raise typer.Exit(OutsideError.exit_code)

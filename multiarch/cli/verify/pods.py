@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -45,13 +44,6 @@ Exit code: 0; 1 if anything is wrong, or with --fail-on cannot-tell not known; 2
 cluster or AWS can't be reached."""
 
 
-class FailOn(StrEnum):
-    """What exits with 1."""
-
-    WRONG = "wrong"
-    CANNOT_TELL = "cannot-tell"
-
-
 @with_groups
 def pods(
     paths: ManifestsArgument = None,
@@ -63,8 +55,9 @@ def pods(
     ] = False,
     aws: AwsOptions,
     fail_on: Annotated[
-        FailOn, typer.Option(metavar="wrong|cannot-tell", help="Exit with 1 on wrong, or also on cannot tell.")
-    ] = FailOn.WRONG,
+        Literal["wrong", "cannot-tell"],
+        typer.Option(metavar="wrong|cannot-tell", help="Exit with 1 on wrong, or also on cannot tell."),
+    ] = "wrong",
     output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
@@ -78,7 +71,7 @@ def pods(
         )
     show(pod_report(verification), output)
     _summarise(verification)
-    failing = (Proof.WRONG,) if fail_on is FailOn.WRONG else (Proof.WRONG, Proof.CANNOT_TELL)
+    failing = (Proof.WRONG,) if fail_on == "wrong" else (Proof.WRONG, Proof.CANNOT_TELL)
     if verification.has(*failing):
         raise typer.Exit(1)
 

@@ -1,1 +1,1 @@
-"""The noun ``webhook``."""
+"""``multiarch webhook``: the admission webhook that adds the arm64 toleration."""

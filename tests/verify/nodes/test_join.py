@@ -286,11 +286,6 @@ def test_a_group_without_any_node_is_noted_if_it_must_have_some() -> None:
         assert verify(sources(world, planned=(world.group, sized))).notes == notes
 
 
-def test_five_hundred_nodes_are_compared_quickly() -> None:
-    worlds = [healthy(list(Architecture)[number % 2], number, f"group-{number % 2}") for number in range(500)]
-    assert verified(*worlds).count(NodeVerdict.OK) == 500
-
-
 def test_programs_of_another_architecture_are_one_finding() -> None:
     world = with_report(healthy(), architecture=Architecture.AMD64, machine="x86_64")
     (found,) = [each for each in row(world).findings if each.rule == "program-architecture"]

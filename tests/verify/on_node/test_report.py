@@ -204,25 +204,6 @@ def test_a_report_that_decompresses_to_too_much_is_refused() -> None:
         parse_report(f"multiarch-node-report 1 gzip\n{body}\nend {len(body)}\n")
 
 
-@given(st.text())
-def test_any_text_is_a_report_or_refused(text: str) -> None:
-    with pytest.raises(NodeReportError):
-        parse_report(text)
-
-
-_KINDS = st.sampled_from(
-    ["os", "program", "package", "kubelet", "flag", "config", "unread", "bottlerocket", "inventory", "log", "container"]
-)
-_FIELDS = st.text(st.characters(exclude_characters="\t\n", exclude_categories=["Cs"])) | st.sampled_from(
-    ["--register-with-taints=a:b", "[{}]", "[[1]]", "registerWithTaints:\\n- 1\\n", "{}", "[", '{"settings": 1}', ARM64]
-)
-
-
-@given(st.lists(st.tuples(_KINDS, st.lists(_FIELDS, max_size=10))))
-def test_any_fields_make_a_report(rows: list[tuple[str, list[str]]]) -> None:
-    assert parse_report(reports.report(*((kind, *fields) for kind, fields in rows))).machine == "aarch64"
-
-
 @given(st.data())
 def test_a_damaged_report_is_a_report_or_refused(data: st.DataObject) -> None:
     text = reports.report(("log", "journal", "exec format error"), ("kubelet", "1"))
