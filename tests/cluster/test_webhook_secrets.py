@@ -15,7 +15,6 @@ from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.registry.reference import parse_reference
-from multiarch.webhook.api_server import ApiServer
 from multiarch.webhook.images.secrets import ClusterSecrets, SecretSet
 from multiarch.webhook.model import PullSecretNames
 from sandbox.cluster.control_plane import ControlPlane
@@ -75,7 +74,7 @@ def _allowed(kubeconfig: Path) -> bool:
 
 
 def read(kubeconfig: Path, *names: str) -> SecretSet:
-    source = ClusterSecrets(lambda: ApiServer(lambda: open_cluster(ClusterAccess(kubeconfig))))
+    source = ClusterSecrets(lambda: open_cluster(ClusterAccess(kubeconfig)))
     return asyncio.run(source.read(PullSecretNames(TEAM, names)))
 
 

@@ -18,7 +18,6 @@ import pytest
 from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import events as module
-from multiarch.webhook.api_server import ApiServer
 from multiarch.webhook.events import REPEAT_SECONDS, Events, event_of
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
@@ -47,10 +46,10 @@ async def writing(
 
     with api_server.serving(answer) as server:
 
-        def opened() -> ApiServer:
-            return ApiServer(lambda: kubeconfigs.opened(folder, server.url))
+        def report(result: str) -> None:
+            results.update([result])
 
-        async with Events(opened, lambda result: results.update([result]), lambda: clock[0]) as events:
+        async with Events(report, lambda: kubeconfigs.opened(folder, server.url), lambda: clock[0]) as events:
             yield server, events, results
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.webhook.api_server import ApiServer
+from multiarch.kubernetes.cluster import Cluster
 from multiarch.webhook.images import clients
 from multiarch.webhook.images import secrets as module
 from multiarch.webhook.images.clients import MAXIMUM_CLIENTS
@@ -212,10 +212,6 @@ def test_clients_of_many_sets_of_secrets_are_bounded_and_closed_after_their_last
 # The API server
 
 
-def connected(folder: Path, url: str) -> ApiServer:
-    return ApiServer(lambda: kubeconfigs.opened(folder, url))
-
-
 def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path) -> None:
     held = {"registry": secret("registry.example.com")}
 
@@ -229,7 +225,7 @@ def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path) -> None
 
     async def work() -> None:
         with api_server.serving(answer) as server:
-            found = await ClusterSecrets(lambda: connected(tmp_path, server.url)).read(
+            found = await ClusterSecrets(lambda: kubeconfigs.opened(tmp_path, server.url)).read(
                 PullSecretNames("team-a", ("registry", "second", "third"))
             )
             assert [each.path for each in server.requests] == [
@@ -257,7 +253,7 @@ def test_an_api_server_that_does_not_answer_costs_a_bounded_time(
     async def work() -> None:
         with api_server.serving(answer) as server:
             began = time.monotonic()
-            found = await ClusterSecrets(lambda: connected(tmp_path, server.url)).read(NAMES)
+            found = await ClusterSecrets(lambda: kubeconfigs.opened(tmp_path, server.url)).read(NAMES)
             assert time.monotonic() - began < 0.4
         assert found.faults == ("the API server did not send the pull secrets within 0.05 s",)
 
@@ -265,7 +261,7 @@ def test_an_api_server_that_does_not_answer_costs_a_bounded_time(
 
 
 def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_refuses(tmp_path: Path) -> None:
-    def opened() -> ApiServer:
+    def opened() -> Cluster:
         raise MultiarchError(f"No kubeconfig found: {tmp_path}/config does not exist.")
 
     async def work() -> None:

@@ -13,7 +13,7 @@ from multiarch.threads import DaemonThreads
 from multiarch.webhook.model import PullSecretNames
 
 if TYPE_CHECKING:  # most webhooks read no secret, and start without a client of Kubernetes
-    from multiarch.webhook.api_server import ApiServer
+    from multiarch.kubernetes.cluster import Cluster
 
 READ_SECONDS = 5.0
 """Maximum seconds to wait for the API server, which is queried for all secrets of a pod one after the other."""
@@ -48,7 +48,7 @@ class SecretSource(Protocol):
 class ClusterSecrets:
     """Reads secrets from the API server, in a thread."""
 
-    def __init__(self, opened: Callable[[], ApiServer]) -> None:
+    def __init__(self, opened: Callable[[], Cluster]) -> None:
         """``opened`` opens the API server, for each reading: its certificates and the token may change."""
         self._opened = opened
 
@@ -78,7 +78,7 @@ def usable_secrets(secrets: Sequence[dict[str, Any]], faults: Sequence[str], *, 
     return SecretSet(PullSecrets(valid), tuple(wrong), complete, contents)
 
 
-def _read(opened: Callable[[], ApiServer], names: PullSecretNames) -> SecretSet:
+def _read(opened: Callable[[], Cluster], names: PullSecretNames) -> SecretSet:
     """Read the secrets that exist, and note what is wrong with the others. Runs in a thread."""
     found: list[dict[str, Any]] = []
     faults: list[str] = []
