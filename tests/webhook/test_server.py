@@ -29,14 +29,6 @@ def test_each_mode_has_its_path_and_a_query_is_ignored(tmp_path: Path, mode: Mod
     run(work)
 
 
-def test_a_value_of_the_label_that_is_not_a_mode_has_its_path(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with serving(tmp_path) as it:
-            assert await it.review(b"abc", "/mutate/invalid-mode") == (200, "invalid, 3 bytes")
-
-    run(work)
-
-
 def test_what_is_not_a_review_gets_one_line_of_json(tmp_path: Path) -> None:
     async def work() -> None:
         async with serving(tmp_path) as it:
