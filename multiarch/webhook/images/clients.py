@@ -131,7 +131,9 @@ class Clients:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Close it, and end what reads secrets."""
+        for reading in self._read.values():
+            reading.cancel()
         await self._plain.__aexit__(kind, error, trace)
 
     @asynccontextmanager
