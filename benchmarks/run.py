@@ -22,11 +22,8 @@ from benchmarks import (
     verify_deep,
     verify_nodes,
     verify_pods,
-    webhook_cold,
-    webhook_faults,
     webhook_load,
     webhook_memory,
-    webhook_review,
 )
 
 BENCHMARKS = (
@@ -41,11 +38,8 @@ BENCHMARKS = (
     audit_images,
     verify_nodes,
     verify_pods,
-    webhook_cold,
-    webhook_faults,
     webhook_load,
     webhook_memory,
-    webhook_review,
 )
 
 

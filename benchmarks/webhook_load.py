@@ -42,6 +42,7 @@ from multiarch.webhook.server import Listening, Server
 from multiarch.webhook.service import serve as serve_until_signal
 from tests.webhook.issuing import issue
 from tests.webhook.memories import VERDICTS, remember
+from tests.webhook.stand_ins import pod, review_of
 from tools import build
 
 SECONDS, ROUNDS, STARTS = 3, 5, 5
@@ -87,68 +88,17 @@ class Load:
 
 
 def _review(number: int) -> bytes:
-    """A review as the API server sends it, of a pod of a Deployment; managed fields fill it up."""
-    containers = [
-        {
-            "name": f"c{index}",
-            "image": _image(number, index),
-            "env": [{"name": f"SETTING_{each}", "value": "v" * 40} for each in range(20)],
-            "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
-            "volumeMounts": [{"name": f"v{each}", "mountPath": f"/m/{each}"} for each in range(6)],
-            "imagePullPolicy": "IfNotPresent",
-            "terminationMessagePath": "/dev/termination-log",
-        }
-        for index in range(3)
-    ]
-    tolerations = [
-        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
-        for key in ("not-ready", "unreachable")
-    ]
-    managed = {
-        "manager": "kube-controller-manager",
-        "operation": "Update",
-        "apiVersion": "v1",
-        "fieldsType": "FieldsV1",
-    }
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "generateName": f"api-{number}-6d4b75cb6d-",
-            "namespace": f"team-{number}",
-            "labels": {f"app.kubernetes.io/label-{each}": f"value-{each}" for each in range(10)},
-            "annotations": {f"example.com/a{each}": "y" * 40 for each in range(10)},
-            "ownerReferences": [
-                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"api-{number}-6d4b75cb6d", "controller": True}
-            ],
-        },
-        "spec": {
-            "volumes": [{"name": f"v{each}", "configMap": {"name": f"c{each}"}} for each in range(10)],
-            "containers": containers,
-            "restartPolicy": "Always",
-            "serviceAccountName": "default",
-            "tolerations": tolerations,
-        },
-    }
-    request = {
-        "uid": f"705ab4f5-6393-11e8-b7cc-{number:012d}",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "namespace": f"team-{number}",
-        "operation": "CREATE",
-        "userInfo": {"username": "system:serviceaccount:kube-system:replicaset-controller"},
-        "object": pod,
-        "oldObject": None,
-        "dryRun": False,
-        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
-    }
-    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
-    missing = REVIEW_BYTES - len(json.dumps(review, separators=(",", ":")))
+    """Return a review of a pod of a Deployment; managed fields fill it up to the size that the API server sends."""
+    whole = pod(*(_image(number, index) for index in range(3)))
+    whole["metadata"]["namespace"] = f"team-{number}"
+    for container in whole["spec"]["containers"]:
+        container["env"] = [{"name": f"SETTING_{each}", "value": "v" * 40} for each in range(20)]
     fields: dict[str, object] = {}
-    while len(json.dumps(fields, separators=(",", ":"))) < missing - 170:
+    whole["metadata"]["managedFields"] = [{"manager": "kube-controller-manager", "fieldsV1": fields}]
+    missing = REVIEW_BYTES - len(review_of(whole))
+    while len(json.dumps(fields, separators=(",", ":"))) < missing:
         fields[f"f:key-{len(fields)}"] = {"f:x": {}}
-    pod["metadata"]["managedFields"] = [{**managed, "fieldsV1": fields}]  # type: ignore[index]
-    return json.dumps(review, separators=(",", ":")).encode()
+    return review_of(whole)
 
 
 def _image(number: int, index: int) -> str:

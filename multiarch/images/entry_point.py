@@ -35,9 +35,9 @@ class StartCommand:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file between the command and a binary; ``path`` has no links, ``head`` is None if unknown.
+    """One file between the command and a binary; ``path`` has no links.
 
-    ``missing`` says why there is no file.
+    ``head`` is None if there is no file; ``missing`` says why.
     """
 
     path: str

@@ -27,8 +27,6 @@ SECONDS = 60.0
 """The time limit of reading one image for a command that reads no other."""
 DEEPEST = 4
 """Levels of nested indexes that are read. Builders make two at most."""
-MOST_READ = 64
-"""Manifests of one index that are read because the index does not say what they are."""
 MOST_ENTRIES = 4096
 """Entries that are read of an index and those in it. The size limit of manifests allows more."""
 _MARK = "vnd.docker.reference.type"
@@ -106,11 +104,10 @@ async def _config_platform(
 
 @dataclass(slots=True)
 class _IndexReader:
-    """Reads one index; ``left`` is the number of manifests that may still be fetched, ``room`` that of entries."""
+    """Reads one index; ``room`` is the number of entries that may still be read. The client bounds the requests."""
 
     registry: Registry
     reference: Reference
-    left: int = field(default=MOST_READ)
     room: int = field(default=MOST_ENTRIES)
 
     async def entries(self, content: Mapping[str, object], *, depth: int) -> tuple[Entry, ...]:
@@ -129,10 +126,6 @@ class _IndexReader:
 
     async def _read(self, entry: Entry, depth: int) -> Entry:
         """Fetch an entry's manifest and tell what it is. One that can't be read becomes ``unreadable``."""
-        if self.left <= 0:
-            note = f"more than {MOST_READ} entries of the index do not declare their platform"
-            return replace(entry, kind=EntryKind.UNREADABLE, note=note)
-        self.left -= 1
         try:
             return await self._behind(entry, depth)
         except RegistryError as error:

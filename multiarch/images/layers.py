@@ -59,9 +59,9 @@ class PlainNode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An executable file and what its first bytes say; None if unknown (a sparse file)."""
+    """An executable file and what its first bytes say."""
 
-    head: Head | None
+    head: Head
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class _Builder:
             case MemberKind.FILE:
                 if not member.mode & _EXECUTABLE:
                     return PlainNode.FILE
-                return Program(None if member.start is None else head_of(member.start))
+                return Program(head_of(member.start))
 
     def _elf(self, path: str, member: Member, node: TreeNode) -> None:
         if not self.elves:
@@ -186,7 +186,7 @@ class _Builder:
         head: Head | None = node.head if isinstance(node, Program) else None
         if member.kind is MemberKind.HARD_LINK:
             head = self.layer.elves.get(_clean(member.target))
-        elif node is PlainNode.FILE and member.start is not None and member.start.startswith(b"\x7fELF"):
+        elif node is PlainNode.FILE and member.start.startswith(b"\x7fELF"):
             head = head_of(member.start)
         if isinstance(head, Elf):
             if path not in self.layer.elves:

@@ -36,7 +36,6 @@ _KINDS: Mapping[bytes, MemberKind] = {
     b"0": MemberKind.FILE,
     b"\0": MemberKind.FILE,
     b"7": MemberKind.FILE,
-    b"S": MemberKind.FILE,
     b"1": MemberKind.HARD_LINK,
     b"2": MemberKind.SYMLINK,
     b"3": MemberKind.SPECIAL,
@@ -48,16 +47,13 @@ _KINDS: Mapping[bytes, MemberKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member: its name and link target as written, mode bits, a file's first bytes (at most ``HEAD``).
-
-    ``start`` is None for a sparse file: its first bytes are not searched.
-    """
+    """One member: its name and link target as written, mode bits, a file's first bytes (at most ``HEAD``)."""
 
     name: str
     kind: MemberKind
     target: str
     mode: int
-    start: bytes | None
+    start: bytes
 
 
 class TarReader:
@@ -75,7 +71,7 @@ class TarReader:
         # Extended headers of the next member: GNU's long names, and the last pax header.
         self._long: dict[str, str] = {}
         self._extended: dict[str, str] = {}
-        self._pending = Member("", MemberKind.FILE, "", 0, None)
+        self._pending = Member("", MemberKind.FILE, "", 0, b"")
 
     def feed(self, data: bytes) -> Iterator[Member]:
         """The members whose header and first bytes are complete with ``data``."""
@@ -151,25 +147,22 @@ class TarReader:
         kind = _KINDS.get(info.type, MemberKind.SPECIAL)
         # GNU's format has other fields in place of the POSIX prefix.
         own = info.name if block[257:263] == b"ustar\0" else _text(block[:100])
-        name = records.get("GNU.sparse.name") or records.get("path") or own
+        name = records.get("path") or own
         target = records.get("linkpath") or info.linkname
         if kind is MemberKind.FILE and info.type == tarfile.AREGTYPE and name.endswith("/"):
             kind = MemberKind.DIRECTORY
         # Links, directories and devices have no content, even if their header has a size.
         size = _decimal(records["size"]) if records.get("size") else info.size
         size = size if kind is MemberKind.FILE or info.type not in _KINDS else 0
-        self._pending = Member(name, kind, target, info.mode, None)
-        if info.type == tarfile.GNUTYPE_SPARSE and block[482]:
-            return self._read(BLOCK, lambda more: self._sparse_map(more, size))
-        if kind is not MemberKind.FILE or info.sparse or any(key.startswith("GNU.sparse.") for key in records):
-            return self._complete(size, None)
+        if info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse.") for key in records):
+            raise LayerError("sparse files are not supported")
+        self._pending = Member(name, kind, target, info.mode, b"")
+        if kind is not MemberKind.FILE:
+            return self._complete(size, b"")
         return self._read(min(size, HEAD), lambda start: self._complete(size, start))
 
-    def _sparse_map(self, block: bytes, size: int) -> Member | None:
-        return None if block[504] else self._complete(size, None)  # unless one more block of the map follows
-
-    def _complete(self, size: int, start: bytes | None) -> Member:
-        self._skip = size - len(start or b"") + -size % BLOCK
+    def _complete(self, size: int, start: bytes) -> Member:
+        self._skip = size - len(start) + -size % BLOCK
         self._next_header()
         return replace(self._pending, start=start)
 

@@ -273,7 +273,7 @@ def _of_entry_point(
         return Check(subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_via(found, wrong[0])}"))
     for step in found:
         if not isinstance(step.head, Elf | Script):
-            reason = step.missing or f"{step.path} is {step.head or 'a sparse file, which is not checked'}"
+            reason = step.missing or f"{step.path} is {step.head}"
             return Check(subject, Verdict.UNKNOWN, _shown(f"{reason}{_via(found, step)}"))
     reason = f"{found[-1].path} is {architecture}{_via(found, found[-1])}"
     if start.runs_shell_text:

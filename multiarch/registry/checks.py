@@ -11,7 +11,7 @@ from multiarch.registry.answers import host_of
 from multiarch.registry.cache.model import Content
 from multiarch.registry.decoding import decode_json, json_field
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, digest_of, signed_part
+from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, digest_of
 from multiarch.registry.operation import Operation
 from multiarch.registry.reference import Reference, digest_fault, is_tag
 
@@ -74,13 +74,13 @@ def checked_manifest(
             RegistryReason.MALFORMED, f"{host} sent {media_type or 'an unknown media type'} instead of a manifest"
         )
     expected = reference.digest or response.headers.get("Docker-Content-Digest")
-    signed = signed_part(media_type, body)
     if not expected:
-        return Content(media_type, digest_of(signed), body)
+        return Content(media_type, digest_of(body), body)
     if (fault := digest_fault(expected)) is not None:
         raise operation.error(RegistryReason.MALFORMED, f"the digest {expected!r}: {fault}")
-    found = digest_of(signed, expected)
-    if found != expected:
+    found = digest_of(body, expected)
+    # The digest of a signed manifest of schema 1 covers a part of it; nothing but its kind is read.
+    if found != expected and media_type != SCHEMA1_SIGNED:
         raise operation.error(RegistryReason.WRONG_DIGEST, f"{host} sent {found} for {expected}")
     return Content(media_type, expected, body)
 

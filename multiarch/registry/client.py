@@ -47,8 +47,6 @@ _TAGS_PER_PAGE = 1000
 _FEW_VALUES = 1000
 _SECONDS_PER_VALUE = 4e-6
 """A pause of at least four times what decoding and reading a value takes."""
-_SECRET = 8
-"""A header in hosts.toml with at least so many characters may be a secret."""
 
 
 class RegistryClient:
@@ -115,7 +113,7 @@ class RegistryClient:
         if reference.digest is not None:
             return reference.digest
         operation = self._operation(reference)
-        endpoints = self._for(operation, reference, resolve=True)
+        endpoints = self._endpoints_of(operation, reference)
         pointer_name, tag = self._pointer_name(reference), reference.tag or ""
         with self._forgetting(pointer_name, tag):
             found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
@@ -125,14 +123,6 @@ class RegistryClient:
                 found = content.digest
         self._cache.point(pointer_name, tag, found)
         return found
-
-    def last_known(self, reference: Reference) -> tuple[str, float] | None:
-        """The digest that the cache has for a tag, and how many seconds ago the registry gave it; asks no registry.
-
-        Raises RegistryError for mirrors that are misconfigured.
-        """
-        pointer = self._cache.pointer(self._pointer_name(reference), reference.tag or "")
-        return None if pointer is None else (pointer.digest, max(0.0, time.time() - pointer.checked))
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
@@ -152,7 +142,7 @@ class RegistryClient:
         """A blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
         operation = self._operation(reference.at(descriptor.digest), self._settings.stream_seconds)
         check = BlobCheck(operation, descriptor)
-        endpoints = self._for(operation, reference, resolve=False)
+        endpoints = self._endpoints_of(operation, reference)
 
         async def opened(operation: Operation, endpoint: Endpoint) -> tuple[AsyncExitStack, aiohttp.ClientResponse]:
             async with AsyncExitStack() as stack:
@@ -171,7 +161,7 @@ class RegistryClient:
     async def tags(self, reference: Reference) -> tuple[str, ...]:
         """The repository's tags, sorted. Raises RegistryError, TOO_LARGE above ``tags_limit``."""
         operation = self._operation(reference)
-        endpoints = self._for(operation, reference, resolve=True)
+        endpoints = self._endpoints_of(operation, reference)
         found = await self._attempts.run(operation, endpoints, lambda own, host: self._all_tags(own, host, reference))
         return tuple(sorted(found))
 
@@ -189,7 +179,7 @@ class RegistryClient:
 
     async def _fetched(self, reference: Reference, known: Content | None) -> Content:
         operation = self._operation(reference)
-        endpoints = self._for(operation, reference, resolve=reference.digest is None)
+        endpoints = self._endpoints_of(operation, reference)
         return await self._attempts.run(
             operation, endpoints, lambda own, endpoint: self._fetch(own, endpoint, reference, known)
         )
@@ -234,7 +224,7 @@ class RegistryClient:
         known = self._cache.content(reference.name, descriptor.digest)
         if known is not None:
             return known.content
-        endpoints = self._for(operation, reference, resolve=False)
+        endpoints = self._endpoints_of(operation, reference)
 
         async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
             check = BlobCheck(operation, descriptor, exact=exact)
@@ -291,18 +281,16 @@ class RegistryClient:
         """The name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
 
         Content is verified by its digest, but nothing verifies a tag: what a mirror or plain HTTP says of it must not
-        reach clients that use others. Raises RegistryError as ``_for`` does.
+        reach clients that use others. Raises RegistryError as ``_endpoints_of`` does.
         """
-        endpoints = self._for(self._operation(reference), reference, resolve=True)
+        endpoints = self._endpoints_of(self._operation(reference), reference)
         usual = RegistrySettings()
-        if self._settings.ca_files == usual.ca_files and endpoints == list(endpoints_of(reference.registry, usual)):
+        if self._settings.ca_files == usual.ca_files and endpoints == endpoints_of(reference.registry, usual):
             return reference.name
-        headers = [each.headers for each in endpoints]
-        how = repr((endpoints, headers, self._settings.ca_files))
-        return f"{reference.name} {digest_of(how.encode())}"
+        return f"{reference.name} {digest_of(repr((endpoints, self._settings.ca_files)).encode())}"
 
-    def _for(self, operation: Operation, reference: Reference, *, resolve: bool) -> list[Endpoint]:
-        """The endpoints that may be used; ``resolve`` wants those that may resolve tags."""
+    def _endpoints_of(self, operation: Operation, reference: Reference) -> tuple[Endpoint, ...]:
+        """Return the servers of the reference's registry. Raises RegistryError if they may not be queried."""
         policy = self._settings.egress
         if policy is not None and (refusal := policy.registry_refusal(reference.registry)) is not None:
             raise operation.error(RegistryReason.NOT_ALLOWED, refusal.text, refusal.hint)
@@ -313,10 +301,7 @@ class RegistryClient:
             except HostsFileError as error:
                 raise operation.error(RegistryReason.MISCONFIGURED, str(error), "") from error
             self._endpoints[reference.registry] = known
-        allowed = [endpoint for endpoint in known if (endpoint.resolve if resolve else endpoint.pull)]
-        if not allowed:
-            raise operation.error(RegistryReason.MISCONFIGURED, "hosts.toml has no host with this capability", "")
-        return allowed
+        return known
 
     @asynccontextmanager
     async def _open(
@@ -339,8 +324,8 @@ class RegistryClient:
             authorization = await self._authenticator.header(operation, endpoint, reference, state)
             fresh = fresh or state.generation != before
             generation, credential = state.generation, state.credential
-            secrets = (*state.secrets, *(value for _, value in endpoint.headers if len(value) >= _SECRET))
-            given = {**dict(endpoint.headers), **(headers or {})}
+            secrets = state.secrets
+            given = dict(headers or {})
             if authorization:
                 given["Authorization"] = authorization
             async with self._transport.request(operation, endpoint, method, url, given) as response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ LAYER_PREFIXES = ("application/vnd.oci.image.layer.", "application/vnd.docker.im
 """What the media types of image layers start with."""
 
 MANIFEST_TYPES = (OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST, SCHEMA1_SIGNED, SCHEMA1)
-"""The media types to accept. Schema 1 is only accepted so that it can be reported."""
+"""The media types to accept. Schema 1 is only accepted so that it can be reported; its digest is not verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +98,3 @@ def digest_of(content: bytes, like: str = "sha256:") -> str:
     """Return the digest of ``content``, with the algorithm that ``like`` starts with."""
     algorithm = like.partition(":")[0]
     return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
-
-
-def signed_part(media_type: str, content: bytes) -> bytes:
-    """Return the bytes that a manifest's digest covers: all of them, or the payload of a signed schema 1 manifest.
-
-    Source: https://github.com/distribution/distribution/blob/v2.8.3/docs/spec/manifest-v2-1.md (signed manifests)
-    """
-    if media_type != SCHEMA1_SIGNED:
-        return content
-    try:
-        protected = decode_json(_from_url64(decode_json(content)["signatures"][0]["protected"]))
-        length, tail = protected["formatLength"], _from_url64(protected["formatTail"])
-    except (ValueError, KeyError, IndexError, TypeError):
-        return content
-    return content[:length] + tail if isinstance(length, int) and 0 <= length <= len(content) else content
-
-
-def _from_url64(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

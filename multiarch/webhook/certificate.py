@@ -35,7 +35,7 @@ class CertificateError(MultiarchError):
 
 
 class Certificate:
-    """The certificate of a folder; ``context`` is for new connections."""
+    """The certificate of a folder. ``listening`` is the server's context, which gives new connections ``context``."""
 
     def __init__(self, folder: Path, metrics: Metrics, log: Log, clock: Callable[[], float] = time.time) -> None:
         """Load the pair. Raises CertificateError if it can't be used, or has expired."""
@@ -46,7 +46,9 @@ class Certificate:
         self._refused: object = None
         self._warned = float("-inf")
         self._content = _read_pair(folder)
-        self.context, self._expires = _load(folder, clock())
+        self.listening, self._expires = _load(folder, clock())
+        self.context = self.listening
+        self.listening.sni_callback = self._choose_context
         metrics.expiry.set(self._expires)
         self._warn()
 
@@ -75,6 +77,9 @@ class Certificate:
             self._metrics.reloads.labels("success").inc()
             self._log.write(LogLevel.INFO, "the new certificate is in use", expires=round(self._expires))
         self._warn()
+
+    def _choose_context(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = self.context
 
     def _warn(self) -> None:
         now = self._clock()

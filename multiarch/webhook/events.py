@@ -20,8 +20,10 @@ from typing import Any, Self
 from cachetools import TTLCache
 
 from multiarch.errors import MultiarchError
+from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.resources import Resource
 from multiarch.threads import DaemonThreads
-from multiarch.webhook.api_server import ApiServer
 from multiarch.webhook.model import Decision, Outcome, Request
 
 REPEAT_SECONDS = 600.0
@@ -35,6 +37,8 @@ _NOTE_BYTES = 1024
 """Maximum, as the API server allows."""
 _CONTROLLER = "multiarch-eks/webhook"
 
+_RESOURCE = Resource("Event", "events.k8s.io", "events")
+
 _log = logging.getLogger(__name__)
 
 
@@ -46,8 +50,8 @@ class Events:
 
     def __init__(
         self,
-        opened: Callable[[], ApiServer],
         report: Callable[[str], None],
+        opened: Callable[[], Cluster] = lambda: open_cluster(ClusterAccess()),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Send nothing yet. ``opened`` opens the API server. Raises MultiarchError if there is none."""
@@ -104,10 +108,10 @@ class Events:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def _create(opened: Callable[[], ApiServer], found: Mapping[str, Any]) -> None:
+def _create(opened: Callable[[], Cluster], found: Mapping[str, Any]) -> None:
     # The API server's certificates and the token may change.
-    with opened() as server:
-        server.create_event(found)
+    with opened() as cluster:
+        cluster.create(_RESOURCE, found["metadata"]["namespace"], found)
 
 
 def event_of(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:

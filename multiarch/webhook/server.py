@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,6 @@ from aiohttp import web
 
 from multiarch.errors import OutsideError
 from multiarch.facts.admission import Mode
-from multiarch.webhook.connections import Connections
 from multiarch.webhook.handler import INVALID
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
@@ -28,6 +28,10 @@ _JSON = "application/json"
 _KEEP_ALIVE = 120.0
 """Longer than an API server keeps an idle connection (90 s), so that it is the one to close it."""
 _BACKLOG = 1024
+_HANDSHAKE_SECONDS = 10.0
+_POLL_SECONDS = 0.02
+_CLOSE_SECONDS = 0.5
+"""Maximum time for answers that are being sent."""
 _MODES = {MUTATE: "", INVALID_MODE: INVALID} | {f"{MUTATE}/{mode}": mode for mode in Mode}
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Review = Callable[[bytes, str], Awaitable[bytes]]
@@ -47,7 +51,7 @@ class Listening:
     body_seconds: float = 3.0
     """Maximum time for a body to arrive, which is how long the API server waits for the answer."""
     connections: int = 1000
-    """Maximum open connections over TLS, and as many without."""
+    """Maximum open connections over TLS, and as many without: the oldest idle one makes room for a new one."""
 
 
 class Server:
@@ -71,7 +75,9 @@ class Server:
         self._metrics = metrics
         self._ready = ready
         self._runners: list[web.AppRunner] = []
-        self._connections: list[Connections] = []
+        self._accepting: list[asyncio.Server] = []
+        self._busy: set[asyncio.BaseProtocol] = set()
+        """Connections whose request is being answered."""
         self._draining = False
         self._arriving = 0
         """Bytes of the bodies that are arriving."""
@@ -79,10 +85,10 @@ class Server:
         """Requests over HTTPS that are being answered."""
         self.ports: tuple[int, ...] = ()
         """The ports in use: HTTPS, then HTTP."""
-        metrics.watch_server(lambda: self.requests, lambda: sum(map(len, self._connections)))
+        metrics.watch_server(lambda: self.requests, self._count_connections)
 
-    async def start(self, context: Callable[[], ssl.SSLContext]) -> None:
-        """Listen; ``context`` returns the TLS context of a new connection. Raises OutsideError for an unusable port."""
+    async def start(self, context: ssl.SSLContext) -> None:
+        """Listen with the TLS ``context``. Raises OutsideError for a port that can't be used."""
         found = self._listening
         for port, option, tls in ((found.port, "--port", context), (found.metrics_port, "--metrics-port", None)):
             try:
@@ -94,9 +100,11 @@ class Server:
                 raise OutsideError(f"{where} can't be used: {os.strerror(error.errno or 0)}.", hint=hint) from error
             await self._serve(listening, tls)
 
-    async def _serve(self, listening: socket.socket, tls: Callable[[], ssl.SSLContext] | None) -> None:
-        count = web.middleware(partial(self._count, len(self._connections)))
-        application = web.Application(middlewares=[count], client_max_size=self._listening.body_bytes)
+    async def _serve(self, listening: socket.socket, tls: ssl.SSLContext | None) -> None:
+        application = web.Application(
+            middlewares=[web.middleware(partial(self._count, tls is not None))],
+            client_max_size=self._listening.body_bytes,
+        )
         pages = {
             "/livez": self._live,
             "/healthz": self._live,
@@ -114,45 +122,66 @@ class Server:
         )
         await runner.setup()
         self._runners.append(runner)
+        self.ports += (listening.getsockname()[1],)
+        accepting = await asyncio.get_running_loop().create_server(
+            partial(self._accept, runner),
+            sock=listening,
+            ssl=tls,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=None if tls is None else _HANDSHAKE_SECONDS,
+        )
+        self._accepting.append(accepting)
+
+    def _accept(self, runner: web.AppRunner) -> asyncio.BaseProtocol:
+        """Return the protocol of a new connection, and close the oldest idle one if there are too many."""
         if runner.server is None:
             raise RuntimeError("an application that is set up has a server")
-        connections = Connections(runner.server, tls, self._listening.connections, self._metrics.refused.inc)
-        self._connections.append(connections)
-        self.ports += (listening.getsockname()[1],)
-        connections.accept(listening)
+        connections = runner.server.connections
+        if len(connections) >= self._listening.connections:
+            self._metrics.refused.inc()
+            idle = next((each for each in connections if each not in self._busy), None)
+            if idle is None:
+                return _Rejected()
+            idle.force_close()
+        return runner.server()
+
+    def _count_connections(self) -> int:
+        return sum(len(each.server.connections) for each in self._runners if each.server is not None)
 
     def drain(self) -> None:
         """Stop being ready. Each answer closes its connection from now on: the client's next is to another replica."""
         self._draining = True
 
-    async def finish(self, seconds: float) -> bool:
-        """Accept no new connections, and wait until no request is under way. Return False if that takes longer."""
-        for each in self._connections:
-            each.stop()
-        return all(await asyncio.gather(*(each.finish(seconds) for each in self._connections)))
+    async def close(self, seconds: float) -> bool:
+        """Accept no new connections, and close all after at most ``seconds`` for the requests that are being answered.
 
-    async def close(self, seconds: float) -> None:
-        """Close all connections, after at most ``seconds`` for answers that are being sent."""
-        await asyncio.gather(*(each.close() for each in self._connections))
+        Return False if some were not finished.
+        """
+        for each in self._accepting:
+            each.close()
+        ends = time.monotonic() + seconds
+        while self.requests and time.monotonic() < ends:  # noqa: ASYNC110 (a counter has no event)
+            await asyncio.sleep(_POLL_SECONDS)
+        finished = not self.requests
         for runner in self._runners:
             if runner.server is not None:
                 runner.server.pre_shutdown()
-                await runner.server.shutdown(seconds)
+                await runner.server.shutdown(_CLOSE_SECONDS)
             await runner.cleanup()
+        return finished
 
-    async def _count(self, port: int, request: web.Request, handler: _Handler) -> web.StreamResponse:
+    async def _count(self, over_tls: bool, request: web.Request, handler: _Handler) -> web.StreamResponse:  # noqa: FBT001
         """Answer a request of a port's application: aiohttp's middleware."""
-        connections, counted = self._connections[port], int(port == 0)
-        self.requests += counted
-        connections.begin(request.protocol)
+        self.requests += over_tls
+        self._busy.add(request.protocol)
         try:
             response = await handler(request)
         except web.HTTPException as error:
             allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
             response = _error(error.status, f"{request.method} {error.reason}.", **allow)
         finally:
-            self.requests -= counted
-            connections.end(request.protocol)
+            self.requests -= over_tls
+            self._busy.discard(request.protocol)
         if self._draining:
             response.force_close()
         self._metrics.responses.labels(str(response.status)).inc()
@@ -204,6 +233,13 @@ class Server:
     async def _show_metrics(self, request: web.Request) -> web.Response:
         body, content_type = self._metrics.text(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
+
+
+class _Rejected(asyncio.Protocol):
+    """A connection that is closed at once: all others are busy."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
 
 
 class _BodyError(Exception):

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 FINISH_SECONDS: Final = 5.0
 """Maximum time for requests under way once no new connection is accepted."""
-_CLOSE_SECONDS = 0.5
-"""Maximum time for answers that are being sent."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _MIB = 1024 * 1024
 
@@ -100,7 +98,7 @@ async def serve(server: Server, certificate: Certificate, log: Log, *, drain_sec
     loop, received = asyncio.get_running_loop(), asyncio.Queue[signal.Signals]()
     for each in _SIGNALS:
         loop.add_signal_handler(each, received.put_nowait, each)
-    await server.start(lambda: certificate.context)
+    await server.start(certificate.listening)
     log.write(LogLevel.INFO, "ready", port=server.ports[0], metricsPort=server.ports[1])
     first = await received.get()
     for each in _SIGNALS:
@@ -109,9 +107,8 @@ async def serve(server: Server, certificate: Certificate, log: Log, *, drain_sec
     server.drain()
     log.write(LogLevel.INFO, "shutting down: no longer ready", seconds=seconds)
     await asyncio.sleep(seconds)
-    if not await server.finish(FINISH_SECONDS):
-        log.write(LogLevel.WARNING, "requests were not finished in time", requests=server.requests)
-    await server.close(_CLOSE_SECONDS)
+    if not await server.close(FINISH_SECONDS):
+        log.write(LogLevel.WARNING, "requests were not finished in time")
 
 
 def _end_at_once(received: signal.Signals, server: Server, log: Log) -> None:
@@ -121,10 +118,9 @@ def _end_at_once(received: signal.Signals, server: Server, log: Log) -> None:
 
 
 def _events(metrics: Metrics) -> Events:
-    from multiarch.webhook.api_server import ApiServer  # noqa: PLC0415 (few webhooks write Events, and all start fast)
-    from multiarch.webhook.events import Events  # noqa: PLC0415 (likewise)
+    from multiarch.webhook.events import Events  # noqa: PLC0415 (few webhooks write Events, and all start fast)
 
-    return Events(ApiServer, lambda result: metrics.events.labels(result).inc())
+    return Events(lambda result: metrics.events.labels(result).inc())
 
 
 async def check_forever(seconds: float, check: Callable[[], None]) -> None:

@@ -71,11 +71,6 @@ def test_a_hard_link_into_a_lower_layer_leads_there() -> None:
     assert made.find("/bin/other").node == ARM64
 
 
-def test_a_path_through_a_file_is_none() -> None:
-    found = tree([File("a", ELF)]).find("/a/b")
-    assert (found.node, found.why) == (None, "/a is not a directory")
-
-
 def test_a_command_is_looked_for_along_the_path_past_what_is_not_executable() -> None:
     made = tree([File("usr/local/bin/tool", b"", 0o644), Folder("usr/sbin/tool"), File("usr/bin/tool", ELF)])
     found = made.program("tool", search=DEFAULT_PATH, start="/")

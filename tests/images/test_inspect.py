@@ -8,7 +8,7 @@ import json
 import pytest
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, MOST_READ, inspect, inspect_manifest
+from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, inspect, inspect_manifest
 from multiarch.images.model import EntryKind, ImageKind, Verdict
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
@@ -59,14 +59,6 @@ def test_indexes_in_indexes_end_at_a_depth(repository: Repository) -> None:
     deeper = judged(repository)[ARM64]
     assert deeper.verdict is Verdict.UNKNOWN
     assert f"more than {DEEPEST} levels" in deeper.reason
-
-
-def test_an_index_of_many_entries_that_say_nothing_ends(repository: Repository) -> None:
-    made = described(repository.image("linux/amd64"))
-    repository.index([made | {"annotations": {"n": str(number)}} for number in range(MOST_READ + 5)])
-    got = inspected(repository)
-    assert sum(entry.kind is EntryKind.UNREADABLE for entry in got.entries) == 5
-    assert judged(repository)[ARM64].verdict is Verdict.UNKNOWN
 
 
 def test_indexes_in_an_index_have_no_more_entries_together_than_one() -> None:

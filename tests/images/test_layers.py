@@ -104,10 +104,3 @@ def test_encrypted_layers_and_other_blobs_are_not_layers() -> None:
     assert is_layer("application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")
     assert not is_layer("application/vnd.oci.image.layer.v1.tar+gzip+encrypted")
     assert not is_layer("application/vnd.in-toto+json")
-
-
-def test_long_paths_count_as_several() -> None:
-    parts = [File(f"{number}" + "n" * 3000, mode=0o644) for number in range(10)]
-    assert len(read(*parts, limits=LayerBudget(paths=200)).nodes) == 10
-    with pytest.raises(LayerError, match="more than the limit of 100 paths"):
-        read(*parts, limits=LayerBudget(paths=100))

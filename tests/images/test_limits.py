@@ -15,7 +15,6 @@ from multiarch.registry.model import Descriptor
 from multiarch.registry.reference import Reference
 from tests.images.archives import File, Folder, archive
 from tests.images.held import REFERENCE, Held
-from tests.images.shapes import platform
 
 START = ["/app/server"]
 
@@ -58,15 +57,6 @@ def test_one_deadline_holds_for_index_config_and_layers_together() -> None:
     assert caught.value.reason is RegistryReason.TIMEOUT
     assert caught.value.registry == "example.com"
     assert time.monotonic() - started < 5.0
-
-
-def test_what_containerd_can_t_decode_is_not_verified() -> None:
-    held = Held()
-    made = held.image({**platform("linux/arm64"), "config": {}}, archive([Folder("app")]), annotations={"number": 1})
-    held.index([made | {"platform": platform("linux/arm64")}])
-    assert reason(verified(held)) == (
-        "annotations.number has another type than in an image's or index's manifest; containerd refuses it"
-    )
 
 
 def test_a_search_path_is_searched_no_longer_than_the_time() -> None:

@@ -78,20 +78,6 @@ def test_every_panel_says_what_it_shows_in_which_unit_and_asks_the_chosen_data_s
     assert len(identifiers) == len(set(identifiers))
 
 
-def test_no_panel_covers_another() -> None:
-    cells: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
-        place = panel["gridPos"]
-        own = {
-            (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
-        }
-        assert not own & cells, panel["title"]
-        assert place["x"] + place["w"] <= 24
-        cells |= own
-
-
 def test_data_source_job_and_instance_can_be_chosen() -> None:
     by_name = {each["name"]: each for each in DASHBOARD["templating"]["list"]}
     assert (by_name["datasource"]["type"], by_name["datasource"]["query"]) == ("datasource", "prometheus")

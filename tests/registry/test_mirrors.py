@@ -50,23 +50,21 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
         "docker.io",
         """
         server = "https://registry-1.docker.io"
-        [host."https://mirror.example.com"]
+        [host."https://other.example.com"]
         capabilities = ["pull"]
+        [host."https://mirror.example.com"]
         ca = ["extra.pem", "/etc/ssl/mirror.pem"]
         [host."http://plain.example.com:5000/v2/hub"]
         capabilities = ["pull", "resolve"]
         override_path = true
         skip_verify = true
         dial_timeout = "1s"
-        [host."http://plain.example.com:5000/v2/hub".header]
-        x-custom = ["one", "two"]
         [host."bare.example.com/prefix"]
         """,
     )
     assert endpoints_of("docker.io", settings) == (
         Endpoint(
             "mirror.example.com",
-            resolve=False,
             namespace="docker.io",
             ca_files=(tmp_path / "docker.io" / "extra.pem", Path("/etc/ssl/mirror.pem")),
         ),
@@ -76,7 +74,6 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
             scheme="http",
             namespace="docker.io",
             verify=False,
-            headers=(("x-custom", "one"), ("x-custom", "two")),
         ),
         Endpoint("bare.example.com", path="/prefix/v2", namespace="docker.io"),
         Endpoint("registry-1.docker.io"),
@@ -87,21 +84,19 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("server = ", "invalid TOML (Invalid value (at"),
-        ("server = 5", "server must be a string"),
-        ("sever = 'https://quay.io'", "unknown key sever"),
-        ("host = 1", "host must be a table"),
-        ("[host]\n'https://m.example' = 1", 'host."https://m.example" must be a table'),
+        ("server = 5", "server: Input should be a valid string"),
+        ("sever = 'https://quay.io'", "sever: the key is not supported"),
+        ("[host]\n'https://m.example' = 1", "host.https://m.example: Input should be"),
         ("[host.'ftp://m.example']", "'ftp://m.example' must be an https:// or http:// URL"),
         ("[host.'https://user:secret@m.example']", "the URL must not contain credentials"),
         ("server = 'https://user:secret@[::1'", "the URL must not contain credentials"),
         ("server = 'user:secret@m.example:port'", "the URL must not contain credentials"),
         ("server = " + "[" * 100_000, "invalid TOML ("),
         ("[host.'https://m.example:port']", "invalid URL"),
-        ("[host.'https://m.example']\ncapabilities = ['pul']", "'pul' is not one of pull, resolve, push"),
-        ("[host.'https://m.example']\ncapabilities = 5", "capabilities must be a list of strings"),
-        ("[host.'https://m.example']\nskip_verify = 'yes'", "skip_verify must be true or false"),
-        ("[host.'https://m.example']\nclient = 'cert.pem'", "client certificates are not supported"),
-        ("[host.'https://m.example']\nheader = {'x y' = 'z'}", "header.x y is not a valid HTTP header"),
+        ("[host.'https://m.example']\ncapabilities = ['pul']", "capabilities.0: Input should be 'pull', 'resolve'"),
+        ("[host.'https://m.example']\nskip_verify = 'yes'", "skip_verify: Input should be a valid boolean"),
+        ("[host.'https://m.example']\nclient = 'cert.pem'", "client: the key is not supported"),
+        ("[host.'https://m.example']\nheader = {x = 'secret'}", "header: the key is not supported"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str, words: str) -> None:
@@ -185,30 +180,12 @@ def test_what_a_mirror_says_of_a_tag_counts_for_those_who_ask_it_alone(tmp_path:
     assert (digest(through), digest(QUICK)) == (other, own)
 
 
-def test_what_a_header_of_hosts_toml_holds_is_not_shown(tmp_path: Path) -> None:
-    header = '[host."https://m.example".header]\nauthorization = "Basic c2VjcmV0"'
-    settings = written(tmp_path, "quay.io", header)
-    mirror, _ = endpoints_of("quay.io", settings)
-    assert mirror.headers == (("authorization", "Basic c2VjcmV0"),)
-    assert "c2VjcmV0" not in repr(mirror)
-
-
 @pytest.mark.parametrize("fault", [Fault.ERROR, Fault.SILENT, Fault.WRONG_DIGEST, Fault.TRUNCATED, Fault.LOGIN_PAGE])
 def test_a_mirror_that_fails_is_passed_over(tmp_path: Path, origin: Server, fault: Fault) -> None:
     with Proxy(origin, fault=fault).running() as mirror:
         settings = dataclasses.replace(mirrored(tmp_path, origin, f"http://{mirror.host}"), read_seconds=0.5)
         assert read_image(origin, settings).startswith("sha256:")
         assert len(mirror.asked) == 1
-
-
-def test_a_mirror_that_may_not_resolve_tags_is_asked_for_digests_alone(tmp_path: Path, origin: Server) -> None:
-    with Proxy(origin).running() as mirror:
-        settings = mirrored(tmp_path, origin, f"http://{mirror.host}", 'capabilities = ["pull"]')
-        digest = read_image(origin, settings)
-        assert mirror.asked == []
-
-        asking(lambda opened: opened.manifest(origin.reference("team/image", None, digest)), settings)
-        assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/{digest}?ns={origin.host}"]
 
 
 def test_when_all_fail_the_origins_reason_counts_and_the_mirrors_are_named(tmp_path: Path, origin: Server) -> None:

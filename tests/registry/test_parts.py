@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import time
 
 import pytest
@@ -15,7 +13,7 @@ from multiarch.registry.authentication import Challenge, parse_challenges, stron
 from multiarch.registry.checks import BlobCheck
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason, one_line
-from multiarch.registry.model import OCI_INDEX, SCHEMA1_SIGNED, Descriptor, Manifest, digest_of, signed_part
+from multiarch.registry.model import OCI_INDEX, Descriptor, Manifest, digest_of
 from multiarch.registry.operation import Deadline, Operation, one_image
 from multiarch.registry.reference import parse_reference
 
@@ -73,17 +71,6 @@ def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
     other.add(b"CONTENT")
     with pytest.raises(RegistryError, match=f"wrong digest: .*{digest_of(b'CONTENT', f'{algorithm}:')}"):
         other.finish()
-
-
-def test_a_signed_schema_1_manifests_digest_is_that_of_its_payload() -> None:
-    payload = b'{\n   "schemaVersion": 1\n}'
-    tail = base64.urlsafe_b64encode(payload[-2:]).decode().rstrip("=")
-    protected = base64.urlsafe_b64encode(json.dumps({"formatLength": len(payload) - 2, "formatTail": tail}).encode())
-    signed = payload[:-2] + b',"signatures":[{"protected":"' + protected.rstrip(b"=") + b'"}]}'
-    assert signed_part(SCHEMA1_SIGNED, signed) == payload
-    assert signed_part(OCI_INDEX, signed) == signed
-    for odd in (b"{}", b'{"signatures":[]}', b'{"signatures":[{"protected":"!"}]}', b"[" * 100_000):
-        assert signed_part(SCHEMA1_SIGNED, odd) == odd
 
 
 def test_the_clock_of_an_image_stops_while_its_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:

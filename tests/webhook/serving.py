@@ -103,7 +103,7 @@ async def serving(
     silent = Log(LogFormat.JSON, LogLevel.ERROR, descriptor=os.open(os.devnull, os.O_WRONLY)) if log is None else log
     certificate = Certificate(folder, metrics, silent)
     server = Server(Listening("127.0.0.1", 0, 0, **listening), reviews.review, metrics, ready, metrics.failed)
-    await server.start(lambda: certificate.context)
+    await server.start(certificate.listening)
     connector = aiohttp.TCPConnector(ssl=trusting(*trusted), limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
         try:

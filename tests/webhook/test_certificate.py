@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import ssl
 import time
 from collections.abc import Callable
@@ -74,18 +73,6 @@ def test_an_unusable_pair_is_refused_at_the_start(
     else:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(CertificateError, match=message):
-        certificate_of(tmp_path)
-
-
-def test_a_certificate_of_an_invalid_version_is_refused(tmp_path: Path) -> None:
-    """OpenSSL loads it."""
-    made = pair()
-    der = x509.load_pem_x509_certificates(made.certificate)[0].public_bytes(serialization.Encoding.DER)
-    version = bytes.fromhex("a003020102")
-    text = base64.b64encode(der.replace(version, version[:-1] + b"\x07", 1)).decode()
-    changed = f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n".encode()
-    write(tmp_path, replace(made, certificate=changed))
-    with pytest.raises(CertificateError, match=r"tls\.crt does not have a valid certificate in PEM"):
         certificate_of(tmp_path)
 
 

@@ -9,7 +9,7 @@ import pytest
 from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import NotFound, Outcome, PodImage, Reason
+from multiarch.webhook.model import Outcome, PodImage, Reason
 from tests.webhook.decided import ARM, REQUIRED, Decided, among, requires, requiring
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -53,15 +53,6 @@ def test_several_taints_get_their_tolerations_but_those_that_are_tolerated() -> 
     ]
 
 
-def test_the_taint_of_gke_is_tolerated() -> None:
-    taint = "kubernetes.io/arch=arm64:NoSchedule"
-    decided = Decided(pod("both"), taints=[taint])
-    assert decided.pod["spec"]["tolerations"] == [
-        {"key": "kubernetes.io/arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
-    ]
-    assert Decided(decided.pod, taints=[taint]).decision.text == f"the pod tolerates {taint} already"
-
-
 TOLERATING = [[ARM], [{"operator": "Exists"}], [{"key": "arch", "operator": "Exists", "effect": "NoSchedule"}]]
 
 
@@ -73,11 +64,6 @@ def test_a_pod_that_tolerates_already_is_left_alone(own: list[dict[str, Any]], m
         assert decided.outcome == (Outcome.SKIP, Reason.TOLERATES_ALREADY)
         assert decided.patch == []
         assert decided.images.asked == []
-
-
-@pytest.mark.parametrize("own", [[{"key": "arch", "value": "amd64"}], [{"key": "arch", "effect": "NoSchedule"}], []])
-def test_another_toleration_is_not_the_toleration(own: list[dict[str, Any]]) -> None:
-    assert Decided(pod("both", tolerations=own)).pod["spec"]["tolerations"] == [*own, ARM]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -232,23 +218,6 @@ def test_what_an_architecture_lacks_that_the_pod_excludes_is_not_said() -> None:
     assert observer.last.outcome is Outcome.TOLERATE
 
 
-def test_a_term_that_leaves_all_architectures_open_excludes_none() -> None:
-    affinity = requiring([requires("amd64")], [among("a", "b")])
-    assert Decided(pod("both", affinity=affinity)).outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
-
-
-def test_only_required_architectures_count() -> None:
-    observer = RecordingObserver()
-    handler = Handler(
-        WebhookConfiguration(architectures=["arm64"]), StandInImages(default=found(arm64="supported")), observer
-    )
-    for rules in ({}, FOR_ARM64[0]):
-        answer_at_once(handler, review_of(pod("a", **rules)))
-        assert (observer.last.outcome, observer.last.text) == (Outcome.TOLERATE, "its image supports arm64")
-    answer_at_once(handler, review_of(pod("a", nodeSelector={"kubernetes.io/arch": "amd64"})))
-    assert (observer.last.outcome, observer.last.reason) == (Outcome.SKIP, Reason.EXCLUDED)
-
-
 @pytest.mark.parametrize("mode", [TOLERATE, Mode.PREFER, Mode.PIN])
 def test_with_amd64_alone_required_the_taints_are_those_of_amd64_nodes(mode: Mode) -> None:
     """Nothing is known about arm64, so it is not preferred."""
@@ -338,19 +307,6 @@ def test_images_decide(images: list[str], outcome: Outcome, reason: Reason, text
     assert bool(decided.patch) == (outcome is Outcome.TOLERATE)
     assert set(decided.decision.images) <= set(images)
     assert decided.response["auditAnnotations"] == {"decision": outcome, "reason": f"{reason}: {text}"}
-
-
-@pytest.mark.parametrize("reason", [Reason.REGISTRY_NOT_ALLOWED, Reason.TOO_MANY_LOOKUPS, Reason.DEADLINE])
-def test_why_an_image_could_not_be_read_is_the_reason(reason: Reason) -> None:
-    configuration = WebhookConfiguration()
-    observer = RecordingObserver()
-    images = StandInImages({"x": NotFound(reason, "why")})
-    answer_at_once(Handler(configuration, images, observer), review_of(pod("both", "x")))
-    assert (observer.last.reason, observer.last.text, observer.last.images) == (
-        reason,
-        "x could not be read: why",
-        ("x",),
-    )
 
 
 def test_many_images_are_named_by_the_first_three() -> None:

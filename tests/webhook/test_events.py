@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,7 @@ import pytest
 from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import events as module
-from multiarch.webhook.api_server import ApiServer
-from multiarch.webhook.events import REPEAT_SECONDS, Events, event_of
+from multiarch.webhook.events import REPEAT_SECONDS, Events
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 from tests.kubernetes import api_server, kubeconfigs
@@ -47,10 +44,10 @@ async def writing(
 
     with api_server.serving(answer) as server:
 
-        def opened() -> ApiServer:
-            return ApiServer(lambda: kubeconfigs.opened(folder, server.url))
+        def report(result: str) -> None:
+            results.update([result])
 
-        async with Events(opened, lambda result: results.update([result]), lambda: clock[0]) as events:
+        async with Events(report, lambda: kubeconfigs.opened(folder, server.url), lambda: clock[0]) as events:
             yield server, events, results
 
 
@@ -143,18 +140,6 @@ def test_a_failing_api_server_is_counted_and_logged_once_and_a_flood_is_dropped(
     run(work)
     (record,) = caplog.records
     assert record.getMessage().startswith("Events can't be written until the API server takes them again (")
-
-
-def test_a_long_reason_fits_into_a_note() -> None:
-    decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, "é" * 3000)
-    made = event_of(request(owner=f"ReplicaSet/{'a' * 253}"), f"ReplicaSet/{'a' * 253}", decision, datetime.now(UTC))
-    assert len(made["note"].encode()) <= 1024
-    assert len(made["metadata"]["name"]) <= 253
-
-
-def test_the_name_of_an_event_is_valid_where_the_owners_is_cut() -> None:
-    made = event_of(request(), f"Job/{'a-' * 120}", LEAVE, datetime.now(UTC))
-    assert re.fullmatch(r"(a-)+a\.[0-9a-f]{16}", made["metadata"]["name"])
 
 
 def test_the_handler_names_the_controllers_uid_where_events_are_on() -> None:

@@ -115,14 +115,6 @@ def test_repeated_decisions_about_one_owner_are_one_line_a_minute(tmp_path: Path
     ]
 
 
-def test_with_debug_each_repetition_is_a_line(tmp_path: Path) -> None:
-    written = Written(tmp_path, level=LogLevel.DEBUG)
-    log = DecisionLog(written.log)
-    for _ in range(5):
-        log.decided(request(), LEAVE, 0.001)
-    assert len(written.lines()) == 5
-
-
 def test_a_flood_of_lines_is_bounded_and_counted(tmp_path: Path) -> None:
     written = Written(tmp_path)
     log = DecisionLog(written.log)
@@ -164,16 +156,6 @@ def test_no_text_of_others_steers_a_terminal_or_begins_a_line(tmp_path: Path, st
     if style is LogFormat.JSON:
         entry = json.loads(line)
         assert (entry["message"], entry["owner"], entry["images"]) == (HOSTILE, HOSTILE, [HOSTILE])
-
-
-def test_plain_text_is_for_people(tmp_path: Path) -> None:
-    written = Written(tmp_path, LogFormat.TEXT)
-    DecisionLog(written.log).decided(request(owner=""), LEAVE, 0.001)
-    (line,) = written.lines()
-    assert line.partition(" ")[2] == (
-        "INFO shop/api:1 lacks arm64 outcome=leave reason=unsupported-image mode=prefer namespace=team-a pod=api-* "
-        "images=shop/api:1 pinned=amd64 dryRun=False milliseconds=1.0 uid=u-1"
-    )
 
 
 def test_a_log_that_nobody_reads_delays_nothing_and_its_lines_are_counted() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tracemalloc
 from contextlib import AsyncExitStack
 
 import pytest
@@ -47,16 +46,6 @@ def test_an_image_is_judged_for_each_required_architecture_and_then_known() -> N
     asyncio.run(work())
 
 
-def test_the_judgements_have_the_order_of_the_configuration() -> None:
-    async def work() -> None:
-        found = configuration().model_copy(update={"architectures": ["arm64", "amd64"]})
-        async with serving() as registry, looking_up(found=found) as look_ups:
-            registry.index("amd", architectures=["amd64"])
-            assert verdicts(await ask(look_ups, registry.name("amd"))) == (UNSUPPORTED, SUPPORTED)
-
-    asyncio.run(work())
-
-
 def test_an_image_that_is_mounted_does_not_have_to_run() -> None:
     async def work() -> None:
         async with serving() as registry, looking_up() as look_ups:
@@ -76,25 +65,6 @@ def test_a_thousand_pods_of_one_image_make_one_request() -> None:
             assert {verdicts(each) for each in answers} == {(SUPPORTED, SUPPORTED)}
             assert registry.asked == {"GET app/manifests/1": 1}
             assert look_ups.statistics.fetches == 1
-
-    asyncio.run(work())
-
-
-def test_spellings_of_one_image_share_what_was_downloaded() -> None:
-    async def work() -> None:
-        async with serving() as registry, looking_up() as look_ups:
-            digest = registry.index("app", "latest")
-            name = f"{registry.host}/app"
-            spellings = [name, f"{name}:latest"]
-            for each in spellings:
-                await ask(look_ups, each)
-            assert registry.count("GET") == 1
-            pinned = [f"{name}@{digest}", f"{name}:latest@{digest}", f"{name}:other@{digest}"]
-            for each in pinned:
-                await ask(look_ups, each)
-            assert registry.count("GET") == 1
-            for each in (*spellings, *pinned):
-                assert look_ups.known(PodImage(each)) is not None
 
     asyncio.run(work())
 
@@ -223,39 +193,6 @@ def test_a_moved_tag_is_read_again() -> None:
     asyncio.run(work())
 
 
-def test_a_tag_that_moves_to_a_digest_that_is_known_needs_no_download() -> None:
-    async def work() -> None:
-        clock = Clock()
-        async with serving() as registry, looking_up(clock) as look_ups:
-            registry.index("app", "1", ["amd64"])
-            registry.index("app", "2")
-            await ask(look_ups, registry.name("app", "1"))
-            await ask(look_ups, registry.name("app", "2"))
-            registry.index("app", "1")
-            clock.now += 301
-            look_ups.known(PodImage(registry.name("app", "1")))
-            await settled(look_ups)
-            assert verdicts(look_ups.known(PodImage(registry.name("app", "1")))) == (SUPPORTED, SUPPORTED)
-            assert registry.count("GET") == 2
-
-    asyncio.run(work())
-
-
-def test_a_registry_that_does_not_answer_head_is_asked_with_get() -> None:
-    async def work() -> None:
-        clock = Clock()
-        async with serving(answers_head=False) as registry, looking_up(clock) as look_ups:
-            registry.index("app", architectures=["amd64"])
-            await ask(look_ups, registry.name("app"))
-            registry.index("app")
-            clock.now += 301
-            look_ups.known(PodImage(registry.name("app")))
-            await settled(look_ups)
-            assert verdicts(look_ups.known(PodImage(registry.name("app")))) == (SUPPORTED, SUPPORTED)
-
-    asyncio.run(work())
-
-
 def test_a_deleted_tag_is_forgotten_at_once() -> None:
     async def work() -> None:
         clock = Clock()
@@ -363,19 +300,6 @@ def test_a_failure_is_remembered_for_as_long_as_the_registry_asks(
     asyncio.run(work())
 
 
-def test_an_unreachable_registry_costs_one_look_up() -> None:
-    async def work() -> None:
-        async with serving() as registry:
-            name = registry.name("app")
-        async with looking_up() as look_ups:
-            answers = await asyncio.gather(*(ask(look_ups, name) for _ in range(100)))
-            assert {reason(each)[1].partition(":")[0] for each in answers} == {"unreachable"}
-            assert look_ups.statistics.fetches == 1
-            assert look_ups.statistics.failures == {"unreachable": 1}
-
-    asyncio.run(work())
-
-
 def test_other_images_of_an_unreachable_registry_do_not_wait_for_it_again() -> None:
     async def work() -> None:
         async with serving() as registry:
@@ -449,27 +373,6 @@ def test_leaving_ends_what_is_under_way() -> None:
     asyncio.run(work(), debug=False)
 
 
-# Many images of one pod
-
-
-def test_fifty_cold_images_behind_tokens_are_looked_up_at_the_same_time() -> None:
-    async def work() -> None:
-        held = asyncio.Event()
-        async with serving(demands_tokens=True, held=held) as registry, looking_up() as look_ups:
-            for number in range(50):
-                (registry.single if number % 2 else registry.index)(f"team-{number}/app")
-            images = [PodImage(registry.name(f"team-{number}/app")) for number in range(50)]
-            looking = asyncio.create_task(look_ups.look_up(images, seconds=30))
-            async with asyncio.timeout(30):
-                while registry.at_once < 50:  # noqa: ASYNC110 (a counter has no event)
-                    await asyncio.sleep(0.01)
-            held.set()
-            assert all(verdicts(each)[0] is SUPPORTED for each in (await looking).values())
-            assert registry.asked["TOKEN"] == 50
-
-    asyncio.run(work())
-
-
 # Memory
 
 
@@ -486,21 +389,5 @@ def test_the_least_recently_used_image_is_dropped() -> None:
             assert look_ups.known(PodImage("app:1")) is None
             assert look_ups.statistics.entries == room
             assert look_ups.statistics.bytes <= MIB
-
-    asyncio.run(work())
-
-
-def test_remembered_images_take_as_many_bytes_as_is_counted() -> None:
-    async def work() -> None:
-        async with looking_up() as look_ups:
-            tracemalloc.start()
-            try:
-                for number in range(7000):
-                    name = f"123456789012.dkr.ecr.eu-central-1.amazonaws.com/team/service-{number}:v1.{number}"
-                    remember(look_ups, name, number, VERDICTS[0])
-                allocated, _ = tracemalloc.get_traced_memory()
-            finally:
-                tracemalloc.stop()
-            assert 0.75 < allocated / look_ups.statistics.bytes < 1.1
 
     asyncio.run(work())

@@ -69,11 +69,6 @@ def test_prefer_gives_a_pod_that_tolerates_already_the_preference_alone() -> Non
     assert Decided(pod("amd", tolerations=[ARM]), PREFER).patch == []
 
 
-@pytest.mark.parametrize("image", list(IMAGES))
-def test_only_pods_whose_images_support_all_get_a_preference(image: str) -> None:
-    assert bool(Decided(pod(image), PREFER).patch) == (image == "both")
-
-
 def test_pin_requires_the_one_architecture_of_all_images() -> None:
     decided = Decided(pod("amd", "both"), PIN)
     assert decided.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
@@ -99,10 +94,6 @@ def test_pin_to_arm64_tolerates_too_because_the_pod_could_not_be_scheduled_other
     assert decided.pod["spec"]["tolerations"] == [ARM]
 
 
-def test_pin_leaves_pods_of_both_architectures_as_tolerate_does() -> None:
-    assert Decided(pod("both"), PIN).patch == Decided(pod("both"), TOLERATE).patch != []
-
-
 @pytest.mark.parametrize("images", [["amd", "arm"], ["late"], ["unclear"], ["refused", "both"], ["neither"]])
 def test_pin_requires_nothing_that_is_not_known(images: list[str]) -> None:
     observer = RecordingObserver()
@@ -113,11 +104,6 @@ def test_pin_requires_nothing_that_is_not_known(images: list[str]) -> None:
     assert observer.last.pinned == ""
     assert answered is not None
     assert patch_in(answered) == []
-
-
-def test_pin_does_not_wait_for_an_image_that_changes_nothing() -> None:
-    decided = Decided(pod("amd", "late", "unclear"), PIN)
-    assert decided.decision.pinned == "amd64"
 
 
 def test_pin_does_not_require_what_may_not_be_supported() -> None:
@@ -239,10 +225,6 @@ def test_an_annotation_that_is_there_is_kept() -> None:
     assert [each["path"] for each in Decided(whole, annotate=True).patch] == ["/spec/tolerations"]
 
 
-def test_a_skipped_pod_gets_no_annotation() -> None:
-    assert Decided(pod("both", nodeName="n"), annotate=True).patch == []
-
-
 @pytest.mark.parametrize(
     ("images", "warnings"),
     [
@@ -256,11 +238,6 @@ def test_a_skipped_pod_gets_no_annotation() -> None:
 def test_warnings_are_returned_on_request(images: list[str], warnings: list[str] | None) -> None:
     assert Decided(pod(*images), warnings=True).response.get("warnings") == warnings
     assert "warnings" not in Decided(pod(*images)).response
-
-
-def test_a_pod_with_too_many_images_is_warned_about() -> None:
-    decided = Decided(pod("a", "b"), warnings=True, limits={"images": 1})
-    assert decided.response["warnings"] == ["the pod has 2 images, more than limits.images, which is 1"]
 
 
 def test_warnings_have_the_length_that_kubernetes_recommends() -> None:

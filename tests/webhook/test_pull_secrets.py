@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.webhook.api_server import ApiServer
+from multiarch.kubernetes.cluster import Cluster
 from multiarch.webhook.images import clients
 from multiarch.webhook.images import secrets as module
-from multiarch.webhook.images.clients import MAXIMUM_CLIENTS
 from multiarch.webhook.images.secrets import ClusterSecrets, SecretSet, usable_secrets
 from multiarch.webhook.model import NO_SECRETS, Found, PodImage, PullSecretNames, Reason
 from tests.kubernetes import api_server, kubeconfigs
@@ -51,17 +50,14 @@ class SecretsStandIn:
 
     def __init__(self, **secrets: dict[str, Any]) -> None:
         self.secrets = secrets
-        self.complete = True
         self.read_names: list[PullSecretNames] = []
 
     async def read(self, names: PullSecretNames) -> SecretSet:
         self.read_names.append(names)
-        if not self.complete:
-            return usable_secrets([], ["the API server is away"], complete=False)
         held = self.secrets if names.namespace == "team-a" else {}
         found = [held[name] for name in names.names if name in held]
         faults = [f"Secret {names.namespace}/{name} does not exist" for name in names.names if name not in held]
-        return usable_secrets(found, faults, complete=True)
+        return usable_secrets(found, faults)
 
 
 def guarded(registry: RegistryStandIn) -> None:
@@ -171,10 +167,6 @@ def test_a_secret_that_changes_is_used_within_a_minute(monkeypatch: pytest.Monke
                 source.secrets["registry"] = secret(registry.host)
                 clock.now += 31
                 assert verdicts(await ask(look_ups, name, NAMES)) == (SUPPORTED, SUPPORTED)
-                registry.index("second")
-                source.complete = False
-                second = registry.name("second")
-                assert verdicts(await ask(look_ups, second, NAMES)) == (SUPPORTED, SUPPORTED), "as it was read before"
 
     asyncio.run(work())
 
@@ -193,27 +185,7 @@ def test_secrets_are_not_read_again_within_a_minute() -> None:
     asyncio.run(work())
 
 
-def test_clients_of_many_sets_of_secrets_are_bounded_and_closed_after_their_last_use() -> None:
-    async def work() -> None:
-        names = [f"secret-{number}" for number in range(2 * MAXIMUM_CLIENTS)]
-        found = configuration(registries={"pullSecrets": [f"team-a/{each}" for each in names]})
-        async with serving(delay=0.05) as registry:
-            guarded(registry)
-            source = SecretsStandIn(**{each: secret(registry.host, each) for each in names})
-            async with looking_up(secrets=source, found=found) as look_ups:
-                pods = [PullSecretNames("team-a", (each,)) for each in names]
-                answers = await asyncio.gather(*(ask(look_ups, registry.name("private"), each) for each in pods))
-                assert {verdicts(each) for each in answers} == {(SUPPORTED, SUPPORTED)}
-                assert len(look_ups._clients._opened) == MAXIMUM_CLIENTS  # noqa: SLF001
-
-    asyncio.run(work())
-
-
 # The API server
-
-
-def connected(folder: Path, url: str) -> ApiServer:
-    return ApiServer(lambda: kubeconfigs.opened(folder, url))
 
 
 def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path) -> None:
@@ -229,7 +201,7 @@ def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path) -> None
 
     async def work() -> None:
         with api_server.serving(answer) as server:
-            found = await ClusterSecrets(lambda: connected(tmp_path, server.url)).read(
+            found = await ClusterSecrets(lambda: kubeconfigs.opened(tmp_path, server.url)).read(
                 PullSecretNames("team-a", ("registry", "second", "third"))
             )
             assert [each.path for each in server.requests] == [
@@ -239,7 +211,6 @@ def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path) -> None
             "Secret team-a/second can't be read: The user may not get secrets second in namespace team-a",
             "Secret team-a/third does not exist",
         )
-        assert not found.complete
         assert ACCOUNT[1] not in repr(found)
 
     asyncio.run(work())
@@ -257,7 +228,7 @@ def test_an_api_server_that_does_not_answer_costs_a_bounded_time(
     async def work() -> None:
         with api_server.serving(answer) as server:
             began = time.monotonic()
-            found = await ClusterSecrets(lambda: connected(tmp_path, server.url)).read(NAMES)
+            found = await ClusterSecrets(lambda: kubeconfigs.opened(tmp_path, server.url)).read(NAMES)
             assert time.monotonic() - began < 0.4
         assert found.faults == ("the API server did not send the pull secrets within 0.05 s",)
 
@@ -265,7 +236,7 @@ def test_an_api_server_that_does_not_answer_costs_a_bounded_time(
 
 
 def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_refuses(tmp_path: Path) -> None:
-    def opened() -> ApiServer:
+    def opened() -> Cluster:
         raise MultiarchError(f"No kubeconfig found: {tmp_path}/config does not exist.")
 
     async def work() -> None:

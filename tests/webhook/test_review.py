@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.admission import Mode
@@ -35,31 +35,20 @@ def without(key: str) -> bytes:
 
 NOT_REVIEWS: list[tuple[bytes, FailureReason, str]] = [
     (b"", FailureReason.NOT_JSON, "Not JSON: Input data was truncated."),
-    (b"\xff\xfe", FailureReason.NOT_JSON, "Not JSON: "),
-    (b"hello", FailureReason.NOT_JSON, "Not JSON: "),
     (review_of(pod("a"))[:-1], FailureReason.NOT_JSON, "Not JSON: Input data was truncated."),
     (review_of(pod("a")) + b"{}", FailureReason.NOT_JSON, "Not JSON: "),
-    (b"\xef\xbb\xbf" + review_of(pod("a")), FailureReason.NOT_JSON, "Not JSON: "),
-    (b"kind: AdmissionReview\n", FailureReason.NOT_JSON, "Not JSON: "),
     (b"null", FailureReason.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `null`."),
-    (b"[]", FailureReason.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `array`."),
     (b"{}", FailureReason.NOT_A_REVIEW, "The request must be admission.k8s.io/v1 AdmissionReview, not ' '."),
-    (without("apiVersion"), FailureReason.NOT_A_REVIEW, "not ' AdmissionReview'"),
-    (without("kind"), FailureReason.NOT_A_REVIEW, "not 'admission.k8s.io/v1 '"),
     (without("request"), FailureReason.NOT_A_REVIEW, "The AdmissionReview has no request."),
-    (json.dumps({**REVIEW, "request": None}).encode(), FailureReason.NOT_A_REVIEW, "has no request"),
     (json.dumps({**REVIEW, "request": "x"}).encode(), FailureReason.NOT_A_REVIEW, "got `str` - at `$.request`"),
     (
         json.dumps({**REVIEW, "apiVersion": "admission.k8s.io/v1beta1"}).encode(),
         FailureReason.NOT_A_REVIEW,
         "must be admission.k8s.io/v1 AdmissionReview, not 'admission.k8s.io/v1beta1 AdmissionReview'",
     ),
-    (json.dumps({**REVIEW, "kind": "ConversionReview"}).encode(), FailureReason.NOT_A_REVIEW, "ConversionReview"),
     (review_of(pod("a"), uid=""), FailureReason.NOT_A_REVIEW, "The AdmissionReview's request has no uid."),
     (review_of(pod("a"), uid=7), FailureReason.NOT_A_REVIEW, "Expected `str`, got `int` - at `$.request.uid`"),
-    (review_of(pod("a"), uid=None), FailureReason.NOT_A_REVIEW, "$.request.uid"),
     (review_of(pod("a")).replace(UID.encode(), b"\xff"), FailureReason.NOT_JSON, "Not JSON: "),
-    (review_of({"spec": {"n": float("nan")}}), FailureReason.NOT_JSON, "Not JSON: JSON is malformed"),
     (b"[" * 100_000, FailureReason.NOT_A_REVIEW, "Expected `object`"),
     (b'{"a":' * 100_000, FailureReason.TOO_DEEP, "The request is nested too deeply."),
     (b'{"request":{"object":' + b'{"spec":' * 100_000, FailureReason.TOO_DEEP, "nested too deeply"),
@@ -92,26 +81,16 @@ def test_nothing_of_a_pod_is_in_an_error() -> None:
 NOT_PODS: list[tuple[object, str]] = [
     (None, "the request has no object"),
     (3, "Expected `object | null`, got `int`"),
-    ({"spec": []}, "spec"),
     ({"spec": {"containers": {}}}, "spec.containers"),
-    ({"spec": {"containers": [3]}}, "spec.containers[0]"),
     ({"spec": {"containers": [None]}}, "spec.containers[0]"),
     ({"spec": {"containers": [{"image": 3}]}}, "spec.containers[0].image"),
-    ({"spec": {"initContainers": "x"}}, "spec.initContainers"),
     ({"spec": {"volumes": [{"image": "x"}]}}, "spec.volumes[0].image"),
-    ({"spec": {"nodeName": {}}}, "spec.nodeName"),
-    ({"metadata": [], "spec": {}}, "metadata"),
     ({"metadata": {"annotations": []}}, "metadata.annotations"),
-    ({"metadata": {"ownerReferences": [3]}}, "metadata.ownerReferences[0]"),
     ({"spec": {"tolerations": {}}}, "spec.tolerations: must be a list, not {}"),
-    ({"spec": {"tolerations": [3]}}, "spec.tolerations[0]: must be a mapping, not 3"),
     ({"spec": {"tolerations": [{"key": "a", "operator": "Like"}]}}, "'Like' is not an operator of a toleration"),
     ({"spec": {"tolerations": [{"tolerationSeconds": 1e30, "key": "a"}]}}, "spec.tolerations"),
     ({"spec": {"nodeSelector": {"a": 1}}}, "spec.nodeSelector.a: must be a string, not 1"),
-    ({"spec": {"nodeSelector": ["a"]}}, "spec.nodeSelector: must be a mapping"),
-    ({"spec": {"affinity": 3}}, "spec.affinity: must be a mapping, not 3"),
     ({"spec": {"affinity": {"nodeAffinity": [1]}}}, "spec.affinity.nodeAffinity: must be a mapping"),
-    ({"spec": {"os": "linux"}}, "spec.os: must be a mapping"),
     ({"spec": {"imagePullSecrets": "x"}}, "spec.imagePullSecrets: must be a list"),
 ]
 
@@ -139,31 +118,9 @@ def test_bytes_that_are_not_text_inside_of_a_pod_leave_the_pod_alone() -> None:
         assert decision.reason is Reason.INVALID_POD
 
 
-def test_numbers_that_are_too_large_leave_the_pod_alone() -> None:
-    for number in (b"9" * 5000, b"1e999"):
-        tolerations = [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": "@"}]
-        _, decision = decided(review_of(pod("a", tolerations=tolerations)).replace(b'"@"', number))
-        assert decision.reason is Reason.INVALID_POD
-        unread = decided(review_of({**pod("a"), "x": "@"}).replace(b'"@"', number))[1]
-        assert unread.reason is Reason.SUPPORTED
-
-
-def test_rules_that_are_nested_too_deeply_leave_the_pod_alone() -> None:
-    nested = review_of(pod("a", affinity={"x": "@"})).replace(b'"@"', b"[" * 5000 + b"]" * 5000)
-    with pytest.raises(ReviewError, match="nested too deeply"):
-        decided(nested)
-
-
 def test_rules_of_more_than_16_kib_are_not_read() -> None:
     _, decision = decided(review_of(pod("a", nodeSelector={"a": "x" * 16384})))
     assert (decision.reason, decision.text) == (Reason.INVALID_POD, "spec.nodeSelector has more than 16384 bytes")
-
-
-def test_of_keys_that_are_there_twice_the_last_one_counts() -> None:
-    body = review_of(pod("a", nodeName="@")).replace(b'"nodeName":"@"', b'"nodeName":"one","nodeName":null')
-    assert decided(body)[1].reason is Reason.SUPPORTED
-    body = review_of(pod("a", nodeName="@")).replace(b'"nodeName":"@"', b'"nodeName":null,"nodeName":"one"')
-    assert decided(body)[1].reason is Reason.SCHEDULED_BY_NAME
 
 
 def test_null_and_what_is_missing_are_the_same() -> None:
@@ -174,11 +131,6 @@ def test_null_and_what_is_missing_are_the_same() -> None:
     assert decided(review_of({"metadata": None, "spec": {"containers": [{"image": "a"}]}}))[1].patch
 
 
-@pytest.mark.parametrize("uid", ['a"b\\', "ü€\u2028", "\x00\n"])
-def test_the_uid_comes_back_as_it_came(uid: str) -> None:
-    assert decided(review_of(pod("a"), uid=uid))[0]["uid"] == uid
-
-
 def test_an_audit_annotation_is_not_longer_than_512_characters() -> None:
     images = [f"registry.example/{'long' * 40}/{number}" for number in range(9)]
     handler = Handler(WebhookConfiguration(), StandInImages(default=AMD64_ONLY), RecordingObserver())
@@ -187,21 +139,6 @@ def test_an_audit_annotation_is_not_longer_than_512_characters() -> None:
     assert set(audit) == {"decision", "reason"}
     assert audit["decision"] == "leave"
     assert len(audit["reason"]) == 512
-
-
-@given(st.binary(max_size=300))
-@example(b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"\\ud800"}}')
-def test_any_bytes_are_answered_or_refused(body: bytes) -> None:
-    _answered_or_refused(body)
-
-
-@given(st.data())
-def test_a_review_with_any_bytes_changed_is_answered_or_refused(data: st.DataObject) -> None:
-    body = bytearray(review_of(pod("a", nodeSelector={"a": "b"}, tolerations=[{"key": "a", "operator": "Exists"}])))
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(body) - 1))
-        body[at : at + data.draw(st.integers(0, 6))] = data.draw(st.binary(max_size=6))
-    _answered_or_refused(bytes(body))
 
 
 JSON = st.recursive(

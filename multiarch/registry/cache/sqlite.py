@@ -14,7 +14,7 @@ from typing import Any
 
 from multiarch.files import home
 from multiarch.registry.cache.model import Content, Pointer
-from multiarch.registry.model import digest_of, signed_part
+from multiarch.registry.model import digest_of
 from multiarch.registry.reference import digest_fault
 
 _VERSION = 1
@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS tag (
 PRAGMA user_version = {_VERSION};
 COMMIT;
 """
+_LOCK_SECONDS = 2.0
 _PRUNED_EVERY = 200
 """Number of entries stored between two checks of the size."""
 _TAG_SECONDS = 30 * 24 * 3600
@@ -54,16 +55,15 @@ def cache_file(environ: Mapping[str, str]) -> Path | None:
 class SqliteCache:
     """A cache in ``file``, readable by its owner only, of about ``limit`` bytes at most (512 MiB).
 
-    What another process holds locked for more than ``wait`` seconds is missed. ``notes`` has a sentence for each
+    What another process holds locked for more than two seconds is missed. ``notes`` has a sentence for each
     problem with the file.
     """
 
-    def __init__(self, file: Path, limit: int = 512 * 1024 * 1024, *, wait: float = 2.0) -> None:
+    def __init__(self, file: Path, limit: int = 512 * 1024 * 1024) -> None:
         """Open or create the file."""
         self.notes: list[str] = []
         self._file = file
         self._limit = limit
-        self._wait = wait
         self._kept = 0
         self._connection: sqlite3.Connection | None = None
         try:
@@ -77,7 +77,7 @@ class SqliteCache:
         if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or digest_fault(digest):
             return None
         found = Content(row[0], digest, row[1])
-        return found if digest_of(signed_part(found.media_type, found.content), digest) == digest else None
+        return found if digest_of(found.content, digest) == digest else None
 
     def keep(self, name: str, content: Content) -> None:
         """Store verified content."""
@@ -112,7 +112,7 @@ class SqliteCache:
     def _open(self) -> sqlite3.Connection:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file.touch(mode=0o600)  # SQLite would make it world-readable; its other files get the same permissions
-        connection = sqlite3.connect(self._file, timeout=self._wait, isolation_level=None)
+        connection = sqlite3.connect(self._file, timeout=_LOCK_SECONDS, isolation_level=None)
         try:
             _prepare(connection)
         except sqlite3.Error:

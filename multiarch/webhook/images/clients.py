@@ -1,4 +1,4 @@
-"""Registry clients: one for pods without pull secrets, and one for each set of secrets.
+"""Registry clients: one for pods without pull secrets, and one for each look-up with them.
 
 A client is one identity: what a pod's secrets may read is not answered to pods without them.
 """
@@ -6,33 +6,33 @@ A client is one identity: what a pod's secrets may read is not answered to pods 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import OrderedDict
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cachetools import LRUCache
+from cachetools import TTLCache
 
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigError, load
 from multiarch.registry.credentials.ecr import EcrCredentials
-from multiarch.registry.credentials.model import CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
 from multiarch.registry.egress import EgressPolicy
+from multiarch.registry.reference import Reference
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.schema.webhook import RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.images.secrets import SecretSet, SecretSource
 from multiarch.webhook.model import PullSecretNames
 
-MAXIMUM_CLIENTS = 16
-"""Sets of secrets with an open client; the least recently used is closed."""
 SECRET_SECONDS = 60.0
 """How long secrets are used before they are read again."""
-_CACHE_BYTES, _SECRET_CACHE_BYTES = 4 * MIB, MIB // 2
-"""Manifests in memory, without and with pull secrets; verdicts are remembered apart."""
+_CACHE_BYTES = 4 * MIB
+"""Manifests that a client keeps in memory; verdicts are remembered apart."""
+
+_log = logging.getLogger(__name__)
 
 
 def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
@@ -67,29 +67,47 @@ def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ..
     """Return the credentials that every pod may use. Raises MultiarchError for an invalid ``config.json``."""
     found: list[Credentials] = []
     if registries.docker_config:
-        from multiarch.webhook.images.docker_config_file import DockerConfigFile  # noqa: PLC0415 (most have none)
-
         found.append(DockerConfigFile(Path(registries.docker_config)))
     if registries.ecr:
         found.append(EcrCredentials())
     return tuple(found)
 
 
-@dataclass(slots=True)
-class _Open:
-    """An open client, how many use it, and the secrets that it has; ``retired``: its last user closes it."""
+class DockerConfigFile:
+    """The credentials of a ``config.json`` as it is now: many registries' passwords last for hours.
 
-    client: RegistryClient
-    secrets: SecretSet | None = None
-    read: float = 0.0
-    users: int = 0
-    retired: bool = False
+    While the file is missing or invalid, what it had before is used.
+    """
 
-    async def retire(self) -> None:
-        """Close it now, or after its last use."""
-        self.retired = True
-        if not self.users:
-            await self.client.__aexit__(None, None, None)
+    def __init__(self, file: Path) -> None:
+        """Read the file. Raises DockerConfigError."""
+        self._file = file
+        self._content = _read_bytes(file)
+        self._current = load(file)
+
+    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
+        """Return what docker would use for the repository's registry. Raises RegistryError as DockerConfig does."""
+        # In a thread: a folder in a network may hang.
+        self._current = await asyncio.to_thread(self._read_again)
+        return await self._current.for_repository(reference)
+
+    def _read_again(self) -> DockerConfig:
+        content = _read_bytes(self._file)
+        if content in (b"", self._content):
+            return self._current
+        self._content = content
+        try:
+            return load(self._file)
+        except DockerConfigError as error:
+            _log.warning("%s The credentials that were read before stay in use.", error)
+            return self._current
+
+
+def _read_bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 class Clients:
@@ -102,60 +120,39 @@ class Clients:
         self._settings = settings
         self._credentials = tuple(credentials)
         self._secrets = secrets
-        self._plain = self._made(None)
-        self._opened: OrderedDict[PullSecretNames, _Open] = OrderedDict()
-        self._locks: LRUCache[PullSecretNames, asyncio.Lock] = LRUCache(REMEMBERED)
+        self._plain = self._make_client()
+        self._read: TTLCache[PullSecretNames, asyncio.Task[SecretSet]] = TTLCache(REMEMBERED, SECRET_SECONDS)
 
     async def __aenter__(self) -> Self:
         """Open the client of pods without pull secrets."""
-        await self._plain.client.__aenter__()
+        await self._plain.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close all."""
-        for opened in (self._plain, *self._opened.values()):
-            await opened.retire()
-        self._opened.clear()
+        """Close it, and end what reads secrets."""
+        for reading in self._read.values():
+            reading.cancel()
+        await self._plain.__aexit__(kind, error, trace)
 
     @asynccontextmanager
-    async def client(self, names: PullSecretNames) -> AsyncIterator[tuple[RegistryClient, tuple[str, ...]]]:
-        """Lend the client of an identity, and what is wrong with its secrets."""
-        opened = await self._with_secrets(names) if names.names else self._plain
-        opened.users += 1
-        try:
-            yield opened.client, () if opened.secrets is None else opened.secrets.faults
-        finally:
-            opened.users -= 1
-            if opened.retired:
-                await opened.retire()
+    async def client(self, names: PullSecretNames) -> AsyncIterator[RegistryClient]:
+        """Lend the client of an identity."""
+        if not names.names:
+            yield self._plain
+            return
+        async with self._make_client((await self.read_secrets(names)).credentials) as client:
+            yield client
 
-    async def _with_secrets(self, names: PullSecretNames) -> _Open:
-        async with self._locks.setdefault(names, asyncio.Lock()):
-            opened = self._opened.get(names)
-            if opened is not None and time.monotonic() - opened.read < SECRET_SECONDS:
-                self._opened.move_to_end(names)
-                return opened
-            if self._secrets is None:
-                raise RuntimeError("there is no source of secrets")
-            found = await self._secrets.read(names)
-            read = time.monotonic()
-            if opened is not None and opened.secrets is not None:
-                # What can't be read now is used as it was read before.
-                if not found.complete or found.contents == opened.secrets.contents:
-                    opened.read = read
-                    return opened
-                await opened.retire()
-            made = self._opened[names] = self._made(found)
-            made.read = read
-            await made.client.__aenter__()
-            self._opened.move_to_end(names)
-            while len(self._opened) > MAXIMUM_CLIENTS:
-                await self._opened.popitem(last=False)[1].retire()
-            return made
+    async def read_secrets(self, names: PullSecretNames) -> SecretSet:
+        """Return what the secrets hold, and what is wrong with them. They are read once a minute."""
+        if self._secrets is None:
+            raise RuntimeError("there is no source of secrets")
+        reading = self._read.get(names)
+        if reading is None:
+            reading = self._read[names] = asyncio.get_running_loop().create_task(self._secrets.read(names))
+        return await asyncio.shield(reading)
 
-    def _made(self, secrets: SecretSet | None) -> _Open:
-        own = () if secrets is None else (secrets.credentials,)
-        cache = MemoryCache(_CACHE_BYTES if secrets is None else _SECRET_CACHE_BYTES)
-        return _Open(RegistryClient(self._settings, CredentialChain(*own, *self._credentials), cache), secrets)
+    def _make_client(self, *own: Credentials) -> RegistryClient:
+        return RegistryClient(self._settings, CredentialChain(*own, *self._credentials), MemoryCache(_CACHE_BYTES))

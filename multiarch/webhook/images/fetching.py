@@ -67,7 +67,7 @@ class Fetcher:
             return Failure(NotFound(Reason.UNREADABLE_IMAGE, text))
 
     async def _read(self, reference: Reference, secrets: PullSecretNames, known: Fetched | None) -> Fetched:
-        async with self._clients.client(secrets) as (client, _):
+        async with self._clients.client(secrets) as client:
             with one_image():
                 if known is not None and reference.digest is None:
                     digest = await client.resolve(reference)
@@ -86,8 +86,7 @@ class Fetcher:
             return Failure(NotFound(Reason.REGISTRY_NOT_ALLOWED, text))
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
         if error.reason is RegistryReason.DENIED and secrets.names:
-            async with self._clients.client(secrets) as (_, faults):
-                text = "; ".join((text, *faults))
+            text = "; ".join((text, *(await self._clients.read_secrets(secrets)).faults))
         cause = error if isinstance(error, RefusalError) else error.__cause__
         wanted = cause.retry_after if isinstance(cause, RefusalError) else None
         gone = error.reason is RegistryReason.NOT_FOUND

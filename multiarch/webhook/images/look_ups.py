@@ -251,9 +251,10 @@ class LookUps:
 
 
 def _cluster_secrets() -> SecretSource:
-    from multiarch.webhook.api_server import ApiServer  # noqa: PLC0415 (most webhooks read no secret)
+    from multiarch.kubernetes.access import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
+    from multiarch.kubernetes.cluster import open_cluster  # noqa: PLC0415 (likewise)
 
-    return ClusterSecrets(ApiServer)
+    return ClusterSecrets(lambda: open_cluster(ClusterAccess()))
 
 
 def _answer(found: _LookUp, image: PodImage, seconds: float) -> Answer:

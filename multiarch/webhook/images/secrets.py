@@ -13,7 +13,7 @@ from multiarch.threads import DaemonThreads
 from multiarch.webhook.model import PullSecretNames
 
 if TYPE_CHECKING:  # most webhooks read no secret, and start without a client of Kubernetes
-    from multiarch.webhook.api_server import ApiServer
+    from multiarch.kubernetes.cluster import Cluster
 
 READ_SECONDS = 5.0
 """Maximum seconds to wait for the API server, which is queried for all secrets of a pod one after the other."""
@@ -21,19 +21,13 @@ READ_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SecretSet:
-    """What several secrets hold. ``faults`` are clauses about those that can't be used, which are omitted.
-
-    ``complete``: the API server answered for each of them.
-    """
+    """What several secrets hold. ``faults`` are clauses about those that can't be used, which are omitted."""
 
     credentials: PullSecrets
     faults: tuple[str, ...] = ()
-    complete: bool = True
-    contents: tuple[object, ...] = ()
-    """To compare with another reading; not shown."""
 
     def __repr__(self) -> str:
-        """Return a text without what is secret."""
+        """Return a string without what is secret."""
         return f"SecretSet(faults={self.faults!r})"
 
 
@@ -48,7 +42,7 @@ class SecretSource(Protocol):
 class ClusterSecrets:
     """Reads secrets from the API server, in a thread."""
 
-    def __init__(self, opened: Callable[[], ApiServer]) -> None:
+    def __init__(self, opened: Callable[[], Cluster]) -> None:
         """``opened`` opens the API server, for each reading: its certificates and the token may change."""
         self._opened = opened
 
@@ -60,10 +54,10 @@ class ClusterSecrets:
                 return await reading
         except TimeoutError:
             fault = f"the API server did not send the pull secrets within {READ_SECONDS:g} s"
-            return SecretSet(PullSecrets(()), (fault,), complete=False)
+            return SecretSet(PullSecrets(()), (fault,))
 
 
-def usable_secrets(secrets: Sequence[dict[str, Any]], faults: Sequence[str], *, complete: bool) -> SecretSet:
+def usable_secrets(secrets: Sequence[dict[str, Any]], faults: Sequence[str]) -> SecretSet:
     """Return the credentials of those Secret objects that are valid; ``faults`` are about others."""
     valid, wrong = [], list(faults)
     for secret in secrets:
@@ -74,15 +68,13 @@ def usable_secrets(secrets: Sequence[dict[str, Any]], faults: Sequence[str], *, 
             wrong.append(_clause(error))
         else:
             valid.append(pair)
-    contents = tuple((name, repr(configuration)) for name, configuration in valid)
-    return SecretSet(PullSecrets(valid), tuple(wrong), complete, contents)
+    return SecretSet(PullSecrets(valid), tuple(wrong))
 
 
-def _read(opened: Callable[[], ApiServer], names: PullSecretNames) -> SecretSet:
+def _read(opened: Callable[[], Cluster], names: PullSecretNames) -> SecretSet:
     """Read the secrets that exist, and note what is wrong with the others. Runs in a thread."""
     found: list[dict[str, Any]] = []
     faults: list[str] = []
-    complete = True
     try:
         with opened() as server:
             for name in names.names:
@@ -90,7 +82,6 @@ def _read(opened: Callable[[], ApiServer], names: PullSecretNames) -> SecretSet:
                     secret = server.secret(names.namespace, name)
                 except MultiarchError as error:
                     faults.append(f"Secret {names.namespace}/{name} can't be read: {_clause(error)}")
-                    complete = False
                     continue
                 if secret is None:
                     faults.append(f"Secret {names.namespace}/{name} does not exist")
@@ -98,8 +89,7 @@ def _read(opened: Callable[[], ApiServer], names: PullSecretNames) -> SecretSet:
                     found.append(secret)
     except MultiarchError as error:
         faults.append(f"pull secrets can't be read: {_clause(error)}")
-        complete = False
-    return usable_secrets(found, faults, complete=complete)
+    return usable_secrets(found, faults)
 
 
 def _clause(error: MultiarchError) -> str:
