@@ -81,7 +81,7 @@ def _say_left_alone(args: pulumi.ResourceTransformArgs) -> None:
 
 
 def _manifest(args: pulumi.ResourceTransformArgs, known: Mapping[str, object]) -> object:
-    """The object as a manifest, with what is not known left out; its name is the resource's."""
+    """The object as a manifest, with what is not known omitted; its name is the resource's."""
     version, _, kind = args.type_.removeprefix(_PACKAGE).rpartition(":")
     props = _without_unknowns(known)
     return {

@@ -28,7 +28,7 @@ Manifest = Mapping[str, object]
 class Chart:
     """A pinned chart. ``location`` is an ``oci://`` address, a folder, or a name in ``repository`` (``https://``).
 
-    ``skip_crds`` leaves out the chart's folder ``crds``, which Helm installs and never updates.
+    ``skip_crds`` omits the chart's folder ``crds``, which Helm installs and never updates.
     """
 
     location: str

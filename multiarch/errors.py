@@ -21,10 +21,10 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault in a stack, with its place and the way out.
+    """One fault in a stack, with its place and the fix.
 
     ``rule`` is a name of :data:`multiarch.rules.RULES`; any other raises KeyError. ``message`` says what is wrong,
-    ``hint`` the way out, by default the rule's own. ``line`` is 1-based, and None for a value that is in no file (a
+    ``hint`` the fix, by default the rule's own. ``line`` is 1-based, and None for a value that is in no file (a
     default, or one that only the engine has).
     """
 

@@ -114,7 +114,7 @@ def warnings(diagnostics: Sequence[str]) -> tuple[str, ...]:
 def failures_last(lines: Sequence[str]) -> list[str]:
     """Sort diagnostics, which are without colours, so that the resource that failed stands below all else.
 
-    A message that is there twice is left out, and so is that the stack's update failed, which follows from the rest.
+    A message that is there twice is omitted, and so is that the stack's update failed, which follows from the rest.
     """
     sections: list[list[str]] = []
     for line in _once(lines):
@@ -131,7 +131,7 @@ def failures_last(lines: Sequence[str]) -> list[str]:
 
 
 def _once(lines: Sequence[str]) -> list[str]:
-    """Leave out a resource's warning or error that stands above already; other lines may be parts of longer ones."""
+    """Omit a resource's warning or error that stands above already; other lines may be parts of longer ones."""
     seen: set[str] = set()
     kept = []
     for line in lines:
@@ -155,7 +155,7 @@ def _is_heading(text: str) -> bool:
 
 
 def _without_empty_diagnostics(lines: list[str]) -> list[str]:
-    """Leave out a resource's heading with nothing below it, and the section's when nothing is left in it."""
+    """Omit a resource's heading with nothing below it, and the section's when nothing is left in it."""
     kept: list[str] = []
     for line in reversed(lines):
         text = plain(line)

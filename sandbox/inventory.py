@@ -1,6 +1,6 @@
 """The resources in the sandbox's AWS, read with boto3 as from the real AWS.
 
-What every account comes with is left out: the default VPC, and what a VPC has from the beginning.
+What every account comes with is omitted: the default VPC, and what a VPC has from the beginning.
 """
 
 from __future__ import annotations

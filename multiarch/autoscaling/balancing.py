@@ -31,7 +31,7 @@ IGNORED_ON_AWS = frozenset(
         "topology.ebs.csi.aws.com/zone",
     )
 )
-"""Labels that its comparison for AWS leaves out."""
+"""Labels that its comparison for AWS omits."""
 IGNORED_BY_FLAG = (
     keys.EKS_IMAGE,
     keys.EKS_LAUNCH_TEMPLATE_ID,

@@ -20,7 +20,7 @@ from multiarch.yaml_text.reader import only_document
 PRIORITIES = (90, 70, 50, 30)
 """By position in the order of capacities, with room between them for priorities that teams set."""
 UNORDERED_PRIORITY = 10
-"""For capacities that the order leaves out."""
+"""For capacities that the order omits."""
 CORDONED_PRIORITY = 1
 """For groups that a migration removes: they match, so that they are used when nothing else is left."""
 

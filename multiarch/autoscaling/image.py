@@ -68,7 +68,7 @@ def unpinned(alias: str) -> str:
 def images(family: AmiFamily, types: Iterable[InstanceType]) -> tuple[AmiType, ...]:
     """Return the images of a family that nodes of these types boot, sorted by name.
 
-    Karpenter leaves types out for which a family has no image; so does this.
+    Karpenter omits types for which a family has no image; so does this.
     """
     found = {}
     for each in types:

@@ -52,7 +52,7 @@ class Headroom:
 def headroom_of(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tuple[Headroom, ...]:
     """The headroom for the pods that lost zones and nodes displace, by architecture; empty where none move.
 
-    Failures of a whole group, architecture or spot market are left out: room for all their pods would double the
+    Failures of a whole group, architecture or spot market are omitted: room for all their pods would double the
     cluster. Pods that may use both architectures count for the one that the stack prefers.
     """
     requests = {name_of(pod): pod.requests for pod in pods if not pod.daemon}

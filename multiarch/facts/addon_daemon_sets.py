@@ -102,7 +102,7 @@ _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
                     "containers": _containers("eks-pod-identity-agent"),
                 },
                 source="aws/eks-pod-identity-agent, charts/eks-pod-identity-agent/values.yaml (0.1.10)",
-                # AWS's table leaves it out; its chart sends it to nodes of both architectures, and to no other.
+                # AWS's table omits it; its chart sends it to nodes of both architectures, and to no other.
                 images_source="aws/eks-pod-identity-agent: its chart's node affinity, which names both architectures",
             ),
         ),

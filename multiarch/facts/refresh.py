@@ -207,7 +207,7 @@ def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> Refres
 def new_regions(client: Ec2Client, path: Path) -> tuple[str, ...]:
     """Add the regions that EC2 names to the file at ``path``, which may not exist yet; return those, sorted.
 
-    A region of a geography that no partition here has is left out.
+    A region of a geography that no partition here has is omitted.
     """
     old = read_regions(path) if path.exists() else ()
     named = {str(region["RegionName"]) for region in client.describe_regions(AllRegions=True)["Regions"]}

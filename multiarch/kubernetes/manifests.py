@@ -146,7 +146,7 @@ def _unpacked(
         raise MultiarchError(fault, hint=_NOT_AN_OBJECT)
     kind = value.get("kind")
     if kind is None and parent is not None and parent["kind"] != "List":
-        # The items of a typed list, such as PodList, may leave out their kind.
+        # The items of a typed list, such as PodList, may omit their kind.
         value = {"apiVersion": parent.get("apiVersion"), "kind": parent["kind"].removesuffix("List"), **value}
         kind = value["kind"]
     if not isinstance(kind, str) or not kind:

@@ -1,4 +1,4 @@
-"""The kinds that are read out of a cluster: where the API server keeps them, and what of them is left out."""
+"""The kinds that are read out of a cluster: where the API server keeps them, and what of them is omitted."""
 
 from __future__ import annotations
 

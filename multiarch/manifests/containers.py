@@ -41,7 +41,7 @@ def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mappi
 
     Kubernetes' own kinds have one at a known path, whatever it holds. In other objects a pod spec is every mapping in
     which a list ``containers``, ``initContainers`` or ``ephemeralContainers`` has at least one mapping with a name or
-    an image: CustomResourceDefinitions may leave out the name (Knative's) or the containers (those of operators that
+    an image: CustomResourceDefinitions may omit the name (Knative's) or the containers (those of operators that
     add their own). One that several YAML aliases share is yielded once.
     """
     path = own_pod_spec(str(content.get("kind")), content.get("apiVersion"))
@@ -58,7 +58,7 @@ def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mappi
 def mappings_below(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[Any, object]]]:
     """Yield an object and every mapping below it in their order, each once, with the keys that lead to it.
 
-    ``metadata`` and ``status`` are left out at every level, and so are the containers and volumes of pod specs.
+    ``metadata`` and ``status`` are omitted at every level, and so are the containers and volumes of pod specs.
     """
     waiting: list[tuple[KeyPath, object]] = [((), content)]
     seen: set[int] = set()

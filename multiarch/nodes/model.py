@@ -69,7 +69,7 @@ class Sizes:
 class AmiSource:
     """The image: an ID, a release, or, with neither, the image that AWS currently recommends.
 
-    ``id`` and ``release`` exclude each other. ``ssm_parameter`` names the public parameter that holds the
+    ``id`` and ``release`` are mutually exclusive. ``ssm_parameter`` names the public parameter that holds the
     recommended image's ID.
     """
 

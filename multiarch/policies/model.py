@@ -47,7 +47,7 @@ class Policy:
 
     @property
     def row(self) -> Rule:
-        """The rule's name, severity and way out."""
+        """The rule's name, severity and fix."""
         return RULES[self.rule]
 
 

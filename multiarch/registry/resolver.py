@@ -38,7 +38,7 @@ class OperatorResolver(aiohttp.ThreadedResolver):
 class BoundedResolver(AbstractResolver):
     """The system's resolver, for names that people who are not trusted choose.
 
-    It leaves out the addresses that the policy refuses. Names are resolved without the search domains of the pod, in
+    It omits the addresses that the policy refuses. Names are resolved without the search domains of the pod, in
     which ``argocd-server.argocd`` is a Service. The operator's own (``named``) are resolved as every name in the pod,
     with its search domains and ``/etc/hosts``.
     """

@@ -26,7 +26,7 @@ class Placement:
     """Where pods are, or would be.
 
     ``unplaced`` pods have no node. ``live``: the nodes are those of a running cluster, and otherwise those that the
-    autoscaler would have added. ``notes`` say what was left out or assumed.
+    autoscaler would have added. ``notes`` say what was omitted or assumed.
     """
 
     nodes: tuple[NodeState, ...]

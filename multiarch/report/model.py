@@ -100,7 +100,7 @@ class PageSection:
     """One part of the page.
 
     ``unread`` is why it could not be made; it then has nothing else. ``warnings`` are shown before everything else,
-    ``notes`` say what is assumed or left out.
+    ``notes`` say what is assumed or omitted.
     """
 
     identifier: str

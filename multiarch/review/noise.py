@@ -38,7 +38,7 @@ _RULE = re.compile(r"\[([a-z0-9-]+)\]\Z")
 
 @dataclass(frozen=True, slots=True)
 class NoiseFilter:
-    """One kind of change that is left out. ``reason`` says in one sentence why it does not matter."""
+    """One kind of change that is omitted. ``reason`` says in one sentence why it does not matter."""
 
     name: str
     reason: str

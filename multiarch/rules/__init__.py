@@ -1,6 +1,6 @@
-"""Every rule of ``stack check``: its name, its severity, what it refuses and the way out.
+"""Every rule of ``stack check``: its name, its severity, what it refuses and the fix.
 
-A problem takes its severity and, without a hint of its own, the way out from its rule's row; a problem whose rule has
+A problem takes its severity and, without a hint of its own, the fix from its rule's row; a problem whose rule has
 no row can't be made. ``docs/reference/rules.md`` is generated from these rows.
 """
 

@@ -30,7 +30,7 @@ _NOT_READ_OF_CONTAINERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """What a pod asks of a node, name, labels and images left out, so that all pods of a workload are equal here.
+    """What a pod asks of a node, name, labels and images omitted, so that all pods of a workload are equal here.
 
     ``assumed`` is what kube-scheduler's scores add to ``requests`` for containers without requests; it is not reserved.
     Preferred terms about other pods exclude no node; Karpenter honors them as long as it can.

@@ -1,6 +1,6 @@
 """Which of several nodes kube-scheduler prefers for a pod: the scores of its plugins, with their default weights.
 
-ImageLocality is left out: which images a node has is not known. Source: kubernetes,
+ImageLocality is omitted: which images a node has is not known. Source: kubernetes,
 ``pkg/scheduler/apis/config/v1/default_plugins.go`` and ``pkg/scheduler/framework/plugins``.
 """
 

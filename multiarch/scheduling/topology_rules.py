@@ -24,7 +24,7 @@ class SpreadConstraint:
     """One topology spread constraint. ``hard`` is ``DoNotSchedule``; the other kind excludes no node.
 
     ``selector`` ``None`` selects nothing. ``honor_affinity`` and ``honor_taints`` tell whether nodes that the pod
-    cannot be on for that cause are left out of the count.
+    cannot be on for that cause are omitted of the count.
     """
 
     max_skew: int
@@ -39,7 +39,7 @@ class SpreadConstraint:
     def selector_for(self, labels: Mapping[str, str]) -> LabelSelector | None:
         """Build the selector of a pod with ``labels``: its own values of ``matchLabelKeys`` are required too.
 
-        A key that the pod has no label for is left out.
+        A key that the pod has no label for is omitted.
         """
         return _narrowed(self.selector, labels, self.match_label_keys, ())
 

@@ -32,7 +32,7 @@ class Section(BaseModel):
 
 
 def section(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
-    """Return the default of a section that may be left out: all of its own defaults."""
+    """Return the default of a section that may be omitted: all of its own defaults."""
     return Field(default_factory=model.model_construct)
 
 

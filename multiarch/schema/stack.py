@@ -74,5 +74,5 @@ class StackSpec(Section):
     node_termination_handler: TopLevelFlag | None = None
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
     Kubernetes API when Pulumi runs. Default: on where there are such groups, Pulumi can reach that API, and nodes have
-    a way out for its image.
+    a route to the registry of its image.
     """

@@ -20,7 +20,7 @@ _ENTRIES = {
 
 
 class Fault(NamedTuple):
-    """A value that the schema allows, and that is wrong: its path, a rule, a message and the way out."""
+    """A value that the schema allows, and that is wrong: its path, a rule, a message and the fix."""
 
     path: KeyPath
     rule: str

@@ -1,6 +1,6 @@
 """What a NodePool can buy: instance types by zone, and which of them Karpenter takes.
 
-An offering is an instance type in a zone. Karpenter knows those that have a price, and leaves out those that EC2 had no
+An offering is an instance type in a zone. Karpenter knows those that have a price, and omits those that EC2 had no
 capacity for. It plans a node with all zones that the node's pods allow, lost ones too, as long as one of them has an
 offering.
 Sources: karpenter-provider-aws, ``pkg/providers/instancetype/offering/base_resolver.go``; karpenter,

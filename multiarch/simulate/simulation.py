@@ -51,7 +51,7 @@ def simulate(
 ) -> Simulation:
     """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
 
-    Pods that already have a node, and pods of DaemonSets, are left out; what DaemonSets request is reserved on every
+    Pods that already have a node, and pods of DaemonSets, are omitted; what DaemonSets request is reserved on every
     node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
     return simulate_nodes(plan, groups, context, pods).simulation
@@ -118,7 +118,7 @@ def settle(
 ) -> Settled:
     """Place ``pods`` on ``nodes``, which keep the pods that they have; autoscalers add nodes for the others.
 
-    Pods of ``pods`` that have a node already, and those of DaemonSets, are left out; what DaemonSets (``per_node``)
+    Pods of ``pods`` that have a node already, and those of DaemonSets, are omitted; what DaemonSets (``per_node``)
     request is reserved on every node. No node is added where it is ``unavailable``; a group that has lost a zone grows
     in its other zones. ``desired`` is the number of nodes that node groups are to have: an Auto Scaling group replaces
     lost nodes by itself, before an autoscaler sees pods without a node. Without it, no node is replaced. Nodes of

@@ -77,9 +77,9 @@ def _accept_flags_as_text(schema: dict[str, Any]) -> None:
 
 
 def tidy(value: Any) -> Any:  # noqa: ANN401  (JSON)
-    """Leave out what tells an editor's user nothing.
+    """Omit what tells an editor's user nothing.
 
-    That is the titles that pydantic makes of names, the defaults of whole sections, null where a key may be left out,
+    That is the titles that pydantic makes of names, the defaults of whole sections, null where a key may be omitted,
     and the marks of code and line breaks in descriptions.
     """
     if isinstance(value, list):

@@ -22,7 +22,7 @@ DEFAULT_CIDR = "10.0.0.0/16"
 DEFAULT_SERVICE_CIDR = "172.20.0.0/16"
 DEFAULT_ZONES = 2
 NEEDED_WITHOUT_NAT = ("ec2", "ec2messages", "ecr", "eks", "s3", "ssm", "ssmmessages", "sts")
-"""What nodes must reach to join, pull images and answer Session Manager when there is no way out."""
+"""What nodes must reach to join, pull images and answer Session Manager when there is no route to the internet."""
 _RESERVED_PER_SUBNET = 5
 _CONTROL_PLANE_ADDRESSES = 6
 """EKS user guide: at least six free addresses in each subnet that the cluster is given."""
@@ -47,7 +47,7 @@ def plan_network(
 ) -> NewNetwork | ExistingNetwork | None:
     """Plan the network; None when it can't be told, after reporting why.
 
-    ``also_needed`` are endpoints that the stack's other settings need when there is no way out.
+    ``also_needed`` are endpoints that the stack's other settings need when there is no route to the internet.
     """
     if spec.vpc_id is not None or spec.private_subnet_ids is not None:
         return _existing(spec, report)

@@ -30,7 +30,7 @@ def dotted(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Places by path, and the file that speaks for values that were left out."""
+    """Places by path, and the file that speaks for values that were omitted."""
 
     file: str | None = None
     places: Mapping[KeyPath, Place] = field(default_factory=dict)

@@ -194,7 +194,7 @@ def _unless_same(pin: Pin) -> Pin | Kept:
 def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade: bool) -> Pin | Kept:
     """Return the alias of the recommended release, once AWS publishes it for every image that the pools need.
 
-    Raises OutsideError where it does not: Karpenter would leave out the types whose image is missing.
+    Raises OutsideError where it does not: Karpenter would omit the types whose image is missing.
     """
     key, version = ".".join(map(str, image.PATH)), stack.spec.kubernetes_version
     written = stack.spec.autoscaling.karpenter.ami_alias

@@ -187,7 +187,7 @@ def _check_stack(
 
 
 def _also_needed(spec: StackSpec) -> Iterator[str]:
-    """Endpoints that a cluster without a way out needs for what else the team wants."""
+    """Endpoints that a cluster without a route to the internet needs for what else the team wants."""
     if spec.addons["eks-pod-identity-agent"].enabled:
         yield "eks-auth"
     if spec.session.log_to_cloud_watch:

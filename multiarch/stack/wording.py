@@ -1,4 +1,4 @@
-"""Pydantic's errors as problems in plain words, one per fault, with what was written and the way out."""
+"""Pydantic's errors as problems in plain words, one per fault, with what was written and the fix."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
         (*_AUTOSCALING, "karpenter", "version"): f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}",
     }
 )
-"""The way out where a value of the right type, made of what was written, would be refused as well."""
+"""The fix where a value of the right type, made of what was written, would be refused as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,7 @@ def _lists(spec: _Spec) -> tuple[list[_Container] | None, ...]:
 
 
 def _rules(spec: _Spec) -> Iterator[tuple[str, object]]:
-    """What a pod says about nodes and pull secrets, as plain values; what is missing or null is left out."""
+    """What a pod says about nodes and pull secrets, as plain values; what is missing or null is omitted."""
     for name, raw in (
         ("tolerations", spec.tolerations),
         ("nodeSelector", spec.node_selector),

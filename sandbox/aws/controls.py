@@ -102,7 +102,7 @@ class Remote:
         self._request("PUT", "ec2/shortages", json.dumps([asdict(each) for each in shortages]).encode())
 
     def set_spot_prices(self, prices: Mapping[str, Mapping[str, str]]) -> None:
-        """What an hour of a spot instance costs, by instance type and zone; what is left out is not sold."""
+        """What an hour of a spot instance costs, by instance type and zone; what is omitted is not sold."""
         self._request("PUT", "ec2/spot-prices", json.dumps(prices).encode())
 
     def calls(self) -> Counter[str]:

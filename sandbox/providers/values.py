@@ -45,7 +45,7 @@ def plain(value: PropertyValue) -> Value:
 
 
 def plain_map(values: Mapping[str, PropertyValue]) -> Record:
-    """All set properties as Python; those that are null mean not set and are left out, at every depth."""
+    """All set properties as Python; those that are null mean not set and are omitted, at every depth."""
     return {key: plain(value) for key, value in values.items() if value.value is not None}
 
 

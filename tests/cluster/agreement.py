@@ -43,7 +43,7 @@ Got = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """``got``, workloads with pods that no further node of any pool could take, and all that is said to be left out."""
+    """``got``, workloads with pods that no further node of any pool could take, and all that is said to be omitted."""
 
     got: Got
     hopeless: frozenset[str]

@@ -1,4 +1,4 @@
-"""Which changes are left out, and that nothing is left out that matters."""
+"""Which changes are omitted, and that nothing is omitted that matters."""
 
 from __future__ import annotations
 

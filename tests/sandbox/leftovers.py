@@ -15,7 +15,7 @@ _MORE = (
 
 
 def leftovers(endpoint: str, region: str = "us-east-1") -> dict[str, list[str]]:
-    """Everything beyond moto's defaults at an endpoint, by kind, sorted; kinds with nothing are left out."""
+    """Everything beyond moto's defaults at an endpoint, by kind, sorted; kinds with nothing are omitted."""
     aws = Aws(endpoint, region)
     found = {**aws.everything(), **{kind.label: aws.ask(kind) for kind in _MORE}}
     return {label: list(found[label]) for label in sorted(found) if found[label]}

@@ -1,4 +1,4 @@
-"""Each mistake about autoscaling, as a team would write it, is told once, with file, line, key, and a way out."""
+"""Each mistake about autoscaling, as a team would write it, is told once, with file, line, key, and a fix."""
 
 from __future__ import annotations
 

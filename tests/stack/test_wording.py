@@ -1,4 +1,4 @@
-"""The schema's refusals are sentences: what was written, what is taken, the way out."""
+"""The schema's refusals are sentences: what was written, what is taken, the fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The webhook's configuration file: every problem names file, line, key, value and the way out."""
+"""The webhook's configuration file: every problem names file, line, key, value and the fix."""
 
 from __future__ import annotations
 

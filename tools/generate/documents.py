@@ -115,14 +115,14 @@ def rules() -> str:
     parts = []
     for title, rows in SECTIONS.items():
         cells = [(f"`{row.name}`", str(row.severity), row.finds, row.way_out) for row in rows]
-        parts.append(f"## {title}\n\n{_table(('Rule', 'Severity', 'Refuses', 'Way out'), cells)}")
+        parts.append(f"## {title}\n\n{_table(('Rule', 'Severity', 'Rejects', 'Fix'), cells)}")
     return "\n" + "\n".join(parts) + "\n"
 
 
 def node_rules() -> str:
     """The rules of ``verify nodes``."""
     rows = [(f"`{row.name}`", str(row.severity), row.finds, row.way_out) for row in RULES.values()]
-    return "\n" + _table(("Rule", "Severity", "Finds", "Way out"), rows) + "\n"
+    return "\n" + _table(("Rule", "Severity", "Finds", "Fix"), rows) + "\n"
 
 
 def review_rules() -> str:
@@ -136,7 +136,7 @@ def review_rules() -> str:
 
 
 def noise_filters() -> str:
-    """What ``review`` leaves out."""
+    """What ``review`` omits."""
     rows = [(f"`{each.name}`", each.reason) for each in (*FILTERS, *OF_WARNINGS)]
     return "\n" + _table(("Filter", "What it leaves out"), rows) + "\n"
 

@@ -90,5 +90,5 @@ class PlatformArgs(TypedDict):
     nodeTerminationHandler: NotRequired[bool]
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
     Kubernetes API when Pulumi runs. Default: on where there are such groups, Pulumi can reach that API, and nodes
-    have a way out for its image.
+    have a route to the registry of its image.
     """

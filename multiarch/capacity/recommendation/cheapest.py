@@ -32,7 +32,7 @@ def cheapest(
     """The values, from each tunable's present one up to ``most``, that satisfy all ``conditions`` at the least cost.
 
     None if there are no such values. First what runs all the time is kept low, then what runs at most, then the number
-    of changed values, then the sum of the raises. ``needs`` that ``most`` does not satisfy are left out. Raises
+    of changed values, then the sum of the raises. ``needs`` that ``most`` does not satisfy are omitted. Raises
     OutOfTimeError where that takes more than ``seconds``, MultiarchError without highspy.
     """
     programme = _Programme(tunables, most, seconds)

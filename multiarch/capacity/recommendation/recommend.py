@@ -338,7 +338,7 @@ class _Recommender:
 
 
 def _short(report: CapacityReport) -> dict[Failure, dict[_Name, WorkloadResult]]:
-    """The workloads that do not keep their minimum, by failure; failures without any are left out."""
+    """The workloads that do not keep their minimum, by failure; failures without any are omitted."""
     results: Sequence[FailureResult] = (report.without_failure, *report.failures)
     found = {
         each.failure: {(workload.namespace, workload.name): workload for workload in each.short} for each in results

@@ -97,7 +97,7 @@ def one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
 
 
 def _missing_zones(plan: Plan, zones: Sequence[str]) -> tuple[str, ...]:
-    """The network's zones that a group or NodePool leaves out; none where it uses all, or where they have no names."""
+    """The network's zones that a group or NodePool omits; none where it uses all, or where they have no names."""
     network = plan.network
     if not zones or not isinstance(network, NewNetwork):
         return ()

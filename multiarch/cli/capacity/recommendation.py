@@ -81,7 +81,7 @@ def _notes(result: Recommendation, seconds: int) -> Iterator[str]:
 
 
 def _unsolved(unsolved: Sequence[Unsolved]) -> Iterator[str]:
-    """A line for each workload and way out: the first failure with its reason, then the names of the others."""
+    """A line for each workload and fix: the first failure with its reason, then the names of the others."""
     found: dict[tuple[str, ...], list[Unsolved]] = {}
     for each in unsolved:
         workload = each.workload

@@ -1,7 +1,7 @@
 """The digest as Markdown for a comment of a merge request, within a limit of bytes.
 
 A reviewer sees the risk and one line for each question first: what breaks, what rolls, what widens, what it costs, what
-was left out. Everything that others wrote is shown as code or as plain words (:func:`multiarch.escaping.comment`).
+was omitted. Everything that others wrote is shown as code or as plain words (:func:`multiarch.escaping.comment`).
 """
 
 from __future__ import annotations

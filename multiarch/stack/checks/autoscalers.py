@@ -1,4 +1,4 @@
-"""What an autoscaler needs of the rest of its stack: a way in for Pulumi, a way out for its pods, and a role."""
+"""What an autoscaler needs of the rest of its stack: a way in for Pulumi, a route for its pods, and a role."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _of_cluster(name: str) -> list[dict[str, Any]]:
 def _instances(ec2: Any, conditions: Sequence[Mapping[str, Any]]) -> Iterator[Instance]:  # noqa: ANN401  (as above)
     for page in ec2.get_paginator("describe_instances").paginate(Filters=conditions):
         for reservation in page["Reservations"]:
-            # Windows nodes are not verified; their Nodes are left out too.
+            # Windows nodes are not verified; their Nodes are omitted too.
             yield from (_instance(each) for each in reservation["Instances"] if each.get("Platform") != _WINDOWS)
 
 

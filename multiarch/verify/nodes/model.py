@@ -107,7 +107,7 @@ class KubernetesNode:
 
 @dataclass(frozen=True, slots=True)
 class BootFault:
-    """Why a node did not join: ``cause`` is a clause, ``lines`` the log's lines that say so, ``hint`` the way out."""
+    """Why a node did not join: ``cause`` is a clause, ``lines`` the log's lines that say so, ``hint`` the fix."""
 
     cause: str
     hint: str

@@ -64,7 +64,7 @@ class PlannedGroup:
     def labels(self, instance: InstanceType, region: str | None) -> dict[str, str]:
         """The labels that a node must have besides those that EC2 decides.
 
-        Karpenter's labels for what an instance type is are left out: they change with Karpenter's version.
+        Karpenter's labels for what an instance type is are omitted: they change with Karpenter's version.
         """
         known = node_labels(self.owner, instance, region=region).known
         return {

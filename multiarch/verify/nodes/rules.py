@@ -1,4 +1,4 @@
-"""Every rule of ``multiarch verify nodes``: its name, its severity, what it finds and the way out."""
+"""Every rule of ``multiarch verify nodes``: its name, its severity, what it finds and the fix."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class PodVerification:
-    """The verdicts, in the order of the containers; ``notes`` are sentences about nodes and what was left out.
+    """The verdicts, in the order of the containers; ``notes`` are sentences about nodes and what was omitted.
 
     ``nodes_answered`` is None if nodes were not asked, else how many of them answered.
     """

@@ -27,7 +27,7 @@ class Verdicts:
 def verdicts_of(inspected: Inspected, architectures: Sequence[Architecture]) -> Verdicts:
     """Judge an image for each architecture, in the order given; pure.
 
-    The digests of the judgements are left out: no decision needs them, and without them most images share one answer.
+    The digests of the judgements are omitted: no decision needs them, and without them most images share one answer.
     """
     run = Found(tuple(replace(judge(inspected, each), digest=None) for each in architectures))
     mounted = Found(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
