@@ -24,6 +24,8 @@ SERVICES = ("ecr", "ecr-public", "sts")
 BOTOCORE_FILES = ("_retry.json", "endpoints.json", "partitions.json", "sdk-default-configuration.json")
 NOT_RUN = ("*.pyi", "*.pyx", "*.pxd", "*.pxi", "*.c", "*.h")
 """Sources of extension modules and types."""
+FOR_COMMENTS = ("github", "gitlab", "nacl")
+"""What `multiarch post` needs, which runs in CI, not in the image."""
 SCRIPT = """\
 #!/usr/bin/env python3
 import sys
@@ -62,6 +64,7 @@ def unused(folder: Path) -> Iterator[Path]:
         yield from (path for path in folder.rglob(pattern) if not {"test", "tests"} & set(path.parts))
     # The Kubernetes client for event loops is a second copy of all its models.
     yield from (folder / "boto3" / "data", folder / "boto3" / "examples", folder / "kubernetes" / "aio")
+    yield from (folder / name for name in FOR_COMMENTS)
     kept = {*SERVICES, *BOTOCORE_FILES}
     yield from (path for path in (folder / "botocore" / "data").iterdir() if path.name not in kept)
 

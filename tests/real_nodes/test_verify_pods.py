@@ -180,8 +180,8 @@ def test_the_verdicts_by_the_registry_are_as_containerd_holds_the_images(run: ty
     assert {case: each["verdict"] for case, each in found.items()} == {case: row[2] for case, row in _CASES.items()}
     for case, (architecture, kind, _) in _CASES.items():
         each = found[case]
-        assert each["imageID"] == world.status(case)["imageID"]
-        assert _held(world.node_of(case), each["imageID"].rpartition("@")[2]) == kind, case
+        assert each["imageId"] == world.status(case)["imageID"]
+        assert _held(world.node_of(case), each["imageId"].rpartition("@")[2]) == kind, case
         # No registry has the imported image.
         assert each["digestKind"] == ("unknown" if case.startswith("imported") else kind), case
         assert each["node"]["architecture"] == str(architecture)
