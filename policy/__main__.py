@@ -1,8 +1,10 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -u
 """The policy pack: ``pulumi preview --policy-pack policy``. The policies themselves are in ``multiarch/policies``.
 
 Resource policies run before each resource is created or changed; policies of the whole stack run after all of them,
 in a preview too. A value that is known only after the update is checked in the update.
+
+It runs with ``-u``: pulumi-policy writes its port without a flush, and the engine waits for it.
 """
 
 from __future__ import annotations
