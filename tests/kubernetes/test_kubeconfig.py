@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -207,7 +208,7 @@ def test_any_kubeconfig_is_read_or_is_one_error_without_the_token(tmp_path: Path
                 break
             key = data.draw(st.sampled_from(keys))
             if not isinstance(here[key], dict | list) or data.draw(st.booleans()):
-                here[key] = data.draw(odd)
+                here[key] = copy.deepcopy(data.draw(odd))
                 break
             here = here[key]
     file.write_text(json.dumps(made))

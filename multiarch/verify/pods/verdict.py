@@ -61,7 +61,8 @@ def on_node(judged: Judged, held: RunningContainer) -> Judged:
     if held.emulator and _emulated(held.emulator) != architecture:
         return replace(found, verdict=Proof.WRONG, reason=f"emulated by {held.emulator}", settled_by="")
     why = f"the node could not read its process{f': {held.fault}' if held.fault else ''}"
-    if judged.verdict is Proof.CONSISTENT and held.manifest and held.manifest == judged.manifest:
+    of_index = judged.verdict is Proof.CONSISTENT and judged.digest_kind is DigestKind.INDEX
+    if of_index and held.manifest and held.manifest == judged.manifest:
         reason = f"the node holds the index's {architecture} manifest; {why}"
         return replace(found, verdict=Proof.PROVEN, reason=reason, settled_by="")
     return replace(found, reason=f"{found.reason}; {why}", settled_by="")

@@ -169,8 +169,7 @@ def test_each_distinct_question_is_asked_once_and_a_warm_cache_asks_nothing(
     assert counts[-1] == (3, 3)
     # Any request would fail now.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RegistryClient, "_fetched", None)
-        patch.setattr(RegistryClient, "_blob", None)
+        patch.setattr(RegistryClient, "_open", None)
         assert asyncio.run(run(RegistrySettings(retries=0))) == kinds
 
 
