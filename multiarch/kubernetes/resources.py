@@ -87,9 +87,6 @@ SECRETS = Resource("Secret", "", "secrets")
 EVICTIONS = Resource("Eviction", "", "pods/eviction")
 """For messages: rules of RBAC name it so."""
 LEASES = Resource("Lease", "coordination.k8s.io", "leases")
-MUTATING_WEBHOOKS = Resource(
-    "MutatingWebhookConfiguration", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", namespaced=False
-)
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

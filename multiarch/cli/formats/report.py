@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
-
-from multiarch.errors import Problem
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +100,3 @@ class Report:
 def grouped(label: str, value: str, cells: Sequence[str]) -> list[str]:
     """A row, or the column names, of a table that is ``grouped`` if there is a ``label``."""
     return [value, *cells] if label else list(cells)
-
-
-def problem_data(problem: Problem) -> dict[str, Any]:
-    """A problem in JSON; ``value`` is what was written, if JSON can hold it."""
-    return asdict(problem)

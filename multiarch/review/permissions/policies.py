@@ -33,7 +33,7 @@ WIDEN_RESOURCE = REVIEW_RULES["widen-resource-policy"]
 _ROLE, _USER, _GROUP = "aws:iam/role:Role", "aws:iam/user:User", "aws:iam/group:Group"
 _POLICY, _PROVIDERS = "aws:iam/policy:Policy", ("aws:iam/openIdConnectProvider:", "aws:iam/samlProvider:")
 _OTHER_LANGUAGES = ("aws:iam/", "aws:ssoadmin/", "aws:dlm/", "aws:ecr/lifecyclePolicy", "aws:cloudwatch/log")
-"""Beginnings of types whose ``policy`` is no policy of a resource."""
+"""Prefixes of types whose ``policy`` property is not a resource policy."""
 _OWNERS = {
     **dict.fromkeys(("role", "roles", "roleName"), _ROLE),
     **dict.fromkeys(("user", "users"), _USER),

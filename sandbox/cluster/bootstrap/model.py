@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from multiarch.errors import MultiarchError
-
-__all__ = ["KubeletStart", "NodeStartError", "checked_certificate", "merged"]
 
 
 class NodeStartError(MultiarchError):
@@ -37,23 +33,3 @@ class KubeletStart:
     endpoint: str
     certificate_authority: str
     ignored: tuple[str, ...] = ()
-
-
-def checked_certificate(text: str, who: str) -> str:
-    """The certificate authority as it is written. Raises NodeStartError if it is not base64; ``who`` decodes it."""
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise NodeStartError(
-            f"The cluster's certificate authority is not base64 ({error}): {who} stops, and the node does not join."
-        ) from error
-    return text
-
-
-def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``under`` with the values of ``over``; mappings in both are merged, lists replaced."""
-    result = dict(under)
-    for key, value in over.items():
-        below = result.get(key)
-        result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
-    return result
