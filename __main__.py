@@ -9,7 +9,7 @@ from pathlib import Path
 import pulumi
 from pulumi.runtime.config import CONFIG
 
-from components.creator import refuse_creator_in_access
+from components.iam.access import refuse_creator_in_access
 from components.platform import Platform, PlatformArgs
 from multiarch.errors import MultiarchError, StackError, said_once
 from multiarch.rules import Severity

@@ -24,24 +24,24 @@ from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
 
-from . import access, policies
 from .account import Account, look_up
-from .addons import Addons
-from .admission_webhook import AdmissionWebhook
-from .cluster_autoscaler import ClusterAutoscaler
+from .aws.addons import Addons
+from .aws.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
+from .aws.encryption import Encryption
+from .aws.flow_logs import FlowLogs, flow_log_group
+from .aws.network import Network, NetworkArgs
+from .aws.node_group import NodeGroup, NodeGroupArgs, required
+from .aws.session import Session
 from .component import Component, InCluster, Naming
-from .control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
-from .encryption import Encryption
-from .flow_logs import FlowLogs, flow_log_group
-from .karpenter import Karpenter, KarpenterArgs
-from .network import Network, NetworkArgs
-from .node_group import NodeGroup, NodeGroupArgs, required
-from .node_role import NodeRole, NodeRoleArgs
+from .iam import access, policies
+from .iam.node_role import NodeRole, NodeRoleArgs
+from .in_cluster.admission_webhook import AdmissionWebhook
+from .in_cluster.cluster_autoscaler import ClusterAutoscaler
+from .in_cluster.karpenter import Karpenter, KarpenterArgs
+from .in_cluster.rebalance import Rebalance
+from .in_cluster.storage_class import DefaultStorageClass
+from .in_cluster.termination_handler import TerminationHandler
 from .outputs import NodeGroupOutput
-from .rebalance import Rebalance
-from .session import Session
-from .storage_class import DefaultStorageClass
-from .termination_handler import TerminationHandler
 
 __all__ = ["Platform", "PlatformArgs"]
 

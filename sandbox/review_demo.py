@@ -30,7 +30,7 @@ from sandbox.lifecycle import Sandbox
 
 Say = Callable[[str], None]
 PRICES = "made-up-prices.json"
-_ROLE = Path("components", "node_role.py")
+_ROLE = Path("components", "iam", "node_role.py")
 _POLICY = "AmazonS3FullAccess"
 _PREVIEW = "preview.events"
 

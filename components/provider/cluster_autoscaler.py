@@ -6,9 +6,9 @@ import pulumi_kubernetes as kubernetes
 from multiarch.schema.parts import SingleClusterAutoscaler
 from multiarch.stack.parts import part_tags, plan_autoscaler_part
 
-from .. import cluster_autoscaler
 from ..account import look_up
 from ..component import InCluster, Naming
+from ..in_cluster import cluster_autoscaler
 from .arguments import ClusterAutoscalerArgs
 from .part import Part, accepted, region, settings
 

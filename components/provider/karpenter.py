@@ -7,9 +7,9 @@ from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.schema.parts import SingleKarpenter
 from multiarch.stack.parts import part_tags, plan_karpenter_part
 
-from .. import karpenter
 from ..account import look_up
 from ..component import InCluster, Naming
+from ..in_cluster import karpenter
 from .arguments import KarpenterArgs
 from .part import Part, accepted, region, settings
 

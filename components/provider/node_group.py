@@ -6,10 +6,10 @@ from multiarch.nodes.model import ClusterFacts, NodeGroupKind
 from multiarch.schema.parts import NodesCluster, SingleNodeGroup
 from multiarch.stack.parts import part_tags, plan_node_group_part
 
-from .. import node_group
 from ..account import look_up
+from ..aws import node_group
 from ..component import Naming
-from ..node_role import NodeRole, NodeRoleArgs
+from ..iam.node_role import NodeRole, NodeRoleArgs
 from .arguments import NodeGroupArgs
 from .part import Part, accepted, settings
 

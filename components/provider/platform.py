@@ -12,7 +12,7 @@ from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 
 from .. import platform
-from ..creator import refuse_creator_in_access
+from ..iam.access import refuse_creator_in_access
 from ..outputs import NodeGroupOutput
 from .arguments import PlatformArgs
 from .part import Part, accepted, engine_config, plain

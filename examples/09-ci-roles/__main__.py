@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pulumi
-from multiarch_eks.ci_policies import State
-from multiarch_eks.ci_roles import CiRoles, CiRolesArgs, Environment
-from multiarch_eks.ci_trust import GitHub, GitLab
+from multiarch_eks.ci import CiRoles, CiRolesArgs, Environment, GitHub, GitLab, State
 from multiarch_eks.component import Naming
 
 config = pulumi.Config()

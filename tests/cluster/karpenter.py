@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 from ruamel.yaml import YAML
 
-from components.karpenter_role import SERVICE_ACCOUNT
+from components.iam.karpenter_role import SERVICE_ACCOUNT
 from components.rendering import declare
 from components.rendering.files import contents
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig

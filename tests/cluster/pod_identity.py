@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from components.pod_identity import CREDENTIALS
+from components.iam.pod_identity import CREDENTIALS
 from sandbox.cluster.kube import Kube, Object
 from tests.cluster.karpenter import NAMESPACE
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components import pod_identity as component
+from components.iam import pod_identity as component
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for

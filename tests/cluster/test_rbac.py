@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.karpenter_role import SERVICE_ACCOUNT
+from components.iam.karpenter_role import SERVICE_ACCOUNT
 from components.rendering import declare
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for

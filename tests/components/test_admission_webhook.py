@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import multiarch
-from components.pod_identity import CREDENTIALS
+from components.iam.pod_identity import CREDENTIALS
 from multiarch.schema.webhook_installation import ChartValues
 from sandbox.layout import CLONE
 from tests.components import autoscaled, declared

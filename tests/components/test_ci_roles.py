@@ -10,9 +10,9 @@ import botocore.session
 import pytest
 
 from components import rendering
-from components.ci_policies import LOOK_UPS, READS, State
-from components.ci_roles import CiRoles, CiRolesArgs, Environment
-from components.ci_trust import GitHub, GitLab, Issuer
+from components.ci.permissions import LOOK_UPS, READS, State
+from components.ci.roles import CiRoles, CiRolesArgs, Environment
+from components.ci.trust import GitHub, GitLab, Issuer
 from components.component import Naming
 from components.rendering.marked_values import _CALLS
 from components.rendering.recording import Recorded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.network import zone_at
+from components.aws.network import zone_at
 from components.rendering import declare
 from multiarch.errors import StackError
 from tests.components import declared

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.node_group import min_healthy_percentage
+from components.aws.node_group import min_healthy_percentage
 from multiarch.facts.instance_types import instance_type
 from tests.components import declared
 from tests.components.declared import World, world

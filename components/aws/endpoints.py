@@ -9,8 +9,8 @@ from functools import partial
 import pulumi
 from pulumi_aws import ec2
 
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
 
 HTTPS = 443
 _SEVERAL = {"ecr": ("ecr.api", "ecr.dkr")}

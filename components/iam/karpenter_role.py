@@ -10,8 +10,8 @@ from pulumi_aws import iam
 
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
 
+from ..component import Component, InCluster
 from . import pod_identity
-from .component import Component, InCluster
 
 SERVICE_ACCOUNT = "karpenter"
 

@@ -13,9 +13,10 @@ from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from multiarch.manifests import restricted
 from multiarch.stack.model import AdmissionWebhookPlan
 
-from . import kubernetes_api, pod_identity, policies
-from .component import Component, InCluster
-from .kubernetes_api import Chart
+from .. import kubernetes_api
+from ..component import Component, InCluster
+from ..iam import pod_identity, policies
+from ..kubernetes_api import Chart
 
 
 class AdmissionWebhook(Component):
@@ -54,11 +55,11 @@ class AdmissionWebhook(Component):
 
 
 def _locate_chart() -> str:
-    """Return the chart's folder: in the wheel beside this module, in a checkout one folder above.
+    """Return the chart's folder: in the wheel in the package, in a checkout beside it.
 
     Below the program's folder the path is relative, so that the state is the same on every machine.
     """
-    here, program = Path(__file__).resolve().parent, Path.cwd()
+    here, program = Path(__file__).resolve().parents[1], Path.cwd()
     chart = next(each for each in (here / "charts" / NAME, here.parent / "charts" / NAME) if each.is_dir())
     # The program's folder may have links to the checkout's.
     for relative in (Path("charts", NAME), Path(os.path.relpath(chart, program.resolve()))):

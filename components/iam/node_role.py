@@ -9,9 +9,9 @@ from pulumi_aws import eks, iam
 
 from multiarch.nodes.model import NodeGroupKind
 
+from ..account import Account
+from ..component import Component, Naming
 from . import policies
-from .account import Account
-from .component import Component, Naming
 
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (

@@ -11,8 +11,9 @@ from multiarch.rebalance.install.objects import objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import Plan
 
-from . import kubernetes_api, pod_identity, policies
-from .component import Component, InCluster
+from .. import kubernetes_api
+from ..component import Component, InCluster
+from ..iam import pod_identity, policies
 
 _BEFORE_RIGHTS = ("Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 """The policy is in force before there are rights that it limits, and until they are gone."""

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import pulumi
 from pulumi_aws import eks, iam
 
-from . import kubernetes_api, policies
-from .account import Account
-from .component import Component, InCluster
-from .kubernetes_api import NAMESPACE, Manifest
+from .. import kubernetes_api
+from ..account import Account
+from ..component import Component, InCluster
+from ..kubernetes_api import NAMESPACE, Manifest
+from . import policies
 
 CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
 """The environment variable by which AWS's SDKs find the Pod Identity agent; EKS sets it when a pod is created."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pulumi
 
-from .account import Account
+from ..account import Account
 
 VERSION = "2012-10-17"
 

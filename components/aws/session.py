@@ -11,7 +11,7 @@ from pulumi_aws import cloudwatch, ssm
 
 from multiarch.stack.model import SessionPlan
 
-from .component import Component, Naming
+from ..component import Component, Naming
 
 
 class Session(Component):

@@ -14,9 +14,9 @@ from pulumi_aws import autoscaling
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 
-from . import kubernetes_api
-from .component import Component, InCluster
-from .kubernetes_api import Chart, Manifest
+from .. import kubernetes_api
+from ..component import Component, InCluster
+from ..kubernetes_api import Chart, Manifest
 
 NAME = TERMINATION_HANDLER.name
 CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"

@@ -14,8 +14,8 @@ from multiarch.errors import Problem, StackError
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
 from .endpoints import Endpoints, EndpointsArgs
 
 # EKS can't use these zones for the control plane; their regions have enough others.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pulumi
 
-from . import kubernetes_api
-from .component import Component, InCluster
+from .. import kubernetes_api
+from ..component import Component, InCluster
 
 NAME = "gp3"
 

@@ -9,9 +9,9 @@ from pulumi_aws import eks, iam
 
 from multiarch.stack.model import AddonPlan
 
-from . import pod_identity
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
+from ..iam import pod_identity
 
 
 class Addons(Component):

@@ -14,9 +14,9 @@ from multiarch.errors import OutsideError
 from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.model import ClusterPlan
 
-from . import policies
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
+from ..iam import policies
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 READER_POLICY = "AmazonEKSViewPolicy"

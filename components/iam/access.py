@@ -1,12 +1,18 @@
-"""Access for people: a kubeconfig without a token, and the shell command that opens a session on a node."""
+"""Access for people: a kubeconfig without a token, the command for a session on a node, and who may have an entry."""
 
 from __future__ import annotations
 
 import json
 import shlex
 
+import pulumi
+import pulumi_aws as aws
+
+from multiarch.errors import StackError
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, ClusterFacts
+from multiarch.stack.checks.access import creator_problem
 from multiarch.stack.identity import AwsIdentity
+from multiarch.stack.load import Stack
 
 
 def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str:
@@ -56,3 +62,21 @@ def session_command(*, cluster: str, group: str, region: str, document: str) -> 
     ]
     start = ["aws", "ssm", "start-session", "--region", region, "--document-name", document, "--target"]
     return f'{shlex.join(start)} "$({shlex.join(find)})"'
+
+
+def refuse_creator_in_access(stack: Stack, cluster: str, opts: pulumi.InvokeOptions | None = None) -> None:
+    """Refuse a stack that gives an access entry to whoever creates ``cluster`` in this run; a preview warns.
+
+    EKS would refuse the entry once the cluster is built. A cluster that exists was created by somebody else, or the
+    entry is there already. A preview may be run by another role than the update, and that role may well be listed: one
+    of the build agent, for merge requests. ``opts`` name the AWS provider to ask. Raises StackError.
+    """
+    if not (stack.spec.access.admins or stack.spec.access.readers):
+        return
+    problem = creator_problem(stack.spec.access, aws.get_caller_identity(opts=opts).arn, stack.origin)
+    # Asked only then: the other runs need no eks:ListClusters.
+    if not problem or cluster in aws.eks.get_clusters(opts=opts).names:
+        return
+    if not pulumi.runtime.is_dry_run():
+        raise StackError([problem])
+    pulumi.log.warn(f"{problem} `pulumi up` by this role or user is refused. [{problem.rule}]")

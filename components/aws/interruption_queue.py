@@ -7,8 +7,8 @@ from pulumi_aws import cloudwatch, sqs
 
 from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
 
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
 
 # Seconds: a spot instance ends two minutes after its warning, so older messages are useless.
 _RETENTION = 300

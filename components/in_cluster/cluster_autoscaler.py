@@ -11,9 +11,10 @@ from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 
-from . import kubernetes_api, pod_identity
-from .component import Component, InCluster
-from .kubernetes_api import NAMESPACE, Chart, Manifest
+from .. import kubernetes_api
+from ..component import Component, InCluster
+from ..iam import pod_identity
+from ..kubernetes_api import NAMESPACE, Chart, Manifest
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"

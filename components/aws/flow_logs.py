@@ -7,9 +7,9 @@ from pulumi_aws import cloudwatch, ec2, iam
 
 from multiarch.stack.model import FlowLogsPlan
 
-from . import policies
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
+from ..iam import policies
 
 NAME = "flow-logs"
 

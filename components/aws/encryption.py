@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_aws import kms
 
-from . import policies
-from .account import Account
-from .component import Component, Naming
+from ..account import Account
+from ..component import Component, Naming
+from ..iam import policies
 
 
 class Encryption(Component):

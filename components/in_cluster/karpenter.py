@@ -15,12 +15,12 @@ from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CLUSTER_TAG, Tags
 
-from . import kubernetes_api
-from .component import Component, InCluster
-from .interruption_queue import InterruptionQueue
-from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole
-from .kubernetes_api import Chart, Manifest
-from .node_role import NodeRole, NodeRoleArgs
+from .. import kubernetes_api
+from ..aws.interruption_queue import InterruptionQueue
+from ..component import Component, InCluster
+from ..iam.karpenter_role import SERVICE_ACCOUNT, KarpenterRole
+from ..iam.node_role import NodeRole, NodeRoleArgs
+from ..kubernetes_api import Chart, Manifest
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"

@@ -1,0 +1,212 @@
+"""What roles of CI may do: what a preview with refresh reads, prices, the state of Pulumi's stacks, pushing images.
+
+A preview runs the code of its branch, which anybody who may push can change: its role must not be able to write. The
+actions are those with which the AWS provider reads each resource type that the components declare; no action has a
+wildcard, and actions that IAM can limit to resources are limited to the account's.
+Source: Service Authorization Reference (which resource types an action takes), API references of the services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pulumi
+
+from ..account import Account
+from ..iam import policies
+
+_ROLE = ("iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:ListRoleTags")
+
+READS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "aws:autoscaling/group:Group": ("autoscaling:DescribeAutoScalingGroups",),
+        "aws:autoscaling/lifecycleHook:LifecycleHook": ("autoscaling:DescribeLifecycleHooks",),
+        "aws:autoscaling/tag:Tag": ("autoscaling:DescribeTags",),
+        "aws:cloudwatch/eventRule:EventRule": ("events:DescribeRule", "events:ListTagsForResource"),
+        "aws:cloudwatch/eventTarget:EventTarget": ("events:ListTargetsByRule",),
+        "aws:cloudwatch/logGroup:LogGroup": ("logs:DescribeLogGroups", "logs:ListTagsForResource"),
+        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": ("ec2:DescribeSecurityGroups",),
+        "aws:ec2/eip:Eip": ("ec2:DescribeAddresses", "ec2:DescribeAddressesAttribute"),
+        "aws:ec2/flowLog:FlowLog": ("ec2:DescribeFlowLogs",),
+        "aws:ec2/internetGateway:InternetGateway": ("ec2:DescribeInternetGateways",),
+        "aws:ec2/launchTemplate:LaunchTemplate": ("ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions"),
+        "aws:ec2/natGateway:NatGateway": ("ec2:DescribeNatGateways",),
+        "aws:ec2/route:Route": ("ec2:DescribeRouteTables",),
+        "aws:ec2/routeTable:RouteTable": ("ec2:DescribeRouteTables",),
+        "aws:ec2/routeTableAssociation:RouteTableAssociation": ("ec2:DescribeRouteTables",),
+        "aws:ec2/securityGroup:SecurityGroup": ("ec2:DescribeSecurityGroups",),
+        "aws:ec2/subnet:Subnet": ("ec2:DescribeSubnets",),
+        "aws:ec2/tag:Tag": ("ec2:DescribeTags",),
+        "aws:ec2/vpc:Vpc": (
+            "ec2:DescribeNetworkAcls",
+            "ec2:DescribeRouteTables",
+            "ec2:DescribeSecurityGroups",
+            "ec2:DescribeVpcAttribute",
+            "ec2:DescribeVpcs",
+        ),
+        "aws:ec2/vpcEndpoint:VpcEndpoint": ("ec2:DescribePrefixLists", "ec2:DescribeVpcEndpoints"),
+        "aws:eks/accessEntry:AccessEntry": ("eks:DescribeAccessEntry",),
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": ("eks:ListAssociatedAccessPolicies",),
+        "aws:eks/addon:Addon": ("eks:DescribeAddon",),
+        "aws:eks/cluster:Cluster": ("eks:DescribeCluster",),
+        "aws:eks/nodeGroup:NodeGroup": ("eks:DescribeNodegroup",),
+        "aws:eks/podIdentityAssociation:PodIdentityAssociation": ("eks:DescribePodIdentityAssociation",),
+        "aws:iam/instanceProfile:InstanceProfile": ("iam:GetInstanceProfile", "iam:ListInstanceProfileTags"),
+        "aws:iam/openIdConnectProvider:OpenIdConnectProvider": ("iam:GetOpenIDConnectProvider",),
+        "aws:iam/policy:Policy": ("iam:GetPolicy", "iam:GetPolicyVersion", "iam:ListPolicyTags"),
+        "aws:iam/role:Role": _ROLE,
+        "aws:iam/rolePolicy:RolePolicy": ("iam:GetRolePolicy",),
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("iam:ListAttachedRolePolicies",),
+        "aws:kms/alias:Alias": ("kms:ListAliases",),
+        "aws:kms/key:Key": ("kms:DescribeKey", "kms:GetKeyPolicy", "kms:GetKeyRotationStatus", "kms:ListResourceTags"),
+        "aws:sqs/queue:Queue": ("sqs:GetQueueAttributes", "sqs:ListQueueTags"),
+        "aws:sqs/queuePolicy:QueuePolicy": ("sqs:GetQueueAttributes",),
+        "aws:ssm/document:Document": (
+            "ssm:DescribeDocument",
+            "ssm:DescribeDocumentPermission",
+            "ssm:GetDocument",
+            "ssm:ListTagsForResource",
+        ),
+    }
+)
+"""What the AWS provider calls to read a resource, by type."""
+
+LOOK_UPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "aws:eks/getClusters:getClusters": ("eks:ListClusters",),
+        "aws:index/getAvailabilityZones:getAvailabilityZones": ("ec2:DescribeAvailabilityZones",),
+        "aws:index/getCallerIdentity:getCallerIdentity": (),  # sts:GetCallerIdentity needs no permission
+        "aws:index/getPartition:getPartition": (),
+        "aws:index/getRegion:getRegion": (),
+        "aws:ssm/getParameter:getParameter": ("ssm:GetParameter",),
+    }
+)
+"""What the components' look-ups call, by function."""
+
+PRICES = ("ec2:DescribeSpotPriceHistory", "pricing:GetProducts")
+"""What ``multiarch prices fetch`` calls, for the costs in a review."""
+
+_ANY = "*"
+_RESOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "ec2:DescribeAddressesAttribute": "elastic-ip/*",
+        "ec2:DescribeVpcAttribute": "vpc/*",
+        "eks:DescribeAccessEntry": "access-entry/*",
+        "eks:DescribeAddon": "addon/*",
+        "eks:DescribeCluster": "cluster/*",
+        "eks:DescribeNodegroup": "nodegroup/*",
+        "eks:DescribePodIdentityAssociation": "podidentityassociation/*",
+        "eks:ListAssociatedAccessPolicies": "access-entry/*",
+        "events:DescribeRule": "rule/*",
+        "events:ListTagsForResource": "rule/*",
+        "events:ListTargetsByRule": "rule/*",
+        "iam:GetInstanceProfile": "instance-profile/*",
+        "iam:GetOpenIDConnectProvider": "oidc-provider/*",
+        "iam:GetPolicy": "policy/*",
+        "iam:GetPolicyVersion": "policy/*",
+        "iam:ListInstanceProfileTags": "instance-profile/*",
+        "iam:ListPolicyTags": "policy/*",
+        **dict.fromkeys(_ROLE, "role/*"),
+        "kms:DescribeKey": "key/*",
+        "kms:GetKeyPolicy": "key/*",
+        "kms:GetKeyRotationStatus": "key/*",
+        "kms:ListResourceTags": "key/*",
+        "logs:DescribeLogGroups": "log-group:*",
+        "logs:ListTagsForResource": "log-group:*",
+        "sqs:GetQueueAttributes": _ANY,
+        "sqs:ListQueueTags": _ANY,
+        "ssm:DescribeDocument": "document/*",
+        "ssm:DescribeDocumentPermission": "document/*",
+        "ssm:GetDocument": "document/*",
+        "ssm:GetParameter": "parameter/aws/service/*",
+        "ssm:ListTagsForResource": "document/*",
+    }
+)
+"""Resources that an action can be limited to, without the ARN's first part; other actions take no resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The S3 bucket with Pulumi's state, and keys of KMS: of the stacks' secrets provider, of the bucket's encryption.
+
+    Without ``bucket``, its name, the state is elsewhere (Pulumi Cloud), and the roles get no access to a bucket.
+    """
+
+    bucket: pulumi.Input[str] | None = None
+    key_arns: Sequence[pulumi.Input[str]] = ()
+
+    def access(self, account: Account, *, write: bool) -> list[policies.Statement]:
+        """Statements to read the state, or also to write it: a preview takes no lock.
+
+        Decrypting is needed for both: inputs of resources are compared in clear text.
+        """
+        objects = ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"] if write else ["s3:GetObject"]
+        key = ["kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"] if write else ["kms:Decrypt"]
+        statements: list[policies.Statement] = []
+        if self.bucket is not None:
+            bucket = pulumi.Output.concat("arn:", account.partition, ":s3:::", self.bucket)
+            inside = pulumi.Output.concat(bucket, "/*")
+            statements += [_allow("ListState", ["s3:ListBucket"], bucket), _allow("State", objects, inside)]
+        if self.key_arns:
+            statements.append(_allow("StateKeys", key, list(self.key_arns)))
+        return statements
+
+
+def preview(account: Account, state: State) -> pulumi.Output[str]:
+    """What a preview with refresh and a review with prices need, in every region of the account."""
+    actions = {action for row in (*READS.values(), *LOOK_UPS.values(), PRICES) for action in row}
+    return policies.document([*_reads(account, actions), *state.access(account, write=False)])
+
+
+def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
+    """What pushing to repositories of Amazon ECR needs, and reading what was pushed; names in this account.
+
+    Source: Amazon ECR user guide, "IAM permissions for pushing an image to an Amazon ECR private repository".
+    """
+    actions = [
+        "BatchCheckLayerAvailability",
+        "BatchGetImage",
+        "CompleteLayerUpload",
+        "GetDownloadUrlForLayer",
+        "InitiateLayerUpload",
+        "PutImage",
+        "UploadLayerPart",
+    ]
+    arns = [_arn(account, "ecr", f"repository/{name}") for name in repositories]
+    return policies.document(
+        [
+            _allow("LogIn", ["ecr:GetAuthorizationToken"], _ANY),
+            _allow("Images", [f"ecr:{action}" for action in actions], arns),
+        ]
+    )
+
+
+def _reads(account: Account, actions: Iterable[str]) -> list[policies.Statement]:
+    """One statement for all actions that take no resource, and one for each kind of resource, sorted."""
+    by_resource: dict[tuple[str, str], list[str]] = {}
+    for action in sorted(actions):
+        resource = _RESOURCES.get(action)
+        place = ("", _ANY) if resource is None else (action.partition(":")[0], resource)
+        by_resource.setdefault(place, []).append(action)
+    return [
+        _allow(_sid(service, resource), found, _arn(account, service, resource) if service else _ANY)
+        for (service, resource), found in sorted(by_resource.items())
+    ]
+
+
+def _sid(service: str, resource: str) -> str:
+    words = f"read {service} {resource}".replace("-", " ").replace("/", " ").replace(":", " ").replace(_ANY, "").split()
+    return "".join(word.capitalize() for word in words)
+
+
+def _arn(account: Account, service: str, resource: str) -> pulumi.Output[str]:
+    """An ARN of the account, in every region; IAM has no regions, and AWS's public parameters no account."""
+    region = "" if service == "iam" else _ANY
+    owner = "" if resource.startswith("parameter/aws/") else account.id
+    return pulumi.Output.concat("arn:", account.partition, f":{service}:{region}:", owner, f":{resource}")
+
+
+def _allow(sid: str, actions: Sequence[str], resource: object) -> policies.Statement:
+    return {"Sid": sid, "Effect": "Allow", "Action": list(actions), "Resource": resource}

@@ -1,0 +1,151 @@
+"""Roles that CI assumes without stored credentials: previews, updates of each environment, pushing images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pulumi
+from pulumi_aws import eks, iam
+
+from ..account import look_up
+from ..component import Component, Naming
+from ..iam import policies
+from . import permissions, trust
+from .permissions import State
+from .trust import Issuer
+
+_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Stacks that are updated together, such as all of ``prod``.
+
+    ``policy_arns`` are what ``pulumi up`` needs; ``session_seconds`` must be longer than the longest update. Creating a
+    cluster takes half an hour.
+    """
+
+    name: str
+    policy_arns: Sequence[pulumi.Input[str]]
+    session_seconds: int = 2 * _HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class CiRolesArgs:
+    """``naming.cluster`` is the first part of every role's name, which must be known when CI is configured.
+
+    ``branch`` is the one that updates run from. ``clusters`` are names of existing clusters in the provider's region,
+    whose objects previews read. ``repositories`` are names of repositories in Amazon ECR. ``permissions_boundary`` is
+    the ARN of a policy that limits all these roles, whatever else is attached to them.
+    """
+
+    naming: Naming
+    issuers: Sequence[Issuer]
+    environments: Sequence[Environment] = ()
+    branch: str = "main"
+    state: State = field(default_factory=State)
+    clusters: Sequence[str] = ()
+    repositories: Sequence[str] = ()
+    permissions_boundary: pulumi.Input[str] | None = None
+
+
+class CiRoles(Component):
+    """OIDC providers, and the roles that jobs assume: ``NAME-preview``, ``NAME-up-ENVIRONMENT``, ``NAME-images``.
+
+    ``preview_role_arn`` reads what a preview with refresh reads, and nothing else. ``update_role_arns`` are by
+    environment. ``images_role_arn`` may push to Amazon ECR; it is None without repositories.
+    """
+
+    preview_role_arn: pulumi.Output[str]
+    update_role_arns: Mapping[str, pulumi.Output[str]]
+    images_role_arn: pulumi.Output[str] | None
+
+    def __init__(self, name: str, args: CiRolesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare them. Raises MultiarchError for a name that would widen the trust."""
+        super().__init__("CiRoles", name, args.naming, opts)
+        self._args = args
+        self._account = look_up(self)
+        branch = trust.check_branch(args.branch)
+        self._issuers = [(issuer, self._arn_of(issuer)) for issuer in args.issuers]
+        preview = self._role("preview", lambda issuer: issuer.previews(branch), _HOUR)
+        self._inline(preview, "preview", permissions.preview(self._account, args.state))
+        for cluster in args.clusters:
+            self._entry(preview, cluster)
+        self.preview_role_arn = preview.arn
+        self.update_role_arns = {each.name: self._update(each, branch).arn for each in args.environments}
+        self.images_role_arn = self._images(branch).arn if args.repositories else None
+        self.register_outputs(
+            {
+                "previewRoleArn": self.preview_role_arn,
+                "updateRoleArns": self.update_role_arns,
+                "imagesRoleArn": self.images_role_arn,
+            }
+        )
+
+    def _arn_of(self, issuer: Issuer) -> pulumi.Input[str]:
+        """The ARN of the issuer's OIDC provider, of which an account has one for each URL."""
+        if issuer.provider_arn is not None:
+            return issuer.provider_arn
+        name = type(issuer).__name__.lower()
+        return iam.OpenIdConnectProvider(
+            name,
+            url=issuer.url,
+            client_id_lists=[issuer.audience],
+            thumbprint_lists=list(issuer.thumbprints) or None,
+            tags=self.tags(name),
+            opts=self.child(name),
+        ).arn
+
+    def _entry(self, role: iam.Role, cluster: str) -> None:
+        """Let the role read the cluster's objects, Secrets included: Helm keeps its releases in them.
+
+        AmazonEKSViewPolicy, which ``access.readers`` get, does not show Secrets. Source: EKS user guide, "Review access
+        policy permissions".
+        """
+        entry = eks.AccessEntry(
+            f"preview-{cluster}",
+            cluster_name=cluster,
+            principal_arn=role.arn,
+            tags=self.tags("preview"),
+            opts=self.child(f"preview-{cluster}"),
+        )
+        eks.AccessPolicyAssociation(
+            f"preview-{cluster}",
+            cluster_name=cluster,
+            principal_arn=role.arn,
+            policy_arn=self._account.access_policy("AmazonEKSAdminViewPolicy"),
+            access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+            opts=self.child(f"preview-{cluster}", depends_on=[entry]),
+        )
+
+    def _update(self, environment: Environment, branch: str) -> iam.Role:
+        name = f"up-{trust.check_environment(environment.name)}"
+        role = self._role(name, lambda issuer: issuer.updates(environment.name, branch), environment.session_seconds)
+        for number, policy in enumerate(environment.policy_arns):
+            child = f"{name}-{number}"
+            iam.RolePolicyAttachment(child, role=role.name, policy_arn=policy, opts=self.child(child))
+        if state := self._args.state.access(self._account, write=True):
+            self._inline(role, f"{name}-state", policies.document(state))
+        return role
+
+    def _images(self, branch: str) -> iam.Role:
+        role = self._role("images", lambda issuer: issuer.releases(branch), _HOUR)
+        self._inline(role, "images", permissions.push_images(self._account, self._args.repositories))
+        return role
+
+    def _role(self, name: str, subjects: Callable[[Issuer], Sequence[str]], session_seconds: int) -> iam.Role:
+        trusted = [(issuer, provider, subjects(issuer)) for issuer, provider in self._issuers]
+        return iam.Role(
+            name,
+            name=f"{self.naming.cluster}-{name}",
+            description=f"Assumed by CI: {name}",
+            assume_role_policy=trust.assumed_by_jobs(trusted),
+            max_session_duration=session_seconds,
+            permissions_boundary=self._args.permissions_boundary,
+            tags=self.tags(name),
+            opts=self.child(name),
+        )
+
+    def _inline(self, role: iam.Role, name: str, policy: pulumi.Input[str]) -> None:
+        iam.RolePolicy(name, name=name, role=role.name, policy=policy, opts=self.child(name))

@@ -1,0 +1,1 @@
+"""Roles, their policies, and access for people."""
