@@ -1,4 +1,4 @@
-"""Serve the components as a Pulumi plugin: its schema is inferred from their typed arguments and outputs.
+"""Serve the components as a Pulumi plugin.
 
 ``python -m multiarch_eks.provider`` runs it, as do ``pulumi-resource-multiarch-eks``, which the wheel installs, and
 ``provider/PulumiPlugin.yaml``.
@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,10 +24,9 @@ from multiarch.errors import MultiarchError
 
 from . import ClusterAutoscaler, Karpenter, NodeGroup, PatchedWorkloads, Platform
 from .arguments_error import ArgumentsError, described
-from .part import PACKAGE
+from .schema import PACKAGE, complete_schema
 
 COMPONENTS: list[type[pulumi.ComponentResource]] = [Platform, NodeGroup, Karpenter, ClusterAutoscaler, PatchedWorkloads]
-_DESCRIPTION = "Amazon EKS with amd64 and arm64 (Graviton) nodes."
 
 
 class Host(ComponentProvider):
@@ -38,9 +36,9 @@ class Host(ComponentProvider):
     """
 
     def __init__(self) -> None:
-        """Infer the schema."""
+        """Make the schema."""
         super().__init__(COMPONENTS, PACKAGE, version=multiarch.__version__)
-        self.schema = json.dumps(schema(json.loads(self.schema or "{}")))
+        self.schema = complete_schema(self.schema or "{}")
 
     def map_inputs(self, inputs: Mapping[str, Any], component_def: ComponentDefinition) -> Mapping[str, Any]:  # noqa: ARG002
         """All inputs as they are: the components check them, and have the schema's names themselves."""
@@ -63,26 +61,6 @@ class Host(ComponentProvider):
             if isinstance(refusal, pulumi.RunError | MultiarchError):
                 raise InputPropertiesError(str(refusal)) from None
             raise
-
-
-def schema(inferred: dict[str, Any]) -> dict[str, Any]:
-    """The inferred schema with what a package's page shows, and with descriptions in one line."""
-    described: dict[str, Any] = _tidy(inferred)
-    return {"description": _DESCRIPTION, "license": "Apache-2.0", **described}
-
-
-def _tidy(value: Any) -> Any:  # noqa: ANN401  (JSON)
-    if not isinstance(value, dict):
-        return value
-    tidied = {}
-    for key, inner in value.items():
-        if key == "description" and isinstance(inner, str):
-            tidied[key] = " ".join(inner.split())
-        elif key in ("items", "additionalProperties"):  # the analyzer gives them the property's own description
-            tidied[key] = _tidy({name: part for name, part in inner.items() if name != "description"})
-        else:
-            tidied[key] = _tidy(inner)
-    return tidied
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ from multiarch.stack.schema_paths import fields, model_at
 from multiarch.today import today
 
 from .arguments_error import ArgumentsError, warn
+from .schema import PACKAGE
 
-PACKAGE = "multiarch-eks"
 Model = TypeVar("Model", bound=Section)
 Planned = TypeVar("Planned")
 

@@ -18,8 +18,7 @@ def main() -> int:
         lambda: {ROOT / json_schema.SCHEMA_FILE: json_schema.text()},
         chart.files,
         lambda: {webhook_manifests.TARGET: webhook_manifests.generate_manifests()},
-        plugin.arguments,
-        plugin.schema_files,
+        plugin.files,
         documents.files,
     )
     for step in steps:
