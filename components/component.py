@@ -1,33 +1,17 @@
-"""What all components share: type tokens, parents, tags, and aliases for renamed resources."""
+"""What all components share: type tokens, parents, names and tags."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import pulumi
 
 from multiarch.nodes.model import Tags
 
-from .account import Account
-
-FORMER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-"""Logical names of resources in earlier versions, so that a rename in the code replaces nothing.
-
-A key is ``KIND/NAME``: the component's kind and the new logical name of one of its children, ``KIND/.`` for the
-component itself, or ``KIND/*`` for all its children. ``{name}`` in a former name stands for the new one. For example,
-to rename the network's ``vpc`` to ``main-vpc``, change the name where it is declared and add
-``"Network/main-vpc": ("vpc",)`` here; remove the entry once every stack has been updated. A changed *type or parent*
-needs a ``pulumi.Alias`` where it changes. Children of a renamed component need no entry.
-Source: https://www.pulumi.com/docs/iac/concepts/options/aliases/
-"""
-
-
-def former_names(kind: str, child: str, name: str) -> list[pulumi.Alias]:
-    """Aliases for ``name``; ``child`` is the part of the key after ``KIND/``: the name, or ``.``."""
-    keys = (f"{kind}/{child}",) if child == "." else (f"{kind}/{child}", f"{kind}/*")
-    return [pulumi.Alias(name=old.format(name=name)) for key in keys for old in FORMER_NAMES.get(key, ())]
+from .account import Account, look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +34,32 @@ class InCluster:
     """
 
     cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
 
 
 class Component(pulumi.ComponentResource):
-    """Base of all components.
+    """Base of all components. The type token is ``multiarch-eks:components:CLASS``."""
 
-    ``kind`` is the last part of the type token ``multiarch-eks:components:KIND``.
-    """
-
-    def __init__(self, kind: str, name: str, naming: Naming, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        naming: Naming,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        module: str = "components",
+    ) -> None:
         """Register the component; its subclass declares the children and calls ``register_outputs``."""
-        own = pulumi.ResourceOptions(aliases=former_names(kind, ".", name))
-        merged = pulumi.ResourceOptions.merge(opts, own)
-        super().__init__(f"multiarch-eks:components:{kind}", name, None, merged)
-        self._kind = kind
+        super().__init__(f"multiarch-eks:{module}:{type(self).__name__}", name, None, opts)
         self.naming = naming
+
+    @cached_property
+    def account(self) -> Account:
+        """The account, partition and region of the component's AWS provider."""
+        return look_up(self)
 
     def child(
         self,
-        name: str,
         *,
         depends_on: Sequence[pulumi.Resource] = (),
         ignore_changes: Sequence[str] = (),
@@ -80,7 +67,7 @@ class Component(pulumi.ComponentResource):
         protect: bool = False,
         delete_within: str | None = None,
     ) -> pulumi.ResourceOptions:
-        """Options of the child called ``name``: this component is the parent, former names are aliases.
+        """Options of a child: this component is the parent.
 
         ``delete_within`` is a longer limit for its deletion than the provider's, such as ``30m``.
         """
@@ -91,7 +78,6 @@ class Component(pulumi.ComponentResource):
             provider=provider,
             protect=protect or None,  # None: as the parent
             custom_timeouts=pulumi.CustomTimeouts(delete=delete_within) if delete_within else None,
-            aliases=list(former_names(self._kind, name, name)) or None,
         )
 
     def tags(self, name: str, extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
@@ -104,3 +90,12 @@ class Component(pulumi.ComponentResource):
         AWS adds a unique suffix, so that a replacement can be created before the old resource is deleted.
         """
         return f"{self.naming.cluster[: longest - len(name) - 2]}-{name}-"
+
+
+class Child(Component):
+    """Base of the components that are part of another, their owner: they have its naming and account."""
+
+    def __init__(self, name: str, owner: Component, *, protect: bool = False) -> None:
+        """Register the component as a child of its owner."""
+        super().__init__(name, owner.naming, owner.child(protect=protect))
+        self.account = owner.account

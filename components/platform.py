@@ -20,21 +20,19 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import discovery_tags
-from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan, Tags
-from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
+from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
+from multiarch.stack.model import NewNetwork, Plan
 
-from .account import Account, look_up
 from .aws.addons import Addons
-from .aws.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
+from .aws.control_plane import ControlPlane, control_plane_log_group
 from .aws.encryption import Encryption
 from .aws.flow_logs import FlowLogs, flow_log_group
-from .aws.network import Network, NetworkArgs
+from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
 from .aws.session import Session
 from .component import Component, InCluster, Naming
 from .iam import access, policies
-from .iam.node_role import NodeRole, NodeRoleArgs
+from .iam.node_role import NodeRole
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler
 from .in_cluster.karpenter import Karpenter, KarpenterArgs
@@ -66,62 +64,52 @@ class Platform(Component):
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare everything."""
         plan = args.plan
-        super().__init__("Platform", name, Naming(plan.cluster.name, plan.tags), opts)
+        super().__init__(name, Naming(plan.cluster.name, plan.tags), opts)
         self._plan = plan
-        account = look_up(self)
-        self.network = network = Network(
-            "network",
-            NetworkArgs(
-                naming=self.naming,
-                account=account,
-                plan=plan.network,
-                node_tags=self._discovery(),
-            ),
-            opts=self.child("network"),
-        )
-        encryption = self._encryption(account)
-        self._session_key = encryption.key_arn if plan.session.encrypt else None
-        self._flow_logs(account, network, encryption)
-        session = Session(
-            "session",
-            self.naming,
-            plan.session,
-            encryption.key_arn,
-            opts=self.child("session"),
-        )
+        discovery = discovery_tags(plan.cluster.name) if plan.autoscaling.karpenter else ()
+        self.network = network = Network("network", self, plan.network, discovery)
+        flow_logs = plan.network.flow_logs if isinstance(plan.network, NewNetwork) else None
+        log_groups = [
+            *([flow_log_group(plan.cluster.name)] if flow_logs else []),
+            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.log_types else []),
+            *([plan.session.log_group_name] if plan.session.log_group_name else []),
+        ]
+        protect = plan.cluster.deletion_protection
+        key_arn = Encryption("encryption", self, log_groups, protect=protect).key_arn
+        session_key = key_arn if plan.session.encrypt else None
+        self._sessions_on_nodes = policies.node_sessions(self.account, plan.session.log_group_name, session_key)
+        if flow_logs:
+            FlowLogs("flow-logs", self, flow_logs, network.vpc_id, key_arn)
+        session = Session("session", self, plan.session, key_arn)
         self.control_plane = ControlPlane(
             "control-plane",
-            ControlPlaneArgs(
-                plan=plan.cluster,
-                naming=self.naming,
-                account=account,
-                vpc_id=network.vpc_id,
-                subnet_ids=network.private_subnet_ids,
-                key_arn=encryption.key_arn,
-            ),
-            opts=self.child("control-plane"),
+            self,
+            plan.cluster,
+            vpc_id=network.vpc_id,
+            subnet_ids=network.private_subnet_ids,
+            key_arn=key_arn,
         )
-        self.kubeconfig = pulumi.Output.all(self.control_plane.facts, account.region).apply(
+        self.kubeconfig = pulumi.Output.all(self.control_plane.facts, self.account.region).apply(
             lambda known: access.kubeconfig(known[0], known[1], plan.identity)
         )
-        early = self._addons("addons-before-nodes", account, before_nodes=True, ready=())
-        roles = self._roles(account)
+        early = self._addons("addons-before-nodes", before_nodes=True, ready=())
+        roles = self._roles()
         ready = (*network.ready, *session.ready, *early.resources)
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
-        late = self._addons("addons-after-nodes", account, before_nodes=False, ready=nodes)
-        self._in_the_cluster(account, groups, (*nodes, *late.resources))
+        late = self._addons("addons-after-nodes", before_nodes=False, ready=nodes)
+        self._in_the_cluster(groups, (*nodes, *late.resources))
         self.node_groups = {name: group.output for name, group in groups.items()}
-        known = pulumi.Output.all(session.document_name, account.region)
+        known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
             group.name: known.apply(partial(_session, plan.cluster.name, group.name)) for group in plan.node_groups
         }
         self.session_policy = policies.people_sessions(
-            account,
+            self.account,
             cluster=plan.cluster.name,
             tag=CLUSTER_TAG,
             document_name=plan.session.document_name,
-            key_arn=self._session_key,
+            key_arn=session_key,
         )
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
@@ -137,73 +125,19 @@ class Platform(Component):
             "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
         }
 
-    def _flow_logs(self, account: Account, network: Network, encryption: Encryption) -> None:
-        if not (flow_logs := self._flow_logs_plan):
-            return
-        FlowLogs(
-            "flow-logs",
-            self.naming,
-            account,
-            flow_logs,
-            network.vpc_id,
-            encryption.key_arn,
-            opts=self.child("flow-logs"),
-        )
-
-    @property
-    def _flow_logs_plan(self) -> FlowLogsPlan | None:
-        network = self._plan.network
-        return network.flow_logs if isinstance(network, NewNetwork) else None
-
-    def _encryption(self, account: Account) -> Encryption:
+    def _addons(self, name: str, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:
         plan = self._plan
-        groups = [
-            *([flow_log_group(plan.cluster.name)] if self._flow_logs_plan else []),
-            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.log_types else []),
-            *([plan.session.log_group_name] if plan.session.log_group_name else []),
-        ]
-        return Encryption(
-            "encryption",
-            self.naming,
-            account,
-            groups,
-            self.child("encryption", protect=plan.cluster.deletion_protection),
-            keep_long=plan.cluster.deletion_protection,
-        )
+        addons = [addon for addon in plan.addons if addon.before_nodes is before_nodes]
+        # With only EKS's deletion protection a destroy would delete the nodes before it is refused. These add-ons
+        # are deleted before the nodes, and are updated in place.
+        protect = plan.cluster.deletion_protection and not before_nodes
+        return Addons(name, self, addons, self.control_plane.name, ready, protect=protect)
 
-    def _addons(self, name: str, account: Account, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:
-        plan = self._plan
-        return Addons(
-            name,
-            [addon for addon in plan.addons if addon.before_nodes is before_nodes],
-            self.control_plane.name,
-            self.naming,
-            account,
-            ready,
-            # With only EKS's deletion protection a destroy would delete the nodes before it is refused. These add-ons
-            # are deleted before the nodes, and are updated in place.
-            opts=self.child(name, protect=plan.cluster.deletion_protection and not before_nodes),
-        )
-
-    def _roles(self, account: Account) -> dict[NodeGroupKind, NodeRole]:
+    def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """One role for each kind of node group in the plan."""
-        plan = self._plan
-        kinds = sorted({group.kind for group in plan.node_groups})
-        return {
-            kind: NodeRole(
-                f"{kind}-nodes",
-                NodeRoleArgs(
-                    cluster_name=self.control_plane.name,
-                    naming=self.naming,
-                    account=account,
-                    kind=kind,
-                    session_log_group=plan.session.log_group_name,
-                    session_key_arn=self._session_key,
-                ),
-                opts=self.child(f"{kind}-nodes"),
-            )
-            for kind in kinds
-        }
+        kinds = sorted({group.kind for group in self._plan.node_groups})
+        cluster, sessions = self.control_plane.name, self._sessions_on_nodes
+        return {kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions) for kind in kinds}
 
     def _node_group(
         self, group: NodeGroupPlan, network: Network, role: NodeRole, ready: Sequence[pulumi.Resource]
@@ -223,12 +157,10 @@ class Platform(Component):
                 ready=ready,
                 autoscaler_tags=dict(autoscaler.tags).get(group.name, ()) if autoscaler else (),
             ),
-            opts=self.child(group.name),
+            opts=self.child(),
         )
 
-    def _in_the_cluster(
-        self, account: Account, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]
-    ) -> None:
+    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]) -> None:
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
@@ -237,57 +169,34 @@ class Platform(Component):
             return
         cluster = InCluster(
             cluster_name=self.control_plane.name,
-            naming=self.naming,
-            account=account,
-            provider=kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster")),
+            provider=kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child()),
             ready=ready,
         )
         if plan.storage_class:
-            DefaultStorageClass("storage-class", cluster, opts=self.child("storage-class"))
+            DefaultStorageClass("storage-class", self, cluster)
         if plan.termination_handler:
             own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
             scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}
-            TerminationHandler("termination-handler", scaling_groups, cluster, opts=self.child("termination-handler"))
+            TerminationHandler("termination-handler", self, cluster, scaling_groups)
         if plan.admission_webhook:
-            AdmissionWebhook("admission-webhook", plan.admission_webhook, cluster, opts=self.child("admission-webhook"))
+            AdmissionWebhook("admission-webhook", self, cluster, plan.admission_webhook)
         if plan.rebalance:
-            Rebalance("rebalance", plan, cluster, opts=self.child("rebalance"))
+            Rebalance("rebalance", self, cluster, plan)
         release = None
         if autoscaler:
-            opts = self.child("cluster-autoscaler")
-            release = ClusterAutoscaler("cluster-autoscaler", autoscaler, plan.arm64_taint, cluster, opts).release
+            release = ClusterAutoscaler("cluster-autoscaler", self, cluster, autoscaler, plan.arm64_taint).release
         if karpenter:
-            successor = release if karpenter.cordoned else None
-            self._karpenter(karpenter, cluster, groups[karpenter.controller_group], successor)
-
-    def _karpenter(
-        self,
-        karpenter: KarpenterPlan,
-        cluster: InCluster,
-        controller_group: NodeGroup,
-        successor: pulumi.Resource | None,
-    ) -> None:
-        plan = self._plan
-        Karpenter(
-            "karpenter",
-            KarpenterArgs(
+            group = groups[karpenter.controller_group]
+            args = KarpenterArgs(
                 plan=karpenter,
                 cluster=cluster,
-                arm64_taint=plan.arm64_taint,
-                controller_group=controller_group.eks_name,
-                controller_taints=controller_group.plan.taints,
+                controller_group=group.eks_name,
+                controller_taints=(*([plan.arm64_taint] if plan.arm64_taint else []), *group.plan.taints),
                 security_group_id=self.control_plane.security_group_id,
-                discovery=self._discovery(),
-                session_log_group=plan.session.log_group_name,
-                session_key_arn=self._session_key,
-                successor=successor,
-            ),
-            opts=self.child("karpenter"),
-        )
-
-    def _discovery(self) -> Tags:
-        """The tags by which Karpenter finds subnets and security groups; none without Karpenter."""
-        return discovery_tags(self._plan.cluster.name) if self._plan.autoscaling.karpenter else ()
+                sessions=self._sessions_on_nodes,
+                successor=release if karpenter.cordoned else None,
+            )
+            Karpenter("karpenter", self, args)
 
 
 def _session(cluster: str, group: str, known: Sequence[str]) -> str:

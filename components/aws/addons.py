@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import eks
 
 from multiarch.stack.model import AddonPlan
 
-from ..account import Account
-from ..component import Component, Naming
-from ..iam import pod_identity
+from ..component import Child, Component
+from ..iam import pod_identity, roles
 
 
-class Addons(Component):
+class Addons(Child):
     """Some of the cluster's add-ons. ``by_name`` holds them by the add-on's name."""
 
     by_name: dict[str, eks.Addon]
@@ -22,16 +21,16 @@ class Addons(Component):
     def __init__(
         self,
         name: str,
+        owner: Component,
         plans: Sequence[AddonPlan],
         cluster_name: pulumi.Input[str],
-        naming: Naming,
-        account: Account,
         ready: Sequence[pulumi.Resource],
-        opts: pulumi.ResourceOptions | None = None,
+        *,
+        protect: bool,
     ) -> None:
         """Declare the add-ons, each with the role that its controller needs, after ``ready``."""
-        super().__init__("Addons", name, naming, opts)
-        self._cluster_name, self._account, self._ready = cluster_name, account, ready
+        super().__init__(name, owner, protect=protect)
+        self._cluster_name, self._ready = cluster_name, ready
         self.by_name = {plan.name: self._addon(plan) for plan in plans}
         self.register_outputs({"addons": {name: addon.arn for name, addon in self.by_name.items()}})
 
@@ -54,7 +53,7 @@ class Addons(Component):
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             tags=self.tags(plan.name),
-            opts=self.child(plan.name, depends_on=(*self._ready, *before)),
+            opts=self.child(depends_on=(*self._ready, *before)),
         )
 
     def _pod_identity(
@@ -63,18 +62,8 @@ class Addons(Component):
         """Declare the controller's role, if it needs one; the list holds what must exist before the add-on."""
         if plan.service_account is None or plan.managed_policy is None:
             return None, []
-        role = pod_identity.declare_role(
-            self,
-            plan.name,
-            account=self._account,
-            service_account=plan.service_account,
-            description=f"Add-on {plan.name} of {self.naming.cluster}",
-        )
-        attachment = iam.RolePolicyAttachment(
-            plan.name,
-            role=role.name,
-            policy_arn=self._account.managed_policy(plan.managed_policy),
-            opts=self.child(plan.name),
-        )
+        description = f"Add-on {plan.name} of {self.naming.cluster}"
+        role = pod_identity.declare_role(self, plan.name, plan.service_account, description)
+        attachment = roles.attach_managed(self, plan.name, role, plan.managed_policy)
         association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
         return [association], [attachment]

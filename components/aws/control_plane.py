@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pulumi
 import pulumi_eks
@@ -15,26 +14,14 @@ from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.model import ClusterPlan
 
 from ..account import Account
-from ..component import Component, Naming
-from ..iam import policies
+from ..component import Child, Component
+from ..iam import policies, roles
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 READER_POLICY = "AmazonEKSViewPolicy"
 
 
-@dataclass(frozen=True, slots=True)
-class ControlPlaneArgs:
-    """``key_arn`` encrypts the logs, and Secrets too where the plan names no other key."""
-
-    plan: ClusterPlan
-    naming: Naming
-    account: Account
-    vpc_id: pulumi.Input[str]
-    subnet_ids: Sequence[pulumi.Input[str]]
-    key_arn: pulumi.Input[str]
-
-
-class ControlPlane(Component):
+class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
 
     ``name`` is known once the cluster exists; ``facts`` is what user data needs; ``security_group_id`` is the group
@@ -48,73 +35,35 @@ class ControlPlane(Component):
     security_group_id: pulumi.Output[str]
     oidc_provider_arn: pulumi.Output[str]
 
-    def __init__(self, name: str, args: ControlPlaneArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the cluster and what must exist before it."""
-        super().__init__("ControlPlane", name, args.naming, opts)
-        plan = args.plan
-        role, before = self._service_role(args.account)
-        if plan.log_types:
-            before.append(self._log_group(plan, args.key_arn))
-        cluster = self._cluster_of(args, role, before)
-        made = cluster.eks_cluster
-        self.name = made.apply(lambda it: it.name)
-        self.version = made.apply(lambda it: it.version)
-        self.endpoint = made.apply(lambda it: it.endpoint)
-        self.security_group_id = made.apply(_security_group)
-        self.oidc_provider_arn = cluster.oidc_provider_arn
-        authority: pulumi.Output[str] = made.apply(_certificate_authority)
-        self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
-            lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
-        )
-        self.register_outputs(
-            {"name": self.name, "version": self.version, "endpoint": self.endpoint, "oidc": self.oidc_provider_arn}
-        )
+    def __init__(
+        self,
+        name: str,
+        owner: Component,
+        plan: ClusterPlan,
+        *,
+        vpc_id: pulumi.Input[str],
+        subnet_ids: Sequence[pulumi.Input[str]],
+        key_arn: pulumi.Input[str],
+    ) -> None:
+        """Declare the cluster and what must exist before it.
 
-    def _service_role(self, account: Account) -> tuple[iam.Role, list[pulumi.Resource]]:
-        """Declare the role that EKS assumes, with the only policy that a cluster without Auto Mode needs.
-
-        Source: EKS user guide, "Amazon EKS cluster IAM role".
+        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key.
         """
-        role = iam.Role(
-            "cluster",
-            name_prefix=self.prefix("cluster", 38),
-            description=f"EKS control plane of {self.naming.cluster}",
-            assume_role_policy=policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane"),
-            tags=self.tags("cluster"),
-            opts=self.child("cluster"),
-        )
-        policy = "AmazonEKSClusterPolicy"
-        attachment = iam.RolePolicyAttachment(
-            policy, role=role.name, policy_arn=account.managed_policy(policy), opts=self.child(policy)
-        )
-        return role, [attachment]
-
-    def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> cloudwatch.LogGroup:
-        # Otherwise EKS creates this group, without encryption or retention, and leaves it behind.
-        return cloudwatch.LogGroup(
-            "control-plane",
-            name=control_plane_log_group(plan.name),
-            retention_in_days=plan.log_retention_days,
-            kms_key_id=key_arn,
-            tags=self.tags("control-plane"),
-            opts=self.child("control-plane"),
-        )
-
-    def _cluster_of(
-        self, args: ControlPlaneArgs, role: iam.Role, before: Sequence[pulumi.Resource]
-    ) -> pulumi_eks.Cluster:
-        plan = args.plan
+        super().__init__(name, owner)
+        role, before = self._service_role()
+        if plan.log_types:
+            before.append(self._log_group(plan, key_arn))
         tags = self.tags("cluster") | {"Name": plan.name}
-        own_key = args.key_arn if plan.kms_key_arn is None else plan.kms_key_arn
-        return pulumi_eks.Cluster(
+        own_key = key_arn if plan.kms_key_arn is None else plan.kms_key_arn
+        cluster = pulumi_eks.Cluster(
             "cluster",
             name=plan.name,
             version=plan.version,
-            vpc_id=args.vpc_id,
-            private_subnet_ids=list(args.subnet_ids),
+            vpc_id=vpc_id,
+            private_subnet_ids=list(subnet_ids),
             service_role=role,
             authentication_mode=pulumi_eks.AuthenticationMode.API,
-            access_entries=_access_entries(plan, args.account, tags),
+            access_entries=_access_entries(plan, self.account, tags),
             create_oidc_provider=True,
             endpoint_private_access=plan.endpoint_private,
             endpoint_public_access=plan.endpoint_public,
@@ -135,7 +84,41 @@ class ControlPlane(Component):
             kube_proxy_addon_options=pulumi_eks.KubeProxyAddonOptionsArgs(enabled=False),
             tags=tags,
             cluster_tags=tags,
-            opts=self.child("cluster", depends_on=before),
+            opts=self.child(depends_on=before),
+        )
+        made = cluster.eks_cluster
+        self.name = made.apply(lambda it: it.name)
+        self.version = made.apply(lambda it: it.version)
+        self.endpoint = made.apply(lambda it: it.endpoint)
+        self.security_group_id = made.apply(_security_group)
+        self.oidc_provider_arn = cluster.oidc_provider_arn
+        authority: pulumi.Output[str] = made.apply(_certificate_authority)
+        self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
+            lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
+        )
+        self.register_outputs(
+            {"name": self.name, "version": self.version, "endpoint": self.endpoint, "oidc": self.oidc_provider_arn}
+        )
+
+    def _service_role(self) -> tuple[iam.Role, list[pulumi.Resource]]:
+        """Declare the role that EKS assumes, with the only policy that a cluster without Auto Mode needs.
+
+        Source: EKS user guide, "Amazon EKS cluster IAM role".
+        """
+        trust = policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane")
+        role = roles.declare_role(self, "cluster", f"EKS control plane of {self.naming.cluster}", trust)
+        policy = "AmazonEKSClusterPolicy"
+        return role, [roles.attach_managed(self, policy, role, policy)]
+
+    def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> cloudwatch.LogGroup:
+        # Otherwise EKS creates this group, without encryption or retention, and leaves it behind.
+        return cloudwatch.LogGroup(
+            "control-plane",
+            name=control_plane_log_group(plan.name),
+            retention_in_days=plan.log_retention_days,
+            kms_key_id=key_arn,
+            tags=self.tags("control-plane"),
+            opts=self.child(),
         )
 
 

@@ -3,55 +3,36 @@
 from __future__ import annotations
 
 import pulumi
-from pulumi_aws import cloudwatch, ec2, iam
+from pulumi_aws import cloudwatch, ec2
 
 from multiarch.stack.model import FlowLogsPlan
 
-from ..account import Account
-from ..component import Component, Naming
-from ..iam import policies
+from ..component import Child, Component
+from ..iam import policies, roles
 
 NAME = "flow-logs"
 
 
-class FlowLogs(Component):
+class FlowLogs(Child):
     """A flow log of the VPC, its log group, and the role that writes to it."""
 
     def __init__(
-        self,
-        name: str,
-        naming: Naming,
-        account: Account,
-        plan: FlowLogsPlan,
-        vpc_id: pulumi.Input[str],
-        key_arn: pulumi.Input[str],
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, owner: Component, plan: FlowLogsPlan, vpc_id: pulumi.Input[str], key_arn: pulumi.Input[str]
     ) -> None:
         """Declare them; ``key_arn`` encrypts the log group."""
-        super().__init__("FlowLogs", name, naming, opts)
+        super().__init__(name, owner)
         group = cloudwatch.LogGroup(
             NAME,
             name=flow_log_group(self.naming.cluster),
             retention_in_days=plan.retention_days,
             kms_key_id=key_arn,
             tags=self.tags(NAME),
-            opts=self.child(NAME),
+            opts=self.child(),
         )
-        role = iam.Role(
-            NAME,
-            name_prefix=self.prefix(NAME, 38),
-            description=f"Flow logs of the VPC of {self.naming.cluster}",
-            assume_role_policy=policies.assumed_by_flow_logs(account),
-            tags=self.tags(NAME),
-            opts=self.child(NAME),
-        )
-        policy = iam.RolePolicy(
-            NAME,
-            name=NAME,
-            role=role.name,
-            policy=policies.write_flow_logs(account, flow_log_group(self.naming.cluster)),
-            opts=self.child(NAME),
-        )
+        trust = policies.assumed_by_flow_logs(self.account)
+        role = roles.declare_role(self, NAME, f"Flow logs of the VPC of {self.naming.cluster}", trust)
+        document = policies.write_flow_logs(self.account, flow_log_group(self.naming.cluster))
+        policy = roles.give_inline(self, NAME, role, document)
         ec2.FlowLog(
             NAME,
             vpc_id=vpc_id,
@@ -59,7 +40,7 @@ class FlowLogs(Component):
             log_destination=group.arn,
             iam_role_arn=role.arn,
             tags=self.tags(NAME),
-            opts=self.child(NAME, depends_on=[policy]),
+            opts=self.child(depends_on=[policy]),
         )
         self.register_outputs({"logGroup": group.name})
 

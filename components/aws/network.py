@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import pulumi
@@ -14,9 +13,8 @@ from multiarch.errors import Problem, StackError
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
-from ..account import Account
-from ..component import Component, Naming
-from .endpoints import Endpoints, EndpointsArgs
+from ..component import Child, Component
+from .endpoints import Endpoints
 
 # EKS can't use these zones for the control plane; their regions have enough others.
 # Source: EKS user guide, "Amazon EKS networking requirements for VPC and subnets".
@@ -25,20 +23,7 @@ ZONE_IDS_WITHOUT_EKS = ("cac1-az3", "use1-az3", "usw1-az2")
 ANYWHERE = "0.0.0.0/0"
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkArgs:
-    """``cluster`` is the cluster's name: subnets are tagged with it, so that load balancers find them.
-
-    ``node_tags`` are for the private subnets of a new network, so that Karpenter finds them.
-    """
-
-    naming: Naming
-    account: Account
-    plan: NewNetwork | ExistingNetwork
-    node_tags: Tags = ()
-
-
-class Network(Component):
+class Network(Child):
     """A VPC with its subnets.
 
     ``ready`` is what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that they
@@ -50,14 +35,15 @@ class Network(Component):
     public_subnet_ids: list[pulumi.Output[str]]
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the plan's network."""
-        super().__init__("Network", name, args.naming, opts)
+    def __init__(self, name: str, owner: Component, plan: NewNetwork | ExistingNetwork, node_tags: Tags = ()) -> None:
+        """Declare the plan's network; ``node_tags`` are for its private subnets, so that Karpenter finds them."""
+        super().__init__(name, owner)
+        self._node_tags = node_tags
         self.ready = ()
-        if isinstance(args.plan, NewNetwork):
-            self._declare(args, args.plan)
+        if isinstance(plan, NewNetwork):
+            self._declare(plan)
         else:
-            self._adopt(args.plan)
+            self._adopt(plan)
         self.register_outputs(
             {
                 "vpcId": self.vpc_id,
@@ -89,24 +75,22 @@ class Network(Component):
         self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
         self.public_subnet_ids = []
 
-    def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
+    def _declare(self, plan: NewNetwork) -> None:
         vpc = ec2.Vpc(
             "vpc",
             cidr_block=plan.cidr,
             enable_dns_hostnames=True,
             enable_dns_support=True,
             tags=self.tags("vpc"),
-            opts=self.child("vpc"),
+            opts=self.child(),
         )
         self.vpc_id = vpc.id
         # Every VPC has a default group whose members can reach each other; without rules it can't be used by mistake.
-        ec2.DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child("default"))
-        gateway = ec2.InternetGateway(
-            "internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child("internet")
-        )
+        ec2.DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child())
+        gateway = ec2.InternetGateway("internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child())
         zones = self._zones(plan)
-        public = self._subnets(args, [s for s in plan.subnets if s.public], zones)
-        private = self._subnets(args, [s for s in plan.subnets if not s.public], zones)
+        public = self._subnets([s for s in plan.subnets if s.public], zones)
+        private = self._subnets([s for s in plan.subnets if not s.public], zones)
         table, routes = self._route_table("public", public)
         routes.append(self._default_route("public", table, gateway=gateway))
         nats = self._nats(plan.nat, public, routes)
@@ -122,7 +106,11 @@ class Network(Component):
         self._named_zones = plan.zones
         self.private_subnet_ids = [subnet.id for subnet in private]
         self.public_subnet_ids = [subnet.id for subnet in public]
-        self.ready = (*ready, *self._endpoints(args, plan, vpc, private, tables))
+        self.ready = tuple(ready)
+        if plan.endpoints:
+            route_tables = [table.id for table in tables]
+            made = Endpoints("endpoints", self, plan, vpc.id, self.private_subnet_ids, route_tables)
+            self.ready += made.resources
 
     def _zones(self, plan: NewNetwork) -> list[pulumi.Output[str]]:
         """Names of the zones: the plan's, or the first ones of the region by name."""
@@ -137,9 +125,7 @@ class Network(Component):
         # Sorted: AWS does not guarantee an order, and a subnet with another zone is a new subnet.
         return [offered.apply(partial(zone_at, index)) for index in range(plan.zone_count)]
 
-    def _subnets(
-        self, args: NetworkArgs, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]
-    ) -> list[ec2.Subnet]:
+    def _subnets(self, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]) -> list[ec2.Subnet]:
         return [
             ec2.Subnet(
                 plan.name,
@@ -154,24 +140,22 @@ class Network(Component):
                     {
                         f"kubernetes.io/cluster/{self.naming.cluster}": "shared",
                         "kubernetes.io/role/elb" if plan.public else "kubernetes.io/role/internal-elb": "1",
-                        **({} if plan.public else dict(args.node_tags)),
+                        **({} if plan.public else dict(self._node_tags)),
                     },
                 ),
-                opts=self.child(plan.name),
+                opts=self.child(),
             )
             for plan in sorted(plans, key=lambda plan: plan.zone)
         ]
 
     def _route_table(self, name: str, subnets: Sequence[ec2.Subnet]) -> tuple[ec2.RouteTable, list[pulumi.Resource]]:
         """Declare a route table for some subnets; the list holds its associations."""
-        table = ec2.RouteTable(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child(name))
+        table = ec2.RouteTable(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child())
         associations: list[pulumi.Resource] = []
         for index, subnet in enumerate(subnets):
             association = name if len(subnets) == 1 else f"{name}-{index}"
             associations.append(
-                ec2.RouteTableAssociation(
-                    association, route_table_id=table.id, subnet_id=subnet.id, opts=self.child(association)
-                )
+                ec2.RouteTableAssociation(association, route_table_id=table.id, subnet_id=subnet.id, opts=self.child())
             )
         return table, associations
 
@@ -189,7 +173,7 @@ class Network(Component):
             destination_cidr_block=ANYWHERE,
             gateway_id=gateway.id if gateway else None,
             nat_gateway_id=nat.id if nat else None,
-            opts=self.child(name),
+            opts=self.child(),
         )
 
     def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], way_out: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
@@ -198,42 +182,17 @@ class Network(Component):
         gateways = []
         for index, subnet in enumerate(public[:count]):
             name = f"nat-{index}"
-            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(name, depends_on=way_out))
+            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(depends_on=way_out))
             gateways.append(
                 ec2.NatGateway(
                     name,
                     allocation_id=address.allocation_id,
                     subnet_id=subnet.id,
                     tags=self.tags(name),
-                    opts=self.child(name, depends_on=way_out),
+                    opts=self.child(depends_on=way_out),
                 )
             )
         return gateways
-
-    def _endpoints(
-        self,
-        args: NetworkArgs,
-        plan: NewNetwork,
-        vpc: ec2.Vpc,
-        private: Sequence[ec2.Subnet],
-        tables: Sequence[ec2.RouteTable],
-    ) -> tuple[pulumi.Resource, ...]:
-        if not plan.endpoints:
-            return ()
-        endpoints = Endpoints(
-            "endpoints",
-            EndpointsArgs(
-                naming=self.naming,
-                account=args.account,
-                services=plan.endpoints,
-                vpc_id=vpc.id,
-                cidr=plan.cidr,
-                subnet_ids=[subnet.id for subnet in private],
-                route_table_ids=[table.id for table in tables],
-            ),
-            opts=self.child("endpoints"),
-        )
-        return endpoints.resources
 
 
 def zone_at(index: int, names: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ class NodeGroup(Component):
 
     def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare launch template and group."""
-        super().__init__("NodeGroup", name, args.naming, opts)
+        super().__init__(name, args.naming, opts)
         self.plan = plan = args.plan
         own = plan.kind is NodeGroupKind.SELF_MANAGED
         found_by = {CLUSTER_TAG: self.naming.cluster, GROUP_TAG: plan.name}
@@ -80,7 +80,7 @@ class NodeGroup(Component):
             launched_tags=self.tags(plan.name, {**found_by, **owned}),
             instance_profile_arn=args.role.instance_profile_arn if own else None,
             security_group_id=args.security_group_id if own else None,
-            opts=self.child(plan.name),
+            opts=self.child(),
         )
         if own:
             scaling_group = self._self_managed(args, template, {**found_by, **owned})
@@ -149,7 +149,6 @@ class NodeGroup(Component):
             force_update_version=plan.update.force,
             tags=self.tags(plan.name, found_by),
             opts=self.child(
-                plan.name,
                 depends_on=(*args.ready, *args.role.ready),
                 # After creation an autoscaler controls the number of nodes.
                 ignore_changes=["scalingConfig.desiredSize"],
@@ -189,7 +188,7 @@ class NodeGroup(Component):
                 autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=False)
                 for key, value in args.autoscaler_tags
             ],
-            opts=self.child(plan.name, depends_on=(*args.ready, *args.role.ready), ignore_changes=["desiredCapacity"]),
+            opts=self.child(depends_on=(*args.ready, *args.role.ready), ignore_changes=["desiredCapacity"]),
         )
 
     def _autoscaler_tags(self, args: NodeGroupArgs) -> list[autoscaling.Tag]:
@@ -203,7 +202,7 @@ class NodeGroup(Component):
                 f"{args.plan.name}-{key}",
                 autoscaling_group_name=name,
                 tag=autoscaling.TagTagArgs(key=key, value=value, propagate_at_launch=False),
-                opts=self.child(f"{args.plan.name}-{key}"),
+                opts=self.child(),
             )
             for key, value in args.autoscaler_tags
         ]

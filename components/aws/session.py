@@ -11,10 +11,10 @@ from pulumi_aws import cloudwatch, ssm
 
 from multiarch.stack.model import SessionPlan
 
-from ..component import Component, Naming
+from ..component import Child, Component
 
 
-class Session(Component):
+class Session(Child):
     """A session document and, where sessions are logged, their log group.
 
     ``document_name`` is for ``aws ssm start-session --document-name``. ``ready`` is what nodes write to.
@@ -23,16 +23,9 @@ class Session(Component):
     document_name: pulumi.Output[str]
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(
-        self,
-        name: str,
-        naming: Naming,
-        plan: SessionPlan,
-        key_arn: pulumi.Input[str],
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
+    def __init__(self, name: str, owner: Component, plan: SessionPlan, key_arn: pulumi.Input[str]) -> None:
         """Declare document and log group; ``key_arn`` encrypts the group, and sessions where the plan says so."""
-        super().__init__("Session", name, naming, opts)
+        super().__init__(name, owner)
         ready: Sequence[pulumi.Resource] = ()
         if plan.log_group_name:
             ready = [
@@ -42,7 +35,7 @@ class Session(Component):
                     retention_in_days=plan.log_retention_days,
                     kms_key_id=key_arn,
                     tags=self.tags("sessions"),
-                    opts=self.child("sessions"),
+                    opts=self.child(),
                 )
             ]
         document = ssm.Document(
@@ -54,7 +47,7 @@ class Session(Component):
             if plan.encrypt
             else preferences(plan, self.naming.cluster, ""),
             tags=self.tags("sessions"),
-            opts=self.child("preferences", depends_on=ready),
+            opts=self.child(depends_on=ready),
         )
         self.document_name = document.name
         self.ready = tuple(ready)

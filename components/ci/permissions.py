@@ -147,10 +147,10 @@ class State:
         statements: list[policies.Statement] = []
         if self.bucket is not None:
             bucket = pulumi.Output.concat("arn:", account.partition, ":s3:::", self.bucket)
-            inside = pulumi.Output.concat(bucket, "/*")
-            statements += [_allow("ListState", ["s3:ListBucket"], bucket), _allow("State", objects, inside)]
+            statements.append(policies.allow("ListState", ["s3:ListBucket"], bucket))
+            statements.append(policies.allow("State", objects, pulumi.Output.concat(bucket, "/*")))
         if self.key_arns:
-            statements.append(_allow("StateKeys", key, list(self.key_arns)))
+            statements.append(policies.allow("StateKeys", key, list(self.key_arns)))
         return statements
 
 
@@ -177,8 +177,8 @@ def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[
     arns = [_arn(account, "ecr", f"repository/{name}") for name in repositories]
     return policies.document(
         [
-            _allow("LogIn", ["ecr:GetAuthorizationToken"], _ANY),
-            _allow("Images", [f"ecr:{action}" for action in actions], arns),
+            policies.allow("LogIn", ["ecr:GetAuthorizationToken"], _ANY),
+            policies.allow("Images", [f"ecr:{action}" for action in actions], arns),
         ]
     )
 
@@ -191,7 +191,7 @@ def _reads(account: Account, actions: Iterable[str]) -> list[policies.Statement]
         place = ("", _ANY) if resource is None else (action.partition(":")[0], resource)
         by_resource.setdefault(place, []).append(action)
     return [
-        _allow(_sid(service, resource), found, _arn(account, service, resource) if service else _ANY)
+        policies.allow(_sid(service, resource), found, _arn(account, service, resource) if service else _ANY)
         for (service, resource), found in sorted(by_resource.items())
     ]
 
@@ -206,7 +206,3 @@ def _arn(account: Account, service: str, resource: str) -> pulumi.Output[str]:
     region = "" if service == "iam" else _ANY
     owner = "" if resource.startswith("parameter/aws/") else account.id
     return pulumi.Output.concat("arn:", account.partition, f":{service}:{region}:", owner, f":{resource}")
-
-
-def _allow(sid: str, actions: Sequence[str], resource: object) -> policies.Statement:
-    return {"Sid": sid, "Effect": "Allow", "Action": list(actions), "Resource": resource}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pulumi
 from pulumi_aws import eks, iam
 
-from ..account import look_up
 from ..component import Component, Naming
 from ..iam import policies
 from . import permissions, trust
@@ -63,13 +62,12 @@ class CiRoles(Component):
 
     def __init__(self, name: str, args: CiRolesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare them. Raises MultiarchError for a name that would widen the trust."""
-        super().__init__("CiRoles", name, args.naming, opts)
+        super().__init__(name, args.naming, opts)
         self._args = args
-        self._account = look_up(self)
         branch = trust.check_branch(args.branch)
         self._issuers = [(issuer, self._arn_of(issuer)) for issuer in args.issuers]
         preview = self._role("preview", lambda issuer: issuer.previews(branch), _HOUR)
-        self._inline(preview, "preview", permissions.preview(self._account, args.state))
+        self._inline(preview, "preview", permissions.preview(self.account, args.state))
         for cluster in args.clusters:
             self._entry(preview, cluster)
         self.preview_role_arn = preview.arn
@@ -94,7 +92,7 @@ class CiRoles(Component):
             client_id_lists=[issuer.audience],
             thumbprint_lists=list(issuer.thumbprints) or None,
             tags=self.tags(name),
-            opts=self.child(name),
+            opts=self.child(),
         ).arn
 
     def _entry(self, role: iam.Role, cluster: str) -> None:
@@ -108,15 +106,15 @@ class CiRoles(Component):
             cluster_name=cluster,
             principal_arn=role.arn,
             tags=self.tags("preview"),
-            opts=self.child(f"preview-{cluster}"),
+            opts=self.child(),
         )
         eks.AccessPolicyAssociation(
             f"preview-{cluster}",
             cluster_name=cluster,
             principal_arn=role.arn,
-            policy_arn=self._account.access_policy("AmazonEKSAdminViewPolicy"),
+            policy_arn=self.account.access_policy("AmazonEKSAdminViewPolicy"),
             access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
-            opts=self.child(f"preview-{cluster}", depends_on=[entry]),
+            opts=self.child(depends_on=[entry]),
         )
 
     def _update(self, environment: Environment, branch: str) -> iam.Role:
@@ -124,14 +122,14 @@ class CiRoles(Component):
         role = self._role(name, lambda issuer: issuer.updates(environment.name, branch), environment.session_seconds)
         for number, policy in enumerate(environment.policy_arns):
             child = f"{name}-{number}"
-            iam.RolePolicyAttachment(child, role=role.name, policy_arn=policy, opts=self.child(child))
-        if state := self._args.state.access(self._account, write=True):
+            iam.RolePolicyAttachment(child, role=role.name, policy_arn=policy, opts=self.child())
+        if state := self._args.state.access(self.account, write=True):
             self._inline(role, f"{name}-state", policies.document(state))
         return role
 
     def _images(self, branch: str) -> iam.Role:
         role = self._role("images", lambda issuer: issuer.releases(branch), _HOUR)
-        self._inline(role, "images", permissions.push_images(self._account, self._args.repositories))
+        self._inline(role, "images", permissions.push_images(self.account, self._args.repositories))
         return role
 
     def _role(self, name: str, subjects: Callable[[Issuer], Sequence[str]], session_seconds: int) -> iam.Role:
@@ -144,8 +142,8 @@ class CiRoles(Component):
             max_session_duration=session_seconds,
             permissions_boundary=self._args.permissions_boundary,
             tags=self.tags(name),
-            opts=self.child(name),
+            opts=self.child(),
         )
 
     def _inline(self, role: iam.Role, name: str, policy: pulumi.Input[str]) -> None:
-        iam.RolePolicy(name, name=name, role=role.name, policy=policy, opts=self.child(name))
+        iam.RolePolicy(name, name=name, role=role.name, policy=policy, opts=self.child())

@@ -123,13 +123,11 @@ def assumed_by_jobs(trusted: Sequence[tuple[Issuer, pulumi.Input[str], Sequence[
 
 def _statement(issuer: Issuer, provider_arn: pulumi.Input[str], subjects: Sequence[str]) -> policies.Statement:
     host = issuer.url.removeprefix("https://").rstrip("/")
-    condition: dict[str, dict[str, object]] = {"StringEquals": {f"{host}:aud": issuer.audience}}
-    matching = "StringLike" if any("*" in subject for subject in subjects) else "StringEquals"
-    condition.setdefault(matching, {})[f"{host}:sub"] = list(subjects)
-    return {
-        "Sid": type(issuer).__name__,
-        "Effect": "Allow",
-        "Principal": {"Federated": provider_arn},
-        "Action": "sts:AssumeRoleWithWebIdentity",
-        "Condition": condition,
-    }
+    audience, subject = {f"{host}:aud": issuer.audience}, {f"{host}:sub": list(subjects)}
+    condition: policies.Statement = (
+        {"StringEquals": audience, "StringLike": subject}
+        if any("*" in each for each in subjects)
+        else {"StringEquals": {**audience, **subject}}
+    )
+    principal = {"Federated": provider_arn}
+    return policies.trust(type(issuer).__name__, principal, "sts:AssumeRoleWithWebIdentity", condition)

@@ -10,13 +10,13 @@ from pulumi_aws import iam
 
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
 
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 from . import pod_identity
 
 SERVICE_ACCOUNT = "karpenter"
 
 
-class KarpenterRole(Component):
+class KarpenterRole(Child):
     """The controller's role. ``ready`` is what its pods need before they start and until they are gone."""
 
     ready: tuple[pulumi.Resource, ...]
@@ -24,17 +24,17 @@ class KarpenterRole(Component):
     def __init__(
         self,
         name: str,
+        owner: Component,
+        cluster: InCluster,
         node_role_arn: pulumi.Input[str],
         queue_arn: pulumi.Input[str],
-        cluster: InCluster,
-        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare the role, its policies, the Pod Identity association and its guard.
 
         ``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue.
         """
-        super().__init__("KarpenterRole", name, cluster.naming, opts)
-        documents = _documents(cluster, node_role_arn, queue_arn)
+        super().__init__(name, owner)
+        documents = self._documents(node_role_arn, queue_arn)
 
         def permit(role: iam.Role) -> list[pulumi.Resource]:
             self.register_outputs({"roleArn": role.arn})
@@ -58,22 +58,21 @@ class KarpenterRole(Component):
             description=f"Karpenter in {self.naming.cluster}: {name}",
             policy=document,
             tags=self.tags(full),
-            opts=self.child(full),
+            opts=self.child(),
         )
-        return iam.RolePolicyAttachment(full, role=role.name, policy_arn=policy.arn, opts=self.child(full))
+        return iam.RolePolicyAttachment(full, role=role.name, policy_arn=policy.arn, opts=self.child())
 
+    def _documents(
+        self, node_role_arn: pulumi.Input[str], queue_arn: pulumi.Input[str]
+    ) -> pulumi.Output[dict[str, str]]:
+        """Return all six documents as JSON by name."""
+        account = self.account
 
-def _documents(
-    cluster: InCluster, node_role_arn: pulumi.Input[str], queue_arn: pulumi.Input[str]
-) -> pulumi.Output[dict[str, str]]:
-    """Return all six documents as JSON by name."""
-    account = cluster.account
-    known = pulumi.Output.all(account.partition, account.region, account.id, node_role_arn, queue_arn)
+        def written(values: Sequence[str]) -> dict[str, str]:
+            partition, region, id_, node_role, queue = values
+            scope = ArnScope(partition, region, id_, self.naming.cluster)
+            documents = karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue)
+            return {name: text(document) for name, document in documents.items()}
 
-    def written(values: Sequence[str]) -> dict[str, str]:
-        partition, region, id_, node_role, queue = values
-        scope = ArnScope(partition, region, id_, cluster.naming.cluster)
-        documents = karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue)
-        return {name: text(document) for name, document in documents.items()}
-
-    return known.apply(written)
+        known = pulumi.Output.all(account.partition, account.region, account.id, node_role_arn, queue_arn)
+        return known.apply(written)

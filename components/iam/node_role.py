@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pulumi
 from pulumi_aws import eks, iam
 
 from multiarch.nodes.model import NodeGroupKind
 
-from ..account import Account
-from ..component import Component, Naming
-from . import policies
+from ..component import Child, Component
+from . import policies, roles
 
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (
@@ -22,22 +19,7 @@ MANAGED_POLICIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRoleArgs:
-    """``kind`` is that of the groups, or None for nodes that Karpenter launches.
-
-    ``session_log_group`` is the log group of SSM sessions, ``session_key_arn`` the key that encrypts them; or None.
-    """
-
-    cluster_name: pulumi.Input[str]
-    naming: Naming
-    account: Account
-    kind: NodeGroupKind | None
-    session_log_group: str | None
-    session_key_arn: pulumi.Input[str] | None
-
-
-class NodeRole(Component):
+class NodeRole(Child):
     """A role for all managed groups, all self-managed groups, or all nodes of Karpenter.
 
     They don't share a role: EKS creates the access entry of a managed group's role itself, and deletes it with the last
@@ -50,60 +32,48 @@ class NodeRole(Component):
     instance_profile_arn: pulumi.Output[str] | None
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the role and its policies, and access entry and instance profile where EKS does not create them."""
-        super().__init__("NodeRole", name, args.naming, opts)
-        which = f"in {args.kind} groups" if args.kind else "that Karpenter launches"
-        role = iam.Role(
-            name,
-            name_prefix=self.prefix(name, 38),
-            description=f"Nodes of {self.naming.cluster} {which}",
-            assume_role_policy=policies.assumed_by_service(
-                pulumi.Output.concat("ec2.", args.account.dns_suffix), "Nodes"
-            ),
-            tags=self.tags(name),
-            opts=self.child(name),
-        )
+    def __init__(
+        self,
+        name: str,
+        owner: Component,
+        cluster_name: pulumi.Input[str],
+        kind: NodeGroupKind | None,
+        sessions: pulumi.Output[str] | None = None,
+    ) -> None:
+        """Declare the role and its policies, and access entry and instance profile where EKS does not create them.
+
+        ``kind`` is that of the groups, or None for nodes that Karpenter launches; ``sessions`` is the policy of
+        :func:`policies.node_sessions`.
+        """
+        super().__init__(name, owner)
+        which = f"in {kind} groups" if kind else "that Karpenter launches"
+        trust = policies.assumed_by_service(pulumi.Output.concat("ec2.", self.account.dns_suffix), "Nodes")
+        role = roles.declare_role(self, name, f"Nodes of {self.naming.cluster} {which}", trust)
         ready: list[pulumi.Resource] = [
-            iam.RolePolicyAttachment(
-                f"{name}-{policy}",
-                role=role.name,
-                policy_arn=args.account.managed_policy(policy),
-                opts=self.child(f"{name}-{policy}"),
-            )
-            for policy in MANAGED_POLICIES
+            roles.attach_managed(self, f"{name}-{policy}", role, policy) for policy in MANAGED_POLICIES
         ]
-        sessions = policies.node_sessions(args.account, args.session_log_group, args.session_key_arn)
         if sessions:
-            ready.append(
-                iam.RolePolicy(
-                    f"{name}-session-logs",
-                    name="session-logs",
-                    role=role.name,
-                    policy=sessions,
-                    opts=self.child(f"{name}-session-logs"),
-                )
-            )
+            ready.append(roles.give_inline(self, f"{name}-session-logs", role, sessions, "session-logs"))
         self.role_arn = role.arn
         self.role_name = role.name
         self.instance_profile_arn = None
-        if args.kind is NodeGroupKind.SELF_MANAGED:
+        if kind is NodeGroupKind.SELF_MANAGED:
             profile = iam.InstanceProfile(
                 name,
                 name_prefix=self.prefix(name, 38),
                 role=role.name,
                 tags=self.tags(name),
-                opts=self.child(name),
+                opts=self.child(),
             )
             self.instance_profile_arn = profile.arn
-        if args.kind is not NodeGroupKind.MANAGED:
+        if kind is not NodeGroupKind.MANAGED:
             entry = eks.AccessEntry(
                 name,
-                cluster_name=args.cluster_name,
+                cluster_name=cluster_name,
                 principal_arn=role.arn,
                 type="EC2_LINUX",
                 tags=self.tags(name),
-                opts=self.child(name),
+                opts=self.child(),
             )
             ready.append(entry)
         self.ready = tuple(ready)

@@ -8,10 +8,9 @@ import pulumi
 from pulumi_aws import eks, iam
 
 from .. import kubernetes_api
-from ..account import Account
 from ..component import Component, InCluster
 from ..kubernetes_api import NAMESPACE, Manifest
-from . import policies
+from . import policies, roles
 
 CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
 """The environment variable by which AWS's SDKs find the Pod Identity agent; EKS sets it when a pod is created."""
@@ -19,25 +18,13 @@ _ADMISSION = "admissionregistration.k8s.io/v1"
 
 
 def declare_role(
-    owner: Component,
-    name: str,
-    *,
-    account: Account,
-    service_account: str,
-    description: str,
-    namespace: str = NAMESPACE,
+    owner: Component, name: str, service_account: str, description: str, namespace: str = NAMESPACE
 ) -> iam.Role:
     """Declare ``owner``'s role ``name``, which pods of ``service_account`` may assume."""
-    return iam.Role(
-        name,
-        name_prefix=owner.prefix(name, 38),
-        description=description,
-        assume_role_policy=policies.assumed_by_pods(
-            account=account, cluster=owner.naming.cluster, namespace=namespace, service_account=service_account
-        ),
-        tags=owner.tags(name),
-        opts=owner.child(name),
+    trust = policies.assumed_by_pods(
+        account=owner.account, cluster=owner.naming.cluster, namespace=namespace, service_account=service_account
     )
+    return roles.declare_role(owner, name, description, trust)
 
 
 def give_role(
@@ -58,13 +45,11 @@ def give_role(
     often it restarts. A rejected pod is created again by its ReplicaSet, until it gets them.
     Source: EKS API reference, CreatePodIdentityAssociation.
     """
-    role = declare_role(
-        owner, name, account=cluster.account, service_account=name, description=description, namespace=namespace
-    )
+    role = declare_role(owner, name, name, description, namespace)
     before = [*permit(role)]
     guards: list[pulumi.Resource] = []
     for manifest in guard_manifests(name, namespace):
-        opts = owner.child(f"{name}-credentials", depends_on=guards or cluster.ready, provider=cluster.provider)
+        opts = owner.child(depends_on=guards or cluster.ready, provider=cluster.provider)
         guards.append(kubernetes_api.declare_object(f"{name}-credentials", manifest, opts))
     before += guards
     association = eks.PodIdentityAssociation(
@@ -74,7 +59,7 @@ def give_role(
         service_account=name,
         role_arn=role.arn,
         tags=owner.tags(name),
-        opts=owner.child(name, depends_on=before),
+        opts=owner.child(depends_on=before),
     )
     return [*before, association]
 
@@ -91,7 +76,7 @@ def give_policy(
     """Give pods of the service account ``name`` a role with one inline policy, as :func:`give_role` does."""
 
     def permit(role: iam.Role) -> Sequence[pulumi.Resource]:
-        return [iam.RolePolicy(name, name=name, role=role.name, policy=policy, opts=owner.child(name))]
+        return [roles.give_inline(owner, name, role, policy)]
 
     return give_role(owner, name, cluster, description, permit, namespace=namespace)
 

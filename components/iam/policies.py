@@ -11,6 +11,7 @@ from ..account import Account
 VERSION = "2012-10-17"
 
 Statement = Mapping[str, object]
+Actions = str | Sequence[str]
 
 
 def document(statements: Sequence[Statement]) -> pulumi.Output[str]:
@@ -18,9 +19,23 @@ def document(statements: Sequence[Statement]) -> pulumi.Output[str]:
     return pulumi.Output.json_dumps({"Version": VERSION, "Statement": list(statements)}, sort_keys=True)
 
 
+def allow(sid: str, actions: Actions, resource: object = "*", condition: Statement | None = None) -> Statement:
+    """A statement that allows something."""
+    statement = {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resource}
+    return {**statement, "Condition": condition} if condition else statement
+
+
+def trust(
+    sid: str, principal: Statement, actions: Actions = "sts:AssumeRole", condition: Statement | None = None
+) -> Statement:
+    """A statement of a trust policy, which allows a principal to assume the role."""
+    statement = {"Sid": sid, "Effect": "Allow", "Principal": principal, "Action": actions}
+    return {**statement, "Condition": condition} if condition else statement
+
+
 def assumed_by_service(service: pulumi.Input[str], sid: str) -> pulumi.Output[str]:
     """Trust policy for an AWS service, such as ``ec2.amazonaws.com``."""
-    return document([{"Sid": sid, "Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
+    return document([trust(sid, {"Service": service})])
 
 
 def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_account: str) -> pulumi.Output[str]:
@@ -36,20 +51,12 @@ def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_a
         "aws:RequestTag/kubernetes-namespace": namespace,
         "aws:RequestTag/kubernetes-service-account": service_account,
     }
-    return document(
-        [
-            {
-                "Sid": "PodIdentity",
-                "Effect": "Allow",
-                "Principal": {"Service": "pods.eks.amazonaws.com"},
-                "Action": ["sts:AssumeRole", "sts:TagSession"],
-                "Condition": {
-                    "StringEquals": {**wanted, "aws:SourceAccount": account.id},
-                    "ArnEquals": {"aws:SourceArn": account.arn("eks", f"cluster/{cluster}")},
-                },
-            }
-        ]
-    )
+    condition = {
+        "StringEquals": {**wanted, "aws:SourceAccount": account.id},
+        "ArnEquals": {"aws:SourceArn": account.arn("eks", f"cluster/{cluster}")},
+    }
+    service, actions = {"Service": "pods.eks.amazonaws.com"}, ["sts:AssumeRole", "sts:TagSession"]
+    return document([trust("PodIdentity", service, actions, condition)])
 
 
 def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pulumi.Output[str]:
@@ -60,22 +67,13 @@ def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pul
     Source: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
     """
     root = pulumi.Output.concat("arn:", account.partition, ":iam::", account.id, ":root")
-    statements: list[Statement] = [
-        {"Sid": "IamDecides", "Effect": "Allow", "Principal": {"AWS": root}, "Action": "kms:*", "Resource": "*"}
-    ]
+    statements = [trust("IamDecides", {"AWS": root}, "kms:*")]
     if log_groups:
         logs = pulumi.Output.concat("logs.", account.region, ".", account.dns_suffix)
-        statements.append(
-            {
-                "Sid": "CloudWatchLogs",
-                "Effect": "Allow",
-                "Principal": {"Service": logs},
-                "Action": ["kms:Decrypt*", "kms:Describe*", "kms:Encrypt*", "kms:GenerateDataKey*", "kms:ReEncrypt*"],
-                "Resource": "*",
-                "Condition": {"ArnEquals": {"kms:EncryptionContext:aws:logs:arn": list(log_groups)}},
-            }
-        )
-    return document(statements)
+        actions = ["kms:Decrypt*", "kms:Describe*", "kms:Encrypt*", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+        condition = {"ArnEquals": {"kms:EncryptionContext:aws:logs:arn": list(log_groups)}}
+        statements.append(trust("CloudWatchLogs", {"Service": logs}, actions, condition))
+    return document([{**statement, "Resource": "*"} for statement in statements])
 
 
 def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
@@ -85,18 +83,8 @@ def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.O
     Source: Amazon ECR user guide, "Amazon ECR Private repository policy examples"; service authorization reference.
     """
     arns = [each if each.startswith("arn:") else account.arn("ecr", f"repository/{each}") for each in repositories]
-    actions = ["BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrlForLayer"]
-    return document(
-        [
-            {"Sid": "LogIn", "Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"},
-            {
-                "Sid": "ReadImages",
-                "Effect": "Allow",
-                "Action": [f"ecr:{action}" for action in actions],
-                "Resource": arns,
-            },
-        ]
-    )
+    actions = [f"ecr:{action}" for action in ("BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrlForLayer")]
+    return document([allow("LogIn", "ecr:GetAuthorizationToken"), allow("ReadImages", actions, arns)])
 
 
 def node_sessions(
@@ -109,22 +97,13 @@ def node_sessions(
     """
     statements: list[Statement] = []
     if log_group:
+        writes = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
         statements += [
-            {
-                "Sid": "ListLogGroups",
-                "Effect": "Allow",
-                "Action": "logs:DescribeLogGroups",
-                "Resource": account.arn("logs", "log-group:*"),
-            },
-            {
-                "Sid": "WriteSessions",
-                "Effect": "Allow",
-                "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                "Resource": account.arn("logs", f"log-group:{log_group}:*"),
-            },
+            allow("ListLogGroups", "logs:DescribeLogGroups", account.arn("logs", "log-group:*")),
+            allow("WriteSessions", writes, account.arn("logs", f"log-group:{log_group}:*")),
         ]
     if key_arn:
-        statements.append({"Sid": "DecryptSessions", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": key_arn})
+        statements.append(allow("DecryptSessions", "kms:Decrypt", key_arn))
     return document(statements) if statements else None
 
 
@@ -133,35 +112,18 @@ def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
 
     Source: VPC user guide, "IAM role for publishing flow logs to CloudWatch Logs".
     """
-    return document(
-        [
-            {
-                "Sid": "FlowLogs",
-                "Effect": "Allow",
-                "Principal": {"Service": "vpc-flow-logs.amazonaws.com"},
-                "Action": "sts:AssumeRole",
-                "Condition": {
-                    "StringEquals": {"aws:SourceAccount": account.id},
-                    "ArnLike": {"aws:SourceArn": account.arn("ec2", "vpc-flow-log/*")},
-                },
-            }
-        ]
-    )
+    condition = {
+        "StringEquals": {"aws:SourceAccount": account.id},
+        "ArnLike": {"aws:SourceArn": account.arn("ec2", "vpc-flow-log/*")},
+    }
+    return document([trust("FlowLogs", {"Service": "vpc-flow-logs.amazonaws.com"}, condition=condition)])
 
 
 def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:
     """What VPC flow logs need to write to one log group. Source: as of :func:`assumed_by_flow_logs`."""
     actions = ["CreateLogStream", "DescribeLogGroups", "DescribeLogStreams", "PutLogEvents"]
-    return document(
-        [
-            {
-                "Sid": "WriteFlowLogs",
-                "Effect": "Allow",
-                "Action": [f"logs:{action}" for action in actions],
-                "Resource": account.arn("logs", f"log-group:{log_group}:*"),
-            }
-        ]
-    )
+    group = account.arn("logs", f"log-group:{log_group}:*")
+    return document([allow("WriteFlowLogs", [f"logs:{action}" for action in actions], group)])
 
 
 def people_sessions(
@@ -176,32 +138,14 @@ def people_sessions(
     policies for Session Manager".
     """
     checked = {"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}}
-    key: list[Statement] = []
-    if key_arn:
-        key.append({"Sid": "EncryptSessions", "Effect": "Allow", "Action": "kms:GenerateDataKey", "Resource": key_arn})
+    on_nodes = {**checked, "StringEquals": {f"ssm:resourceTag/{tag}": cluster}}
+    end = ["ssm:ResumeSession", "ssm:TerminateSession"]
     return document(
         [
-            *key,
-            {"Sid": "FindNodes", "Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": "*"},
-            {
-                "Sid": "OnNodes",
-                "Effect": "Allow",
-                "Action": "ssm:StartSession",
-                "Resource": account.arn("ec2", "instance/*"),
-                "Condition": {**checked, "StringEquals": {f"ssm:resourceTag/{tag}": cluster}},
-            },
-            {
-                "Sid": "WithDocument",
-                "Effect": "Allow",
-                "Action": "ssm:StartSession",
-                "Resource": account.arn("ssm", f"document/{document_name}"),
-                "Condition": checked,
-            },
-            {
-                "Sid": "EndOwnSessions",
-                "Effect": "Allow",
-                "Action": ["ssm:ResumeSession", "ssm:TerminateSession"],
-                "Resource": account.arn("ssm", "session/${aws:userid}-*"),
-            },
+            *([allow("EncryptSessions", "kms:GenerateDataKey", key_arn)] if key_arn else []),
+            allow("FindNodes", "ec2:DescribeInstances"),
+            allow("OnNodes", "ssm:StartSession", account.arn("ec2", "instance/*"), on_nodes),
+            allow("WithDocument", "ssm:StartSession", account.arn("ssm", f"document/{document_name}"), checked),
+            allow("EndOwnSessions", end, account.arn("ssm", "session/${aws:userid}-*")),
         ]
     )

@@ -14,31 +14,29 @@ from multiarch.manifests import restricted
 from multiarch.stack.model import AdmissionWebhookPlan
 
 from .. import kubernetes_api
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 from ..iam import pod_identity, policies
 from ..kubernetes_api import Chart
 
 
-class AdmissionWebhook(Component):
+class AdmissionWebhook(Child):
     """The webhook as its chart, ``charts/multiarch-webhook``, installs it.
 
     Helm creates the MutatingWebhookConfiguration last and deletes it first, so that the API server never calls a
     webhook whose pods are gone.
     """
 
-    def __init__(
-        self, name: str, plan: AdmissionWebhookPlan, cluster: InCluster, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, owner: Component, cluster: InCluster, plan: AdmissionWebhookPlan) -> None:
         """Declare namespace, role, Pod Identity association and release."""
-        super().__init__("AdmissionWebhook", name, cluster.naming, opts)
+        super().__init__(name, owner)
         namespace = kubernetes_api.declare_object(
             NAME,
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}},
-            self.child(NAME, depends_on=cluster.ready, provider=cluster.provider),
+            self.child(depends_on=cluster.ready, provider=cluster.provider),
         )
         before_pods: list[pulumi.Resource] = [namespace]
         if plan.ecr_repositories:
-            policy = policies.read_repositories(cluster.account, plan.ecr_repositories)
+            policy = policies.read_repositories(self.account, plan.ecr_repositories)
             description = f"Admission webhook of {self.naming.cluster}"
             before_pods += pod_identity.give_policy(
                 self, NAME, replace(cluster, ready=[namespace]), description, policy, namespace=NAME
@@ -48,7 +46,7 @@ class AdmissionWebhook(Component):
             # The provider sees a change of a chart in a folder by its version, which is that of the package.
             Chart(_locate_chart(), __version__),
             plan.values.chart_values(),
-            self.child(NAME, depends_on=before_pods, provider=cluster.provider),
+            self.child(depends_on=before_pods, provider=cluster.provider),
             namespace=NAME,
         )
         self.register_outputs({"namespace": NAME})

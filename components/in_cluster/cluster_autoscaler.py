@@ -12,7 +12,7 @@ from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 
 from .. import kubernetes_api
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 from ..iam import pod_identity
 from ..kubernetes_api import NAMESPACE, Chart, Manifest
 
@@ -22,21 +22,16 @@ REPOSITORY = "https://kubernetes.github.io/autoscaler"
 _NOBODY = 65532
 
 
-class ClusterAutoscaler(Component):
+class ClusterAutoscaler(Child):
     """The cluster autoscaler. ``release`` is its Helm release."""
 
     release: pulumi.CustomResource
 
     def __init__(
-        self,
-        name: str,
-        plan: ClusterAutoscalerPlan,
-        arm64_taint: Taint | None,
-        cluster: InCluster,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, owner: Component, cluster: InCluster, plan: ClusterAutoscalerPlan, arm64_taint: Taint | None
     ) -> None:
         """Declare role, Pod Identity association and release."""
-        super().__init__("ClusterAutoscaler", name, cluster.naming, opts)
+        super().__init__(name, owner)
         own = self.naming.cluster
         before = pod_identity.give_policy(
             self, NAME, cluster, f"Cluster autoscaler of {own}", text(cluster_autoscaler_policy(own))
@@ -44,8 +39,8 @@ class ClusterAutoscaler(Component):
         self.release = kubernetes_api.declare_release(
             NAME,
             Chart(NAME, plan.chart_version, repository=REPOSITORY),
-            values(plan, cluster=own, region=cluster.account.region, arm64_taint=arm64_taint),
-            self.child(NAME, depends_on=(*cluster.ready, *before), provider=cluster.provider),
+            values(plan, cluster=own, region=self.account.region, arm64_taint=arm64_taint),
+            self.child(depends_on=(*cluster.ready, *before), provider=cluster.provider),
         )
         self.register_outputs({"chartVersion": plan.chart_version})
 

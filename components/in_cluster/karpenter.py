@@ -9,17 +9,17 @@ from typing import Any
 import pulumi
 from pulumi_aws import ec2
 
-from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.karpenter import discovery_tags, node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import CLUSTER_TAG, Tags
+from multiarch.nodes.model import CLUSTER_TAG
 
 from .. import kubernetes_api
 from ..aws.interruption_queue import InterruptionQueue
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 from ..iam.karpenter_role import SERVICE_ACCOUNT, KarpenterRole
-from ..iam.node_role import NodeRole, NodeRoleArgs
+from ..iam.node_role import NodeRole
 from ..kubernetes_api import Chart, Manifest
 
 NAME = "karpenter"
@@ -31,60 +31,40 @@ DRAIN_WITHIN = "30m"
 
 @dataclass(frozen=True, slots=True)
 class KarpenterArgs:
-    """``controller_group`` is the EKS name of the managed node group that the controller runs on, with its taints.
+    """``controller_group`` is the EKS name of the managed node group that the controller runs on.
 
-    ``discovery`` are the tags by which Karpenter finds the stack's subnets; the security group gets them here.
-    ``subnet_ids`` are other subnets, in place of those that the plan says.
-    ``successor`` is the autoscaler that replaces Karpenter, or None.
+    ``controller_taints`` are those that the controller must tolerate: the group's, and that of arm64 nodes.
+    ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` are other subnets, in place of those that the plan
+    says. ``successor`` is the autoscaler that replaces Karpenter, or None.
     """
 
     plan: KarpenterPlan
     cluster: InCluster
-    arm64_taint: Taint | None
     controller_group: pulumi.Input[str]
     controller_taints: Sequence[Taint]
     security_group_id: pulumi.Input[str]
-    discovery: Tags
-    session_log_group: str | None
-    session_key_arn: pulumi.Input[str] | None
-    successor: pulumi.Resource | None
+    sessions: pulumi.Output[str] | None = None
+    successor: pulumi.Resource | None = None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
 
-class Karpenter(Component):
+class Karpenter(Child):
     """Karpenter and the capacity that it may buy.
 
     Created as CRDs → controller → EC2NodeClass → NodePools, and deleted in the reverse order: Karpenter must terminate
     its nodes, and without it objects with its finalizers would block the deletion of their CRDs.
     """
 
-    def __init__(self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, owner: Component, args: KarpenterArgs) -> None:
         """Declare everything."""
-        super().__init__("Karpenter", name, args.cluster.naming, opts)
+        super().__init__(name, owner)
         cluster = args.cluster
-        nodes = NodeRole(
-            "karpenter-nodes",
-            NodeRoleArgs(
-                cluster_name=cluster.cluster_name,
-                naming=self.naming,
-                account=cluster.account,
-                kind=None,
-                session_log_group=args.session_log_group,
-                session_key_arn=args.session_key_arn,
-            ),
-            opts=self.child("karpenter-nodes"),
-        )
-        queue = InterruptionQueue(
-            "interruption-queue",
-            self.naming,
-            cluster.account,
-            args.plan.queue,
-            opts=self.child("interruption-queue"),
-        )
-        role = KarpenterRole(NAME, nodes.role_arn, queue.arn, cluster, opts=self.child(NAME))
+        nodes = NodeRole("karpenter-nodes", self, cluster.cluster_name, None, args.sessions)
+        queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
+        role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
         controller = self._charts(args, queue, role)
-        ready = (controller, *nodes.ready, *self._discovery(args))
-        NodePools("node-pools", args, nodes.role_name, ready, opts=self.child("node-pools"))
+        ready = (controller, *nodes.ready, *self._tag_security_group(args))
+        NodePools("node-pools", self, args, nodes.role_name, ready)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
     def _charts(self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole) -> pulumi.CustomResource:
@@ -99,13 +79,13 @@ class Karpenter(Component):
             CRDS,
             Chart(f"{REGISTRY}/{CRDS}", version),
             {},
-            self.child(CRDS, depends_on=args.cluster.ready, provider=args.cluster.provider),
+            self.child(depends_on=args.cluster.ready, provider=args.cluster.provider),
         )
         controller_values = values(
             cluster=self.naming.cluster,
             queue=queue.name,
             node_group=args.controller_group,
-            taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_taints),
+            taints=args.controller_taints,
             service_monitor=args.plan.service_monitor,
             spot_to_spot=args.plan.spot_to_spot,
         )
@@ -114,13 +94,12 @@ class Karpenter(Component):
             Chart(f"{REGISTRY}/{NAME}", version, skip_crds=True),
             controller_values,
             self.child(
-                NAME,
                 depends_on=(crds, *args.cluster.ready, *role.ready, *queue.resources),
                 provider=args.cluster.provider,
             ),
         )
 
-    def _discovery(self, args: KarpenterArgs) -> list[pulumi.Resource]:
+    def _tag_security_group(self, args: KarpenterArgs) -> list[pulumi.Resource]:
         """Tag the security group that EKS created, which the stack does not manage otherwise."""
         return [
             ec2.Tag(
@@ -128,22 +107,22 @@ class Karpenter(Component):
                 resource_id=args.security_group_id,
                 key=key,
                 value=value,
-                opts=self.child(f"cluster-security-group-{key}"),
+                opts=self.child(),
             )
-            for key, value in args.discovery
+            for key, value in discovery_tags(self.naming.cluster)
         ]
 
 
-class NodePools(Component):
+class NodePools(Child):
     """An EC2NodeClass and its NodePools. The pools are deleted first: the class waits until it has no nodes."""
 
     def __init__(
         self,
         name: str,
+        owner: Component,
         args: KarpenterArgs,
         role: pulumi.Output[str],
         ready: Sequence[pulumi.Resource],
-        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare class and pools; ``role`` is the name of the role that nodes run under.
 
@@ -151,7 +130,7 @@ class NodePools(Component):
         and the tags by which Karpenter finds subnets and the security group. The autoscaler that replaces Karpenter
         must exist before a migration closes the pools, so that one autoscaler can always add nodes.
         """
-        super().__init__("NodePools", name, args.cluster.naming, opts)
+        super().__init__(name, owner)
         plan, provider = args.plan, args.cluster.provider
         closed_after = [args.successor] if args.successor else []
         # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
@@ -164,14 +143,13 @@ class NodePools(Component):
         node_class = kubernetes_api.declare_object(
             plan.node_class.name,
             manifest if args.subnet_ids is None else _in_subnets(manifest, args.subnet_ids),
-            self.child(plan.node_class.name, depends_on=ready, provider=provider, delete_within=DRAIN_WITHIN),
+            self.child(depends_on=ready, provider=provider, delete_within=DRAIN_WITHIN),
         )
         for pool in plan.pools:
             kubernetes_api.declare_object(
                 pool.name,
                 node_pool_manifest(pool),
                 self.child(
-                    pool.name,
                     depends_on=[node_class, *closed_after],
                     provider=provider,
                     delete_within=DRAIN_WITHIN,

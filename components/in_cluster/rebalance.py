@@ -12,25 +12,19 @@ from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import Plan
 
 from .. import kubernetes_api
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 from ..iam import pod_identity, policies
 
 _BEFORE_RIGHTS = ("Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 """The policy is in force before there are rights that it limits, and until they are gone."""
 
 
-class Rebalance(Component):
+class Rebalance(Child):
     """The CronJob as :mod:`multiarch.rebalance.install` lists its objects; it comes last and goes first."""
 
-    def __init__(
-        self,
-        name: str,
-        plan: Plan,
-        cluster: InCluster,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
+    def __init__(self, name: str, owner: Component, cluster: InCluster, plan: Plan) -> None:
         """Declare role, Pod Identity association and objects; the plan has rebalancing enabled."""
-        super().__init__("Rebalance", name, cluster.naming, opts)
+        super().__init__(name, owner)
         if plan.rebalance is None:
             raise TypeError("rebalancing is not enabled")
         manifests = objects(plan.rebalance, plan.stack, plan.arm64_taint)
@@ -42,7 +36,7 @@ class Rebalance(Component):
         for step in steps:
             done = [self._declare(each, cluster, done) for each in step]
         if plan.rebalance.ecr_repositories:
-            policy = policies.read_repositories(cluster.account, plan.rebalance.ecr_repositories)
+            policy = policies.read_repositories(self.account, plan.rebalance.ecr_repositories)
             description = f"Rebalancing of {self.naming.cluster}"
             done = [
                 *done,
@@ -61,5 +55,5 @@ class Rebalance(Component):
         metadata: dict[str, str] = manifest["metadata"]  # type: ignore[assignment]  # of any object
         place = metadata.get("namespace", NAMESPACE)
         name = metadata["name"] if place == NAMESPACE else f"{metadata['name']}-{place}"
-        opts = self.child(name, depends_on=after, provider=cluster.provider)
+        opts = self.child(depends_on=after, provider=cluster.provider)
         return kubernetes_api.declare_object(name, manifest, opts)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import pulumi
-
 from .. import kubernetes_api
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 
 NAME = "gp3"
 
 
-class DefaultStorageClass(Component):
+class DefaultStorageClass(Child):
     """StorageClass ``gp3``, the default of the cluster.
 
     A volume is created where its pod was scheduled (``WaitForFirstConsumer``), after the node's zone is known.
     """
 
-    def __init__(self, name: str, cluster: InCluster, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, owner: Component, cluster: InCluster) -> None:
         """Declare the StorageClass."""
-        super().__init__("DefaultStorageClass", name, cluster.naming, opts)
+        super().__init__(name, owner)
         kubernetes_api.declare_object(
             NAME,
             {
@@ -34,6 +32,6 @@ class DefaultStorageClass(Component):
                 "allowVolumeExpansion": True,
                 "reclaimPolicy": "Delete",
             },
-            self.child(NAME, depends_on=cluster.ready, provider=cluster.provider),
+            self.child(depends_on=cluster.ready, provider=cluster.provider),
         )
         self.register_outputs({"name": NAME})

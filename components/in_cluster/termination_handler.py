@@ -15,7 +15,7 @@ from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 
 from .. import kubernetes_api
-from ..component import Component, InCluster
+from ..component import Child, Component, InCluster
 from ..kubernetes_api import Chart, Manifest
 
 NAME = TERMINATION_HANDLER.name
@@ -27,26 +27,22 @@ _DRAIN = 120
 _HEARTBEAT = _DRAIN + 60
 
 
-class TerminationHandler(Component):
+class TerminationHandler(Child):
     """The handler's release, and a lifecycle hook for each group.
 
     A hook without the handler would only make terminations slow, so the hooks come last and go first.
     """
 
     def __init__(
-        self,
-        name: str,
-        groups: Mapping[str, pulumi.Input[str]],
-        cluster: InCluster,
-        opts: pulumi.ResourceOptions | None = None,
+        self, name: str, owner: Component, cluster: InCluster, groups: Mapping[str, pulumi.Input[str]]
     ) -> None:
         """Declare release and hooks; ``groups`` are the names of Auto Scaling Groups by self-managed node group."""
-        super().__init__("TerminationHandler", name, cluster.naming, opts)
+        super().__init__(name, owner)
         release = kubernetes_api.declare_release(
             NAME,
             Chart(CHART, NODE_TERMINATION_HANDLER_CHART),
             values(),
-            self.child(NAME, depends_on=cluster.ready, provider=cluster.provider),
+            self.child(depends_on=cluster.ready, provider=cluster.provider),
         )
         for group, scaling_group in groups.items():
             autoscaling.LifecycleHook(
@@ -56,7 +52,7 @@ class TerminationHandler(Component):
                 lifecycle_transition="autoscaling:EC2_INSTANCE_TERMINATING",
                 heartbeat_timeout=_HEARTBEAT,
                 default_result="CONTINUE",
-                opts=self.child(group, depends_on=[release]),
+                opts=self.child(depends_on=[release]),
             )
         self.register_outputs({"chartVersion": NODE_TERMINATION_HANDLER_CHART})
 

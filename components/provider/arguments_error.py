@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pulumi
 
-from multiarch.errors import Problem, said_once
+from multiarch.errors import Problem
 from multiarch.rules import Severity
 
 _HINTS = {"ami-not-pinned": "Set the image's release: ami.release, or amiAlias for Karpenter."}
@@ -30,9 +30,3 @@ def described(problem: Problem) -> str:
     """A problem in one line: key, message, hint and rule."""
     hint = _HINTS.get(problem.rule, problem.hint)
     return f"{replace(problem, hint=hint)} [{problem.rule}]"
-
-
-def warn(warnings: Sequence[Problem], resource: pulumi.Resource) -> None:
-    """Show warnings beside the resource that they are about."""
-    for warning in said_once(warnings):
-        pulumi.log.warn(described(warning), resource)

@@ -1,16 +1,14 @@
 """The cluster autoscaler in a cluster that is there already, from the keys of a stack's ``autoscaling``."""
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
 from multiarch.schema.parts import SingleClusterAutoscaler
 from multiarch.stack.parts import part_tags, plan_autoscaler_part
 
-from ..account import look_up
-from ..component import InCluster, Naming
+from ..component import Naming
 from ..in_cluster import cluster_autoscaler
 from .arguments import ClusterAutoscalerArgs
-from .part import Part, accepted, region, settings
+from .part import Part, accepting, region, settings
 
 
 class ClusterAutoscaler(Part):
@@ -27,29 +25,12 @@ class ClusterAutoscaler(Part):
 
     def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Make the plan, and declare it. Raises ArgumentsError."""
-        known, part = accepted(
-            "ClusterAutoscaler",
-            name,
-            lambda today: (
-                known := settings(SingleClusterAutoscaler, args),
-                plan_autoscaler_part(known, region=region(), today=today),
-            ),
-        )
-        super().__init__(name, part.warnings, opts)
-        child = pulumi.ResourceOptions(parent=self)
-        cluster_autoscaler.ClusterAutoscaler(
-            name,
-            part.plan,
-            part.arm64_taint,
-            InCluster(
-                cluster_name=known.cluster.name,
-                naming=Naming(known.cluster.name, part_tags(known.tags)),
-                account=look_up(self),
-                provider=kubernetes.Provider(name, kubeconfig=known.cluster.kubeconfig, opts=child),
-                ready=(),
-            ),
-            opts=child,
-        )
+        with accepting(f"ClusterAutoscaler {name}") as today:
+            known = settings(SingleClusterAutoscaler, args)
+            part = plan_autoscaler_part(known, region=region(), today=today)
+        super().__init__(name, part.warnings, opts, Naming(known.cluster.name, part_tags(known.tags)))
+        cluster = self.reach(known.cluster, name)
+        cluster_autoscaler.ClusterAutoscaler(name, self, cluster, part.plan, part.arm64_taint)
         self.chart_version = pulumi.Output.from_input(part.plan.chart_version)
         self.priorities = pulumi.Output.from_input({row.group: row.priority for row in part.plan.priorities})
         self.register_outputs({"chartVersion": self.chart_version, "priorities": self.priorities})

@@ -1,17 +1,14 @@
 """Karpenter in a cluster that is there already, from the keys of a stack's ``autoscaling.karpenter``."""
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.schema.parts import SingleKarpenter
 from multiarch.stack.parts import part_tags, plan_karpenter_part
 
-from ..account import look_up
-from ..component import InCluster, Naming
+from ..component import Naming
 from ..in_cluster import karpenter
 from .arguments import KarpenterArgs
-from .part import Part, accepted, region, settings
+from .part import Part, accepting, region, settings
 
 
 class Karpenter(Part):
@@ -31,40 +28,20 @@ class Karpenter(Part):
 
     def __init__(self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Make the plan, and declare it. Raises ArgumentsError."""
-        known, part = accepted(
-            "Karpenter",
-            name,
-            lambda today: (
-                known := settings(SingleKarpenter, args),
-                plan_karpenter_part(known, region=region(), today=today),
-            ),
+        with accepting(f"Karpenter {name}") as today:
+            known = settings(SingleKarpenter, args)
+            part = plan_karpenter_part(known, region=region(), today=today)
+        super().__init__(name, part.warnings, opts, Naming(known.cluster.name, part_tags(known.tags)))
+        plan = part.plan
+        in_cluster = karpenter.KarpenterArgs(
+            plan=plan,
+            cluster=self.reach(known.cluster, name),
+            controller_group=known.controller_group,
+            controller_taints=(*([part.arm64_taint] if part.arm64_taint else []), *part.controller_taints),
+            security_group_id=known.cluster.security_group_id,
+            subnet_ids=known.subnet_ids,
         )
-        super().__init__(name, part.warnings, opts)
-        plan, cluster = part.plan, known.cluster
-        child = pulumi.ResourceOptions(parent=self)
-        karpenter.Karpenter(
-            name,
-            karpenter.KarpenterArgs(
-                plan=plan,
-                cluster=InCluster(
-                    cluster_name=cluster.name,
-                    naming=Naming(cluster.name, part_tags(known.tags)),
-                    account=look_up(self),
-                    provider=kubernetes.Provider(name, kubeconfig=cluster.kubeconfig, opts=child),
-                    ready=(),
-                ),
-                arm64_taint=part.arm64_taint,
-                controller_group=known.controller_group,
-                controller_taints=part.controller_taints,
-                security_group_id=cluster.security_group_id,
-                discovery=discovery_tags(cluster.name),
-                session_log_group=None,
-                session_key_arn=None,
-                successor=None,
-                subnet_ids=known.subnet_ids,
-            ),
-            opts=child,
-        )
+        karpenter.Karpenter(name, self, in_cluster)
         self.chart_version = pulumi.Output.from_input(plan.chart_version)
         self.queue_name = pulumi.Output.from_input(plan.queue)
         ordered = sorted(plan.pools, key=lambda pool: (-pool.weight, pool.name))

@@ -6,12 +6,11 @@ from multiarch.nodes.model import ClusterFacts, NodeGroupKind
 from multiarch.schema.parts import NodesCluster, SingleNodeGroup
 from multiarch.stack.parts import part_tags, plan_node_group_part
 
-from ..account import look_up
 from ..aws import node_group
 from ..component import Naming
-from ..iam.node_role import NodeRole, NodeRoleArgs
+from ..iam.node_role import NodeRole
 from .arguments import NodeGroupArgs
-from .part import Part, accepted, settings
+from .part import Part, accepting, settings
 
 
 class NodeGroup(Part):
@@ -40,36 +39,19 @@ class NodeGroup(Part):
 
     def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Make the plan, and declare it. Raises ArgumentsError."""
-        known, part = accepted(
-            "NodeGroup",
-            name,
-            lambda today: (
-                known := settings(SingleNodeGroup, args),
-                plan_node_group_part(name, known, today=today),
-            ),
-        )
-        super().__init__(name, part.warnings, opts)
+        with accepting(f"NodeGroup {name}") as today:
+            known = settings(SingleNodeGroup, args)
+            part = plan_node_group_part(name, known, today=today)
         plan, cluster = part.plan, known.cluster
-        naming = Naming(cluster.name, part_tags(known.tags))
-        role = NodeRole(
-            f"{name}-nodes",
-            NodeRoleArgs(
-                cluster_name=cluster.name,
-                naming=naming,
-                account=look_up(self),
-                kind=plan.kind,
-                session_log_group=None,
-                session_key_arn=None,
-            ),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        super().__init__(name, part.warnings, opts, Naming(cluster.name, part_tags(known.tags)))
+        role = NodeRole(f"{name}-nodes", self, cluster.name, plan.kind)
         made = node_group.NodeGroup(
             name,
             node_group.NodeGroupArgs(
                 plan=plan,
                 cluster_name=cluster.name,
                 kubernetes_version=cluster.kubernetes_version,
-                naming=naming,
+                naming=self.naming,
                 facts=_facts(cluster),
                 security_group_id=cluster.security_group_id,
                 role=role,
@@ -77,7 +59,7 @@ class NodeGroup(Part):
                 ready=(),
                 autoscaler_tags=part.autoscaler_tags,
             ),
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=self.child(),
         )
         output = made.output
         self.architecture = pulumi.Output.from_input(output["architecture"])

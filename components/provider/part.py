@@ -3,52 +3,65 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import Any, TypeVar
 
 import pulumi
+import pulumi_kubernetes as kubernetes
 from pulumi.output import Unknown
 from pulumi.runtime.config import CONFIG
 
-from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
+from multiarch.errors import KeyPath, MultiarchError, Problem, StackError, said_once
 from multiarch.schema.base import Section
-from multiarch.schema.parts import KNOWN_LATER
+from multiarch.schema.parts import KNOWN_LATER, ControllerCluster
 from multiarch.stack.origin import Origin
 from multiarch.stack.parts import validated
 from multiarch.stack.schema_paths import fields, model_at
 from multiarch.today import today
 
-from .arguments_error import ArgumentsError, warn
-from .schema import PACKAGE
+from ..component import Component, InCluster, Naming
+from .arguments_error import ArgumentsError, described
 
 Model = TypeVar("Model", bound=Section)
-Planned = TypeVar("Planned")
 
 
-class Part(pulumi.ComponentResource):
+class Part(Component):
     """Base of the components for programs of one's own."""
 
-    def __init__(self, name: str, warnings: Sequence[Problem], opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        warnings: Sequence[Problem],
+        opts: pulumi.ResourceOptions | None = None,
+        naming: Naming = Naming("", ()),  # noqa: B008  (frozen)
+    ) -> None:
         """Register the component, whose arguments are accepted, and show what they warn about."""
-        super().__init__(f"{PACKAGE}:index:{type(self).__name__}", name, None, opts)
-        warn(warnings, self)
+        super().__init__(name, naming, opts, module="index")
+        for warning in said_once(warnings):
+            pulumi.log.warn(described(warning), self)
+
+    def reach(self, cluster: ControllerCluster, name: str) -> InCluster:
+        """Reach the Kubernetes API of a cluster that is there already."""
+        provider = kubernetes.Provider(name, kubeconfig=cluster.kubeconfig, opts=self.child())
+        return InCluster(cluster_name=cluster.name, provider=provider, ready=())
 
 
-def accepted(component: str, name: str, plan: Callable[[date], Planned]) -> Planned:
-    """What ``plan`` derives as of today. Raises ArgumentsError in place of StackError."""
+@contextmanager
+def accepting(component: str) -> Iterator[date]:
+    """Give the date to plan for; raise ArgumentsError in place of StackError."""
     try:
-        return plan(today())
+        yield today()
     except StackError as error:
-        raise ArgumentsError(f"{component} {name}", error.problems) from error
+        raise ArgumentsError(component, error.problems) from error
     except MultiarchError as error:
-        raise pulumi.RunError(f"{component} {name}: {error}") from error
+        raise pulumi.RunError(f"{component}: {error}") from error
 
 
 def settings(model: type[Model], args: Mapping[str, Any]) -> Model:
     """Validate arguments. Raises StackError, also for a value that is not known yet, where the plan needs it."""
-    values = plain(model, args)
-    return validated(model, values)
+    return validated(model, plain(model, args))
 
 
 def plain(model: type[Section], args: Mapping[str, Any]) -> dict[str, Any]:

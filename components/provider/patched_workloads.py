@@ -17,7 +17,7 @@ from multiarch.schema import parts
 from multiarch.stack.parts import plan_change
 
 from .arguments import PatchedWorkloadsArgs
-from .part import Part, accepted, integers, settings
+from .part import Part, accepting, integers, settings
 
 
 class PatchedWorkloads(Part):
@@ -34,11 +34,9 @@ class PatchedWorkloads(Part):
 
     def __init__(self, name: str, args: PatchedWorkloadsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Change the manifests as soon as they are known. Raises ArgumentsError."""
-        known, change = accepted(
-            "PatchedWorkloads",
-            name,
-            lambda _: (known := settings(parts.PatchedWorkloads, args), plan_change(known)),
-        )
+        with accepting(f"PatchedWorkloads {name}"):
+            known = settings(parts.PatchedWorkloads, args)
+            change = plan_change(known)
         super().__init__(name, (), opts)
         objects = pulumi.Output.from_input([] if known.objects is None else known.objects)
         self.objects = objects.apply(lambda found: _objects(name, found, change))

@@ -1,21 +1,16 @@
 """The platform of a stack, from the stack's keys."""
 
-from collections.abc import Mapping
-from datetime import date
-from typing import Any
-
 import pulumi
 
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.load import Stack, from_program
-from multiarch.stack.model import Plan
+from multiarch.stack.load import from_program
 from multiarch.stack.plan import make_plan
 
 from .. import platform
 from ..iam.access import refuse_creator_in_access
 from ..outputs import NodeGroupOutput
 from .arguments import PlatformArgs
-from .part import Part, accepted, engine_config, plain
+from .part import Part, accepting, engine_config, plain
 
 
 class Platform(Part):
@@ -65,11 +60,14 @@ class Platform(Part):
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Make the plan, and declare it. Raises ArgumentsError."""
-        stack, plan = accepted("Platform", name, lambda today: _planned(args, today))
+        component = f"Platform {name}"
+        with accepting(component) as today:
+            stack = from_program(plain(StackSpec, args), engine_config())
+            plan = make_plan(stack, today=today)
         super().__init__(name, plan.warnings, opts)
-        invoked = pulumi.InvokeOptions(parent=self)
-        accepted("Platform", name, lambda _: refuse_creator_in_access(stack, plan.cluster.name, invoked))
-        made = platform.Platform(name, platform.PlatformArgs(plan), pulumi.ResourceOptions(parent=self))
+        with accepting(component):
+            refuse_creator_in_access(stack, plan.cluster.name, pulumi.InvokeOptions(parent=self))
+        made = platform.Platform(name, platform.PlatformArgs(plan), self.child())
         self.cluster_name = made.control_plane.name
         self.kubernetes_version = made.control_plane.version
         self.endpoint = made.control_plane.endpoint
@@ -84,8 +82,3 @@ class Platform(Part):
         self.sessions = pulumi.Output.all(**made.sessions)
         self.session_policy = made.session_policy
         self.register_outputs({"clusterName": self.cluster_name, "kubeconfig": self.kubeconfig})
-
-
-def _planned(args: Mapping[str, Any], today: date) -> tuple[Stack, Plan]:
-    stack = from_program(plain(StackSpec, args), engine_config())
-    return stack, make_plan(stack, today=today)

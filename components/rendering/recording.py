@@ -39,7 +39,6 @@ class Recorded:
     inputs: Properties
     dependencies: tuple[str, ...]
     ignore_changes: tuple[str, ...]
-    aliases: tuple[str, ...]
 
 
 class NoMocks(Mocks):
@@ -98,7 +97,6 @@ class Recorder(MockMonitor):
                 inputs=inputs,
                 dependencies=tuple(sorted(request.dependencies)),
                 ignore_changes=tuple(sorted(request.ignoreChanges)),
-                aliases=tuple(sorted(alias.spec.name for alias in request.aliases)),
             )
         id_ = marked_values.resource_id(request.type, request.name) if request.custom else ""
         response = resource_pb2.RegisterResourceResponse(urn=urn, id=id_)

@@ -130,8 +130,8 @@ def test_the_stacks_here_come_to_every_kind_that_components_declare() -> None:
 
 
 def test_what_the_collector_does_not_know_is_an_error() -> None:
-    chart = Recorded("urn", RELEASE, "new", "", True, {"chart": "new", "values": {}}, (), (), ())  # noqa: FBT003
-    file = Recorded("urn", "kubernetes:yaml/v2:ConfigFile", "new", "", True, {"file": "new"}, (), (), ())  # noqa: FBT003
+    chart = Recorded("urn", RELEASE, "new", "", True, {"chart": "new", "values": {}}, (), ())  # noqa: FBT003
+    file = Recorded("urn", "kubernetes:yaml/v2:ConfigFile", "new", "", True, {"file": "new"}, (), ())  # noqa: FBT003
     for each in (chart, file):
         with pytest.raises(NotCollectedError):
             collected([each])

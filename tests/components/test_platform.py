@@ -1,4 +1,4 @@
-"""What holds for the platform as a whole: tags, no way in but SSM, the order of coming and going, aliases."""
+"""What holds for the platform as a whole: tags, no way in but SSM, the order of coming and going."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import cache
 
 import pytest
 
-from components import component
 from components.rendering.recording import Recorded
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, walk, world
@@ -153,17 +152,6 @@ def test_logical_names_do_not_depend_on_the_stacks_name(small: World) -> None:
     assert {(r.type, r.name) for r in small.resources if r.parent} == {
         (r.type, r.name) for r in other.resources if r.parent
     }
-
-
-def test_a_renamed_resource_keeps_its_former_name_as_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
-    former = {"Network/vpc": ("main",), "NodeGroup/*": ("group-{name}",), "Session/.": ("sessions",)}
-    monkeypatch.setattr(component, "FORMER_NAMES", former)
-    found = world()
-    assert found.one(declared.VPC).aliases == ("main",)
-    assert found.one(declared.MANAGED, "web").aliases == ("group-web",)
-    assert found.one(declared.TEMPLATE, "web").aliases == ("group-web",)
-    assert found.one("multiarch-eks:components:Session").aliases == ("sessions",)
-    assert found.one(declared.SUBNET, "private-0").aliases == ()
 
 
 def test_the_kubeconfig_gets_its_token_from_the_aws_cli(small: World) -> None:
