@@ -17,114 +17,84 @@ import pulumi
 from ..account import Account
 from ..iam import policies
 
-_ROLE = ("iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:ListRoleTags")
+Reads = Mapping[str, str]
+"""Actions, separated by spaces, by the resources that they can be limited to, without the ARN's first part.
 
-READS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+An empty string stands for actions that take no resource.
+"""
+
+READS: Mapping[str, Reads] = MappingProxyType(
     {
-        "aws:autoscaling/group:Group": ("autoscaling:DescribeAutoScalingGroups",),
-        "aws:autoscaling/lifecycleHook:LifecycleHook": ("autoscaling:DescribeLifecycleHooks",),
-        "aws:autoscaling/tag:Tag": ("autoscaling:DescribeTags",),
-        "aws:cloudwatch/eventRule:EventRule": ("events:DescribeRule", "events:ListTagsForResource"),
-        "aws:cloudwatch/eventTarget:EventTarget": ("events:ListTargetsByRule",),
-        "aws:cloudwatch/logGroup:LogGroup": ("logs:DescribeLogGroups", "logs:ListTagsForResource"),
-        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": ("ec2:DescribeSecurityGroups",),
-        "aws:ec2/eip:Eip": ("ec2:DescribeAddresses", "ec2:DescribeAddressesAttribute"),
-        "aws:ec2/flowLog:FlowLog": ("ec2:DescribeFlowLogs",),
-        "aws:ec2/internetGateway:InternetGateway": ("ec2:DescribeInternetGateways",),
-        "aws:ec2/launchTemplate:LaunchTemplate": ("ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions"),
-        "aws:ec2/natGateway:NatGateway": ("ec2:DescribeNatGateways",),
-        "aws:ec2/route:Route": ("ec2:DescribeRouteTables",),
-        "aws:ec2/routeTable:RouteTable": ("ec2:DescribeRouteTables",),
-        "aws:ec2/routeTableAssociation:RouteTableAssociation": ("ec2:DescribeRouteTables",),
-        "aws:ec2/securityGroup:SecurityGroup": ("ec2:DescribeSecurityGroups",),
-        "aws:ec2/subnet:Subnet": ("ec2:DescribeSubnets",),
-        "aws:ec2/tag:Tag": ("ec2:DescribeTags",),
-        "aws:ec2/vpc:Vpc": (
-            "ec2:DescribeNetworkAcls",
-            "ec2:DescribeRouteTables",
-            "ec2:DescribeSecurityGroups",
-            "ec2:DescribeVpcAttribute",
-            "ec2:DescribeVpcs",
-        ),
-        "aws:ec2/vpcEndpoint:VpcEndpoint": ("ec2:DescribePrefixLists", "ec2:DescribeVpcEndpoints"),
-        "aws:eks/accessEntry:AccessEntry": ("eks:DescribeAccessEntry",),
-        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": ("eks:ListAssociatedAccessPolicies",),
-        "aws:eks/addon:Addon": ("eks:DescribeAddon",),
-        "aws:eks/cluster:Cluster": ("eks:DescribeCluster",),
-        "aws:eks/nodeGroup:NodeGroup": ("eks:DescribeNodegroup",),
-        "aws:eks/podIdentityAssociation:PodIdentityAssociation": ("eks:DescribePodIdentityAssociation",),
-        "aws:iam/instanceProfile:InstanceProfile": ("iam:GetInstanceProfile", "iam:ListInstanceProfileTags"),
-        "aws:iam/openIdConnectProvider:OpenIdConnectProvider": ("iam:GetOpenIDConnectProvider",),
-        "aws:iam/policy:Policy": ("iam:GetPolicy", "iam:GetPolicyVersion", "iam:ListPolicyTags"),
-        "aws:iam/role:Role": _ROLE,
-        "aws:iam/rolePolicy:RolePolicy": ("iam:GetRolePolicy",),
-        "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("iam:ListAttachedRolePolicies",),
-        "aws:kms/alias:Alias": ("kms:ListAliases",),
-        "aws:kms/key:Key": ("kms:DescribeKey", "kms:GetKeyPolicy", "kms:GetKeyRotationStatus", "kms:ListResourceTags"),
-        "aws:sqs/queue:Queue": ("sqs:GetQueueAttributes", "sqs:ListQueueTags"),
-        "aws:sqs/queuePolicy:QueuePolicy": ("sqs:GetQueueAttributes",),
-        "aws:ssm/document:Document": (
-            "ssm:DescribeDocument",
-            "ssm:DescribeDocumentPermission",
-            "ssm:GetDocument",
-            "ssm:ListTagsForResource",
-        ),
+        "aws:autoscaling/group:Group": {"": "autoscaling:DescribeAutoScalingGroups"},
+        "aws:autoscaling/lifecycleHook:LifecycleHook": {"": "autoscaling:DescribeLifecycleHooks"},
+        "aws:autoscaling/tag:Tag": {"": "autoscaling:DescribeTags"},
+        "aws:cloudwatch/eventRule:EventRule": {"rule/*": "events:DescribeRule events:ListTagsForResource"},
+        "aws:cloudwatch/eventTarget:EventTarget": {"rule/*": "events:ListTargetsByRule"},
+        "aws:cloudwatch/logGroup:LogGroup": {"log-group:*": "logs:DescribeLogGroups logs:ListTagsForResource"},
+        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": {"": "ec2:DescribeSecurityGroups"},
+        "aws:ec2/eip:Eip": {"": "ec2:DescribeAddresses", "elastic-ip/*": "ec2:DescribeAddressesAttribute"},
+        "aws:ec2/flowLog:FlowLog": {"": "ec2:DescribeFlowLogs"},
+        "aws:ec2/internetGateway:InternetGateway": {"": "ec2:DescribeInternetGateways"},
+        "aws:ec2/launchTemplate:LaunchTemplate": {"": "ec2:DescribeLaunchTemplates ec2:DescribeLaunchTemplateVersions"},
+        "aws:ec2/natGateway:NatGateway": {"": "ec2:DescribeNatGateways"},
+        "aws:ec2/route:Route": {"": "ec2:DescribeRouteTables"},
+        "aws:ec2/routeTable:RouteTable": {"": "ec2:DescribeRouteTables"},
+        "aws:ec2/routeTableAssociation:RouteTableAssociation": {"": "ec2:DescribeRouteTables"},
+        "aws:ec2/securityGroup:SecurityGroup": {"": "ec2:DescribeSecurityGroups"},
+        "aws:ec2/subnet:Subnet": {"": "ec2:DescribeSubnets"},
+        "aws:ec2/tag:Tag": {"": "ec2:DescribeTags"},
+        "aws:ec2/vpc:Vpc": {
+            "": "ec2:DescribeNetworkAcls ec2:DescribeRouteTables ec2:DescribeSecurityGroups ec2:DescribeVpcs",
+            "vpc/*": "ec2:DescribeVpcAttribute",
+        },
+        "aws:ec2/vpcEndpoint:VpcEndpoint": {"": "ec2:DescribePrefixLists ec2:DescribeVpcEndpoints"},
+        "aws:eks/accessEntry:AccessEntry": {"access-entry/*": "eks:DescribeAccessEntry"},
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": {
+            "access-entry/*": "eks:ListAssociatedAccessPolicies"
+        },
+        "aws:eks/addon:Addon": {"addon/*": "eks:DescribeAddon"},
+        "aws:eks/cluster:Cluster": {"cluster/*": "eks:DescribeCluster"},
+        "aws:eks/nodeGroup:NodeGroup": {"nodegroup/*": "eks:DescribeNodegroup"},
+        "aws:eks/podIdentityAssociation:PodIdentityAssociation": {
+            "podidentityassociation/*": "eks:DescribePodIdentityAssociation"
+        },
+        "aws:iam/instanceProfile:InstanceProfile": {
+            "instance-profile/*": "iam:GetInstanceProfile iam:ListInstanceProfileTags"
+        },
+        "aws:iam/openIdConnectProvider:OpenIdConnectProvider": {"oidc-provider/*": "iam:GetOpenIDConnectProvider"},
+        "aws:iam/policy:Policy": {"policy/*": "iam:GetPolicy iam:GetPolicyVersion iam:ListPolicyTags"},
+        "aws:iam/role:Role": {
+            "role/*": "iam:GetRole iam:GetRolePolicy iam:ListAttachedRolePolicies iam:ListRolePolicies iam:ListRoleTags"
+        },
+        "aws:iam/rolePolicy:RolePolicy": {"role/*": "iam:GetRolePolicy"},
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment": {"role/*": "iam:ListAttachedRolePolicies"},
+        "aws:kms/alias:Alias": {"": "kms:ListAliases"},
+        "aws:kms/key:Key": {"key/*": "kms:DescribeKey kms:GetKeyPolicy kms:GetKeyRotationStatus kms:ListResourceTags"},
+        "aws:sqs/queue:Queue": {"*": "sqs:GetQueueAttributes sqs:ListQueueTags"},
+        "aws:sqs/queuePolicy:QueuePolicy": {"*": "sqs:GetQueueAttributes"},
+        "aws:ssm/document:Document": {
+            "document/*": "ssm:DescribeDocument ssm:DescribeDocumentPermission ssm:GetDocument ssm:ListTagsForResource"
+        },
     }
 )
 """What the AWS provider calls to read a resource, by type."""
 
-LOOK_UPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+LOOK_UPS: Mapping[str, Reads] = MappingProxyType(
     {
-        "aws:eks/getClusters:getClusters": ("eks:ListClusters",),
-        "aws:index/getAvailabilityZones:getAvailabilityZones": ("ec2:DescribeAvailabilityZones",),
-        "aws:index/getCallerIdentity:getCallerIdentity": (),  # sts:GetCallerIdentity needs no permission
-        "aws:index/getPartition:getPartition": (),
-        "aws:index/getRegion:getRegion": (),
-        "aws:ssm/getParameter:getParameter": ("ssm:GetParameter",),
+        "aws:eks/getClusters:getClusters": {"": "eks:ListClusters"},
+        "aws:index/getAvailabilityZones:getAvailabilityZones": {"": "ec2:DescribeAvailabilityZones"},
+        "aws:index/getCallerIdentity:getCallerIdentity": {},  # sts:GetCallerIdentity needs no permission
+        "aws:index/getPartition:getPartition": {},
+        "aws:index/getRegion:getRegion": {},
+        "aws:ssm/getParameter:getParameter": {"parameter/aws/service/*": "ssm:GetParameter"},
     }
 )
 """What the components' look-ups call, by function."""
 
-PRICES = ("ec2:DescribeSpotPriceHistory", "pricing:GetProducts")
+PRICES: Reads = {"": "ec2:DescribeSpotPriceHistory pricing:GetProducts"}
 """What ``multiarch prices fetch`` calls, for the costs in a review."""
 
 _ANY = "*"
-_RESOURCES: Mapping[str, str] = MappingProxyType(
-    {
-        "ec2:DescribeAddressesAttribute": "elastic-ip/*",
-        "ec2:DescribeVpcAttribute": "vpc/*",
-        "eks:DescribeAccessEntry": "access-entry/*",
-        "eks:DescribeAddon": "addon/*",
-        "eks:DescribeCluster": "cluster/*",
-        "eks:DescribeNodegroup": "nodegroup/*",
-        "eks:DescribePodIdentityAssociation": "podidentityassociation/*",
-        "eks:ListAssociatedAccessPolicies": "access-entry/*",
-        "events:DescribeRule": "rule/*",
-        "events:ListTagsForResource": "rule/*",
-        "events:ListTargetsByRule": "rule/*",
-        "iam:GetInstanceProfile": "instance-profile/*",
-        "iam:GetOpenIDConnectProvider": "oidc-provider/*",
-        "iam:GetPolicy": "policy/*",
-        "iam:GetPolicyVersion": "policy/*",
-        "iam:ListInstanceProfileTags": "instance-profile/*",
-        "iam:ListPolicyTags": "policy/*",
-        **dict.fromkeys(_ROLE, "role/*"),
-        "kms:DescribeKey": "key/*",
-        "kms:GetKeyPolicy": "key/*",
-        "kms:GetKeyRotationStatus": "key/*",
-        "kms:ListResourceTags": "key/*",
-        "logs:DescribeLogGroups": "log-group:*",
-        "logs:ListTagsForResource": "log-group:*",
-        "sqs:GetQueueAttributes": _ANY,
-        "sqs:ListQueueTags": _ANY,
-        "ssm:DescribeDocument": "document/*",
-        "ssm:DescribeDocumentPermission": "document/*",
-        "ssm:GetDocument": "document/*",
-        "ssm:GetParameter": "parameter/aws/service/*",
-        "ssm:ListTagsForResource": "document/*",
-    }
-)
-"""Resources that an action can be limited to, without the ARN's first part; other actions take no resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +126,8 @@ class State:
 
 def preview(account: Account, state: State) -> pulumi.Output[str]:
     """What a preview with refresh and a review with prices need, in every region of the account."""
-    actions = {action for row in (*READS.values(), *LOOK_UPS.values(), PRICES) for action in row}
-    return policies.document([*_reads(account, actions), *state.access(account, write=False)])
+    rows = (*READS.values(), *LOOK_UPS.values(), PRICES)
+    return policies.document([*_reads(account, rows), *state.access(account, write=False)])
 
 
 def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
@@ -183,15 +153,15 @@ def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[
     )
 
 
-def _reads(account: Account, actions: Iterable[str]) -> list[policies.Statement]:
+def _reads(account: Account, rows: Iterable[Reads]) -> list[policies.Statement]:
     """One statement for all actions that take no resource, and one for each kind of resource, sorted."""
-    by_resource: dict[tuple[str, str], list[str]] = {}
-    for action in sorted(actions):
-        resource = _RESOURCES.get(action)
-        place = ("", _ANY) if resource is None else (action.partition(":")[0], resource)
-        by_resource.setdefault(place, []).append(action)
+    by_resource: dict[tuple[str, str], set[str]] = {}
+    for resource, actions in (pair for row in rows for pair in row.items()):
+        for action in actions.split():
+            service = action.partition(":")[0] if resource else ""
+            by_resource.setdefault((service, resource or _ANY), set()).add(action)
     return [
-        policies.allow(_sid(service, resource), found, _arn(account, service, resource) if service else _ANY)
+        policies.allow(_sid(service, resource), sorted(found), _arn(account, service, resource) if service else _ANY)
         for (service, resource), found in sorted(by_resource.items())
     ]
 
