@@ -39,11 +39,13 @@ class Network(Child):
         """Declare the plan's network; ``node_tags`` are for its private subnets, so that Karpenter finds them."""
         super().__init__(name, owner)
         self._node_tags = node_tags
-        self.ready = ()
         if isinstance(plan, NewNetwork):
             self._declare(plan)
         else:
-            self._adopt(plan)
+            self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
+            self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
+            self.public_subnet_ids = []
+            self.ready = ()
         self.register_outputs(
             {
                 "vpcId": self.vpc_id,
@@ -53,27 +55,11 @@ class Network(Child):
         )
 
     def subnets_of(self, group: NodeGroupPlan) -> list[pulumi.Output[str]]:
-        """IDs of the private subnets in the group's zones; all of them when it names none.
-
-        Raises StackError for a zone that the network does not name; the plan has none such.
-        """
+        """IDs of the private subnets in the group's zones; all of them when it names none."""
         if not group.zones:
             return self.private_subnet_ids
-        if missing := sorted(set(group.zones) - set(self._named_zones)):
-            named = (
-                f"Its zones are {', '.join(self._named_zones)}." if self._named_zones else "Its zones have no names."
-            )
-            message = f"the network has no private subnet in {', '.join(missing)}."
-            key = f"{group.key}.zones"
-            raise StackError([Problem(rule="zone-without-subnet", key=key, message=message, hint=named)])
-        named_subnets = zip(self._named_zones, self.private_subnet_ids, strict=True)
-        return [subnet for zone, subnet in named_subnets if zone in group.zones]
-
-    def _adopt(self, plan: ExistingNetwork) -> None:
-        self._named_zones: tuple[str, ...] = ()
-        self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
-        self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
-        self.public_subnet_ids = []
+        named = zip(self._named_zones, self.private_subnet_ids, strict=True)
+        return [subnet for zone, subnet in named if zone in group.zones]
 
     def _declare(self, plan: NewNetwork) -> None:
         vpc = ec2.Vpc(

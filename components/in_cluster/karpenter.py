@@ -81,23 +81,57 @@ class Karpenter(Child):
             {},
             self.child(depends_on=args.cluster.ready, provider=args.cluster.provider),
         )
-        controller_values = values(
-            cluster=self.naming.cluster,
-            queue=queue.name,
-            node_group=args.controller_group,
-            taints=args.controller_taints,
-            service_monitor=args.plan.service_monitor,
-            spot_to_spot=args.plan.spot_to_spot,
-        )
         return kubernetes_api.declare_release(
             NAME,
             Chart(f"{REGISTRY}/{NAME}", version, skip_crds=True),
-            controller_values,
+            self._values(args, queue),
             self.child(
                 depends_on=(crds, *args.cluster.ready, *role.ready, *queue.resources),
                 provider=args.cluster.provider,
             ),
         )
+
+    def _values(self, args: KarpenterArgs, queue: InterruptionQueue) -> Manifest:
+        """Return the controller chart's values where they differ from its defaults.
+
+        The interruption queue is named by its name, not its ARN or URL: with a wrong key or value Karpenter would start
+        and ignore interruptions. Source: the chart's values.yaml.
+        """
+        # Its node group, and never the nodes that it manages.
+        on = [
+            {"key": labels.KARPENTER_NODE_POOL, "operator": "DoesNotExist"},
+            {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [args.controller_group]},
+        ]
+        spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+        return {
+            "settings": {
+                "clusterName": self.naming.cluster,
+                "interruptionQueue": queue.name,
+                "eksControlPlane": True,
+                "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
+            },
+            "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
+            "replicas": 2,
+            "podDisruptionBudget": {"name": NAME, "maxUnavailable": 1},
+            "priorityClassName": "system-cluster-critical",
+            # The node's resolver: coredns may wait for a node that only Karpenter can add.
+            "dnsPolicy": "Default",
+            "tolerations": kubernetes_api.system_tolerations(args.controller_taints),
+            "affinity": {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": on}]}
+                },
+                # The chart's default would leave the second pod pending while the group has one node.
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
+            },
+            "serviceMonitor": {"enabled": args.plan.service_monitor},
+            "topologySpreadConstraints": [
+                {**spread, "topologyKey": labels.ZONE},
+                {**spread, "topologyKey": labels.HOSTNAME},
+            ],
+            # The memory limit equals the request, so that a full node does not evict the pod.
+            "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+        }
 
     def _tag_security_group(self, args: KarpenterArgs) -> list[pulumi.Resource]:
         """Tag the security group that EKS created, which the stack does not manage otherwise."""
@@ -134,15 +168,19 @@ class NodePools(Child):
         plan, provider = args.plan, args.cluster.provider
         closed_after = [args.successor] if args.successor else []
         # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
-        manifest = node_class_manifest(
+        manifest: dict[str, Any] = node_class_manifest(
             plan.node_class,
             cluster=self.naming.cluster,
             role=role,
             tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
         )
+        if args.subnet_ids is not None:
+            subnets = pulumi.Output.from_input(args.subnet_ids)
+            terms = subnets.apply(lambda ids: [{"id": each} for each in ids])
+            manifest["spec"]["subnetSelectorTerms"] = terms
         node_class = kubernetes_api.declare_object(
             plan.node_class.name,
-            manifest if args.subnet_ids is None else _in_subnets(manifest, args.subnet_ids),
+            manifest,
             self.child(depends_on=ready, provider=provider, delete_within=DRAIN_WITHIN),
         )
         for pool in plan.pools:
@@ -156,66 +194,3 @@ class NodePools(Child):
                 ),
             )
         self.register_outputs({"nodePools": [pool.name for pool in plan.pools]})
-
-
-def values(
-    *,
-    cluster: str,
-    queue: pulumi.Input[str],
-    node_group: pulumi.Input[str],
-    taints: Sequence[Taint],
-    service_monitor: bool,
-    spot_to_spot: bool,
-) -> Manifest:
-    """Return the controller chart's values where they differ from its defaults.
-
-    ``queue`` is the interruption queue's name (not its ARN or URL): with a wrong key or value Karpenter would start and
-    ignore interruptions. ``node_group`` is the EKS name of the group that the controller runs on, ``taints`` are those
-    that its pods must tolerate. ``spot_to_spot`` lets it replace spot nodes by cheaper spot nodes.
-    Source: the chart's values.yaml.
-    """
-    spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
-    return {
-        "settings": {
-            "clusterName": cluster,
-            "interruptionQueue": queue,
-            "eksControlPlane": True,
-            "featureGates": {"spotToSpotConsolidation": spot_to_spot},
-        },
-        "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
-        "replicas": 2,
-        "podDisruptionBudget": {"name": NAME, "maxUnavailable": 1},
-        "priorityClassName": "system-cluster-critical",
-        # The node's resolver: coredns may wait for a node that only Karpenter can add.
-        "dnsPolicy": "Default",
-        "tolerations": kubernetes_api.system_tolerations(taints),
-        "affinity": _affinity(node_group),
-        "serviceMonitor": {"enabled": service_monitor},
-        "topologySpreadConstraints": [
-            {**spread, "topologyKey": labels.ZONE},
-            {**spread, "topologyKey": labels.HOSTNAME},
-        ],
-        # The memory limit equals the request, so that a full node does not evict the pod.
-        "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
-    }
-
-
-def _affinity(node_group: pulumi.Input[str]) -> Manifest:
-    """Keep the controller on its node group, and off the nodes that it manages."""
-    own = [
-        {"key": labels.KARPENTER_NODE_POOL, "operator": "DoesNotExist"},
-        {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [node_group]},
-    ]
-    return {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": own}]}
-        },
-        # The chart's default would leave the second pod pending while the group has one node.
-        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
-    }
-
-
-def _in_subnets(node_class: dict[str, Any], subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]) -> dict[str, Any]:
-    """The EC2NodeClass with these subnets."""
-    terms = pulumi.Output.from_input(subnet_ids).apply(lambda ids: [{"id": each} for each in ids])
-    return {**node_class, "spec": {**node_class["spec"], "subnetSelectorTerms": terms}}

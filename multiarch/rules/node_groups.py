@@ -37,7 +37,6 @@ NODE_GROUPS = (
           "Name them in network.zones, such as [eu-west-1a, eu-west-1b]."),
     error("zone-not-in-network", "a zone of a group or pool that the network does not have",
           "Choose one of the network's zones."),
-    error("zone-without-subnet", "a group's zone without a private subnet", "Choose a zone with a private subnet."),
     error("bootstrap-mode", "a `bootstrap.mode` that does not follow from kind and image", "Leave mode out."),
     error("starts-kubelet", "a `preBootstrap` script that starts the kubelet, or mentions that outside of a comment",
           "Remove or reword that line."),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from components.aws.network import zone_at
-from components.rendering import declare
 from multiarch.errors import StackError
 from tests.components import declared
 from tests.components.declared import World, world
-from tests.stack.words import plan
 
 EXISTING: dict[str, Any] = {
     "network": {
@@ -122,14 +119,6 @@ def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
     )
     assert found.inputs(declared.MANAGED, "web")["subnetIds"] == ["<Subnet:private-0>", "<Subnet:private-2>"]
     assert len(found.inputs(declared.MANAGED, "web-arm")["subnetIds"]) == 3
-
-
-def test_a_zone_that_the_network_does_not_name_is_refused_and_not_ignored() -> None:
-    planned = plan({"network": {"zones": ["eu-west-1a", "eu-west-1b"]}})
-    groups = tuple(replace(group, zones=("eu-west-1z",)) for group in planned.node_groups)
-    with pytest.raises(StackError, match="no private subnet in eu-west-1z") as refused:
-        declare(replace(planned, node_groups=groups))
-    assert [problem.rule for problem in refused.value.problems] == ["zone-without-subnet"]
 
 
 def test_a_region_with_too_few_zones_is_refused() -> None:

@@ -71,7 +71,6 @@ TESTED_BESIDE_THEIR_CODE = {
     "refused": "tests/cli/test_stack_check.py",
     "too-few-zones": "tests/components/test_network.py",
     "value-known-later": "tests/components/provider/test_components.py",
-    "zone-without-subnet": "tests/components/test_network.py",
 } | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}
 """What a stack file's text alone can't trigger."""
 
