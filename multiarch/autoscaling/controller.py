@@ -44,13 +44,12 @@ def plan_karpenter(
     group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
-    for key, value in context.tags:
+    for key, _ in context.tags:
         if _KARPENTER_TAG.fullmatch(key):
             report(
                 "karpenter-tag",
                 ("tags", key),
                 f"Karpenter sets the tag {key} itself and refuses it in an EC2NodeClass.",
-                value=value,
             )
     pools = plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
@@ -97,7 +96,7 @@ def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemRe
     try:
         numbers, minimum = parse_chart_version(version), karpenter_minimum(context.version)
     except UnknownFactError as error:
-        report("karpenter-version", path, error.message, hint=error.hint, value=version)
+        report("karpenter-version", path, error.message, hint=error.hint)
         return version
     fault = ""
     if version.count(".") < 2:  # noqa: PLR2004 - between three numbers
@@ -107,7 +106,7 @@ def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemRe
     elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
         fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."
     if fault:
-        report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.", value=version)
+        report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.")
     return version
 
 
@@ -132,10 +131,10 @@ def _controller_group(
         report("controller-group", path, fault, hint="Name one; it must not run on nodes that it manages itself.")
     elif (name := chosen or able[0]) not in faults:
         fault = f"there is no node group {name!r} to run Karpenter's controller."
-        report("controller-group", path, fault, hint=hint, value=name)
+        report("controller-group", path, fault, hint=hint)
     elif faults[name] is not None:
         fault = f"Karpenter's controller can't run on {name}: it {faults[name]}."
-        report("controller-group", path, fault, hint=hint, value=name)
+        report("controller-group", path, fault, hint=hint)
         return name
     else:
         return _with_room(name, groups, path, report)
@@ -167,6 +166,5 @@ def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report
             f"{name} may have {group.sizes.minimum} node; Karpenter's {REPLICAS} controllers need different nodes, and "
             "one would stay pending.",
             hint=f"Raise its minSize to {REPLICAS}.",
-            value=name,
         )
     return name

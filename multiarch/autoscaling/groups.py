@@ -50,7 +50,6 @@ def plan_cluster_autoscaler(
                 (*group.path, "maxSize"),
                 f"the cluster autoscaler, which is being replaced, may still add nodes to {group.name}, up to "
                 f"{group.sizes.maximum}.",
-                value=group.sizes.maximum,
             )
     priorities = plan_priorities(groups, order, written=settings.priorities, cordoned=leaving)
     return ClusterAutoscalerPlan(
@@ -80,7 +79,6 @@ def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPla
                 path,
                 f"there is no node group {name!r}.",
                 hint=f"Groups are {', '.join(names) or 'none'}.",
-                value=name,
             )
         if priority < 1:
             report(
@@ -88,5 +86,4 @@ def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPla
                 path,
                 f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is "
                 "probably a mistake.",
-                value=priority,
             )

@@ -32,7 +32,7 @@ def plan_image(settings: Karpenter, context: AutoscalingContext, report: Problem
     word, _, release = alias.partition("@")
     family = _FAMILIES.get(word, context.ami_family)
     if fault := _fault(alias):
-        report("ami-alias", PATH, f"{fault}.", hint=f"Write an alias such as {_example(family)}.", value=alias)
+        report("ami-alias", PATH, f"{fault}.", hint=f"Write an alias such as {_example(family)}.")
         return alias, context.ami_family
     if family is AmiFamily.AL2 and not supports_al2(context.version):
         # Of a family that the stack chose, the same is said of its node groups: one fault, told once.
@@ -43,15 +43,9 @@ def plan_image(settings: Karpenter, context: AutoscalingContext, report: Problem
             hint=f"Use {_example(AmiFamily.AL2023)}."
             if settings.ami_alias
             else "Use amiFamily AL2023 or Bottlerocket.",
-            value=settings.ami_alias or str(family),
         )
     elif release == LATEST:
-        report(
-            "ami-not-pinned",
-            PATH,
-            f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.",
-            value=settings.ami_alias,
-        )
+        report("ami-not-pinned", PATH, f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.")
     return alias, family
 
 

@@ -176,7 +176,6 @@ def _check_instance_types(
                 (*spec.path, key),
                 f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all "
                 "remaining types.",
-                value=chosen[key],
             )
         used = {each.name for plan in own for each in plan.instance_types}
         _check_unused(spec, used, family, report)
@@ -194,12 +193,7 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Pro
         if reason is None:
             sold = "on-demand only" if not found.spot else "spot and on-demand"
             reason = f"{name} is {found.architecture} and sold {sold}; no pool of {spec.name} is"
-        report(
-            "instance-type-unused",
-            (*spec.path, "instanceTypes", index),
-            f"{reason}.",
-            value=name,
-        )
+        report("instance-type-unused", (*spec.path, "instanceTypes", index), f"{reason}.")
 
 
 def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemReport) -> None:
@@ -219,5 +213,4 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemRe
                 (*spec.path, key),
                 f"{key} {value} is less than any instance type of {' and '.join(names)} has "
                 f"({min(least[name] for name in names)} {what}): no node would ever be added.",
-                value=value,
             )

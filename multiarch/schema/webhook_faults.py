@@ -26,7 +26,6 @@ class Fault(NamedTuple):
     rule: str
     message: str
     hint: str
-    value: object = None
 
 
 def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
@@ -35,14 +34,14 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
         try:
             parse_taint(text)
         except TaintSyntaxError as error:
-            yield Fault(("taints", index), "taint", error.message, error.hint, text)
+            yield Fault(("taints", index), "taint", error.message, error.hint)
     for index, text in enumerate(configuration.architectures):
         if text in configuration.architectures[:index]:
-            yield Fault(("architectures", index), "not-valid", f"{text} is named twice.", "Remove one.", text)
+            yield Fault(("architectures", index), "not-valid", f"{text} is named twice.", "Remove one.")
     if configuration.mode == "pin" and len(set(configuration.architectures)) == 1:
         hint = "Leave architectures out, or use another mode."
         message = "mode pin needs both architectures: of the other one, nothing would be known."
-        yield Fault(("architectures",), "not-valid", message, hint, configuration.architectures)
+        yield Fault(("architectures",), "not-valid", message, hint)
     registries = configuration.registries
     yield from _check_entries("allowed", registries.allowed, REGISTRY_PATTERN)
     yield from _check_entries("plainHttp", registries.plain_http, HOST_PATTERN)
@@ -52,11 +51,11 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
             ipaddress.ip_network(text)
         except ValueError as error:
             path = ("registries", "allowedNetworks", index)
-            yield Fault(path, "not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.", text)
+            yield Fault(path, "not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.")
 
 
 def _check_entries(key: str, entries: list[str], syntax: str) -> Iterator[Fault]:
     what, hint = _ENTRIES[key]
     for index, text in enumerate(entries):
         if not re.fullmatch(syntax, text):
-            yield Fault(("registries", key, index), "not-valid", f"{text!r} is not {what}.", hint, text)
+            yield Fault(("registries", key, index), "not-valid", f"{text!r} is not {what}.", hint)

@@ -241,14 +241,16 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
     merged = merge(defaults, top)
+    # The engine may bring another value than the file holds (`pulumi up --config`), and makes text of every scalar.
+    written = merged | {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     of_aws = {path: place for path, place in files.places.items() if str(path[0]).startswith(f"{AWS}:")}
-    origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws)
+    origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws, written)
     region = str(as_text(aws["region"])) if "region" in aws else None
     identity = identity_of(aws, origin, problems)
     known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS}
     if region is not None and REGION not in known and (fault := why_not_region(region)):
         message = f"{region!r} is not an AWS region."
-        problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
+        problems.append(origin.problem("region", (REGION,), message, hint=fault))
     spec = None
     if not files.misplaced and not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
         spec = _spec(merged, origin, files, problems)
@@ -264,8 +266,6 @@ _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-m
 
 def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[Problem]) -> StackSpec | None:
     """Validate; on failure add to ``problems`` and return None."""
-    # The engine may bring another value than the file holds (`pulumi up --config`).
-    written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     empty = dict.fromkeys(key for key, value in merged.items() if value == "")
     for key in empty:
         message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or omit it."
@@ -274,7 +274,7 @@ def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[
         spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:
         known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
-        for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
+        for problem in wording.problems(error.errors(include_url=False), origin):
             key = problem.key or ""
             if problem.rule == "missing-key" and key in files.meant:
                 continue
@@ -326,12 +326,12 @@ def _name_problems(name: str, spec: StackSpec, origin: Origin) -> Iterator[Probl
         if hint := name_fault(value):
             faulty = True
             message = f"{value!r} can't be part of names."
-            yield origin.problem("name", (key,), message, hint=hint, value=value)
+            yield origin.problem("name", (key,), message, hint=hint)
     named = f"{spec.team}-{spec.environment}"
     if named != name and not faulty:
         message = f"The stack is called {name}, but team and environment make {named}."
         hint = f"Call the file Pulumi.{named}.yaml, or change team or environment."
-        yield origin.problem("stack-name", ("team",), message, hint=hint, value=spec.team)
+        yield origin.problem("stack-name", ("team",), message, hint=hint)
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:

@@ -32,7 +32,7 @@ from multiarch.schema.base import Section
 from multiarch.schema.parts import Cluster, PatchedWorkloads, SingleClusterAutoscaler, SingleKarpenter, SingleNodeGroup
 from multiarch.stack import wording
 from multiarch.stack.checks import cluster, names
-from multiarch.stack.origin import CollectedProblems, Origin
+from multiarch.stack.origin import Origin
 
 Model = TypeVar("Model", bound=Section)
 _NOWHERE = Origin()
@@ -72,14 +72,14 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
     """Validate a component's arguments. Raises StackError with every problem."""
     left_out: Mapping[str, str] = getattr(model, "left_out", {})
     problems = [
-        _NOWHERE.problem("unknown-key", (key,), f"{key} is unknown here.", hint=hint, value=values[key])
+        _NOWHERE.problem("unknown-key", (key,), f"{key} is unknown here.", hint=hint)
         for key, hint in left_out.items()
         if key in values
     ]
     try:
         settings = model.model_validate(dict(values), by_alias=True, by_name=False)
     except ValidationError as error:
-        problems += wording.problems(error.errors(include_url=False), dict(values), _NOWHERE, {}, model)
+        problems += wording.problems(error.errors(include_url=False), Origin(values=dict(values)), model)
         raise StackError(problems) from error
     if problems:
         raise StackError(problems)
@@ -152,7 +152,7 @@ def plan_change(settings: PatchedWorkloads) -> SchedulingChange:
     taints = list(_taints(settings.tolerate, "tolerate", report))
     if settings.prefer and settings.require:
         message = "prefer and require exclude each other."
-        report("prefer-and-require", ("require",), message, value=settings.require)
+        report("prefer-and-require", ("require",), message)
     if not (taints or settings.prefer or settings.require):
         report("no-change", ("tolerate",), "no change is asked for.")
     if settings.objects is None and settings.manifests is None:
@@ -167,7 +167,7 @@ def _taints(written: Sequence[str], key: str, report: ProblemReport) -> Iterator
         try:
             yield parse_taint(text)
         except TaintSyntaxError as error:
-            report("taint", (key, index), error.message, hint=error.hint, value=text)
+            report("taint", (key, index), error.message, hint=error.hint)
 
 
 def part_tags(tags: dict[str, str]) -> Tags:
@@ -175,14 +175,14 @@ def part_tags(tags: dict[str, str]) -> Tags:
     return tuple(sorted((tags | _OWN_TAGS).items()))
 
 
-class _Report(CollectedProblems):
+class _Report(ProblemReport):
     """Collects problems under the keys of the component's arguments.
 
     ``prefixes`` are the paths in a stack whose keys the component has at its top; warnings below ``quiet`` are dropped.
     """
 
     def __init__(self, *prefixes: KeyPath, quiet: Sequence[str] = ()) -> None:
-        super().__init__(_NOWHERE)
+        super().__init__(_NOWHERE.placed)
         self._prefixes, self._quiet = prefixes, quiet
 
     def take(self, path: KeyPath, problem: Problem) -> None:
@@ -199,10 +199,10 @@ class _Report(CollectedProblems):
         return problems
 
 
-def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: CollectedProblems) -> ClusterContext:
+def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: ProblemReport) -> ClusterContext:
     path = ("cluster",)
     if fault := check_name(NameKind.CLUSTER, settings.name):
-        report("cluster-name", (*path, "name"), f"{fault}.", value=settings.name)
+        report("cluster-name", (*path, "name"), f"{fault}.")
     if not cluster.check_kubernetes(settings.kubernetes_version, today, report, (*path, "kubernetesVersion")):
         raise StackError(report.sorted())
     taint = None
@@ -210,7 +210,7 @@ def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: 
         try:
             taint = parse_taint(settings.arm64_taint)
         except TaintSyntaxError as error:
-            report("taint", (*path, "arm64Taint"), error.message, hint=error.hint, value=settings.arm64_taint)
+            report("taint", (*path, "arm64Taint"), error.message, hint=error.hint)
     return ClusterContext(
         name=settings.name,
         version=settings.kubernetes_version,

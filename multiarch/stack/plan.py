@@ -31,7 +31,6 @@ from multiarch.stack.model import (
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-from multiarch.stack.origin import CollectedProblems
 
 __all__ = ["make_plan"]
 
@@ -43,7 +42,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
-    spec, report = stack.spec, CollectedProblems(stack.origin)
+    spec, report = stack.spec, ProblemReport(stack.origin.placed)
     known = cluster.check_kubernetes(spec.kubernetes_version, today, report)
     taint = _arm64_taint(spec, report)
     network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
@@ -200,7 +199,7 @@ def _arm64_taint(spec: StackSpec, report: ProblemReport) -> Taint | None:
     try:
         return parse_taint(spec.arm64_taint)
     except TaintSyntaxError as error:
-        report("taint", ("arm64Taint",), error.message, hint=error.hint, value=spec.arm64_taint)
+        report("taint", ("arm64Taint",), error.message, hint=error.hint)
         return None
 
 

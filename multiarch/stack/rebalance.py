@@ -44,10 +44,10 @@ def plan_rebalance(stack: Stack, architectures: set[Architecture], report: Probl
     for index, secret in enumerate(wanted.pull_secrets):
         if not _SECRET.fullmatch(secret):
             path = (_SECTION, "pullSecrets", index)
-            report("rebalance-pull-secret", path, f"{secret!r} is not NAMESPACE/NAME.", value=secret)
+            report("rebalance-pull-secret", path, f"{secret!r} is not NAMESPACE/NAME.")
     if missing := sorted(set(Architecture) - architectures):
         message = f"the stack has no {missing[0]} nodes: there is nothing to move."
-        report("rebalance-one-architecture", (_SECTION, "enabled"), message, value=True)
+        report("rebalance-one-architecture", (_SECTION, "enabled"), message)
     return RebalancePlan(
         image=image or "",
         image_pull_secrets=tuple(wanted.image_pull_secrets),
@@ -87,16 +87,16 @@ def _check_times(spec: StackSpec, report: ProblemReport) -> None:
     pause = quiet_hours.longest_pause(hours.schedule)
     if pause is None:
         message = f"{hours.schedule!r} never matches a date."
-        report("rebalance-quiet-hours", (_SECTION, *place, "schedule"), message, value=hours.schedule)
+        report("rebalance-quiet-hours", (_SECTION, *place, "schedule"), message)
     elif quiet_hours.minutes_of(hours.duration) >= pause:
         message = f"{hours.schedule!r} starts again before {hours.duration} is over: nothing would ever be moved."
-        report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message, value=hours.duration)
+        report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message)
 
 
 def _sound(rule: str, path: KeyPath, value: str, fault_in: Callable[[str], str | None], report: ProblemReport) -> bool:
     fault = fault_in(value)
     if fault:
-        report(rule, (_SECTION, *path), f"{fault}.", value=value)
+        report(rule, (_SECTION, *path), f"{fault}.")
     return fault is None
 
 

@@ -32,24 +32,17 @@ def check_access(spec: Access, report: ProblemReport) -> None:
                     path,
                     f"{arn} is a session, not a role.",
                     hint="Write the role's ARN, arn:aws:iam::ACCOUNT:role/NAME.",
-                    value=arn,
                 )
             elif not _PRINCIPAL.fullmatch(arn):
-                report(
-                    "principal",
-                    path,
-                    f"{arn!r} is not the ARN of an IAM role or user.",
-                    value=arn,
-                )
+                report("principal", path, f"{arn!r} is not the ARN of an IAM role or user.")
             elif first[arn] < index:
-                report("principal-twice", path, f"{arn} is named twice.", value=arn)
+                report("principal-twice", path, f"{arn} is named twice.")
             elif key == "readers" and arn in admins:
                 report(
                     "principal-twice",
                     path,
                     f"{arn} is already an admin, and an access entry is one per principal.",
                     hint="Remove it here or there.",
-                    value=arn,
                 )
 
 
@@ -65,7 +58,7 @@ def creator_problem(spec: Access, creator: str, origin: Origin) -> Problem | Non
                 message = (
                     f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS refuses a second entry."
                 )
-                return origin.problem("creator-in-access", ("access", key, index), message, value=arn)
+                return origin.problem("creator-in-access", ("access", key, index), message)
     return None
 
 
@@ -90,22 +83,11 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
             "endpoint-not-private",
             (*path, "private"),
             "without the private endpoint nodes would reach the API server over the internet, through publicCidrs.",
-            value=False,
         )
     if spec.public and not spec.public_cidrs:
-        report(
-            "public-without-cidrs",
-            (*path, "public"),
-            "the public endpoint would be open to every address.",
-            value=True,
-        )
+        report("public-without-cidrs", (*path, "public"), "the public endpoint would be open to every address.")
     if spec.public_cidrs and not spec.public:
-        report(
-            "cidrs-without-public",
-            (*path, "publicCidrs"),
-            "publicCidrs without public has no effect.",
-            value=spec.public_cidrs,
-        )
+        report("cidrs-without-public", (*path, "publicCidrs"), "publicCidrs without public has no effect.")
     _check_ranges(spec, report)
 
 
@@ -121,23 +103,18 @@ def _check_ranges(spec: ApiEndpoint, report: ProblemReport) -> None:
                 (*path, "publicCidrs", index),
                 f"{cidr!r} is not an IPv4 range.",
                 hint=range_hint(cidr, "203.0.113.0/24"),
-                value=cidr,
             )
             continue
         ranges.append(network)
         if network.prefixlen == 0:
             report(
-                "open-to-all",
-                (*path, "publicCidrs", index),
-                "0.0.0.0/0 opens the API server to the whole internet.",
-                value=cidr,
+                "open-to-all", (*path, "publicCidrs", index), "0.0.0.0/0 opens the API server to the whole internet."
             )
         elif any(network.subnet_of(example) for example in _DOCUMENTATION):
             report(
                 "documentation-cidr",
                 (*path, "publicCidrs", index),
                 f"{cidr} is reserved for documentation; no traffic comes from it.",
-                value=cidr,
             )
     covered = sum(each.num_addresses for each in collapse_addresses(ranges))
     if covered >= _MANY_ADDRESSES and all(each.prefixlen for each in ranges):
@@ -145,5 +122,4 @@ def _check_ranges(spec: ApiEndpoint, report: ProblemReport) -> None:
             "open-to-all",
             (*path, "publicCidrs"),
             f"these ranges open the API server to {100 * covered // 2**32} per cent of the internet.",
-            value=spec.public_cidrs,
         )

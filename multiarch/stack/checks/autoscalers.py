@@ -29,7 +29,6 @@ def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
             ("autoscaling", "use"),
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
             f"{spec.autoscaling.use} unless Pulumi reaches the VPC.",
-            value=spec.autoscaling.use,
         )
 
 
@@ -47,7 +46,6 @@ def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> No
             "autoscaler-no-way-out",
             ("network", "nat"),
             f"{autoscaler} can't work without a way out of the VPC: {_NEEDS_A_WAY_OUT[autoscaler]}.",
-            value=spec.network.nat,
         )
 
 
@@ -59,7 +57,6 @@ def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
             "autoscaler-without-role",
             ("addons", "podIdentityAgent", "enabled"),
             f"{' and '.join(installed)} would get no IAM role: the Pod Identity agent is turned off.",
-            value=False,
         )
 
 
@@ -73,7 +70,6 @@ def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], re
                 "group-stays-empty",
                 (*group.path, "minSize"),
                 f"{group.name} starts without nodes, and autoscaling.use {spec.use} never adds one to it.",
-                value=group.sizes.minimum,
             )
 
 

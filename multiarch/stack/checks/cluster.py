@@ -22,7 +22,7 @@ def check_kubernetes(version: str, today: date, report: ProblemReport, path: Key
     try:
         status = kubernetes.support(version, today)
     except UnknownFactError as error:
-        report("kubernetes-version", path, error.message, hint=error.hint, value=version)
+        report("kubernetes-version", path, error.message, hint=error.hint)
         return False
     if status.tier == "unsupported":
         report(
@@ -30,28 +30,24 @@ def check_kubernetes(version: str, today: date, report: ProblemReport, path: Key
             path,
             f"EKS support for Kubernetes {version} ended on {status.ends}.",
             hint=_upgrade_hint(today),
-            value=version,
         )
     elif status.tier == "extended" and status.ends is not None and status.ends - today <= _SOON:
         report(
             "kubernetes-forced-upgrade",
             path,
             f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster automatically.",
-            value=version,
         )
     elif status.tier == "extended":
         report(
             "kubernetes-extended",
             path,
             f"Kubernetes {version} is in extended support, which costs more per cluster hour, until {status.ends}.",
-            value=version,
         )
     elif status.tier == "unconfirmed":
         report(
             "kubernetes-unconfirmed",
             path,
             f"the support dates of Kubernetes {version} on EKS are not in the table of facts.",
-            value=version,
         )
     elif status.ends is not None and status.ends - today <= _SOON:
         report(
@@ -59,7 +55,6 @@ def check_kubernetes(version: str, today: date, report: ProblemReport, path: Key
             path,
             f"standard support for Kubernetes {version} ends on {status.ends}; after that the cluster "
             "costs more per hour.",
-            value=version,
         )
     return True
 
@@ -76,19 +71,9 @@ def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
     if encryption.kms_key_arn is None:
         return
     if not encryption.enabled:
-        report(
-            "key-without-encryption",
-            path,
-            "kmsKeyArn is given and encryption is off.",
-            value=encryption.kms_key_arn,
-        )
+        report("key-without-encryption", path, "kmsKeyArn is given and encryption is off.")
     elif not _KMS_KEY.fullmatch(encryption.kms_key_arn):
-        report(
-            "kms-key",
-            path,
-            f"{encryption.kms_key_arn!r} is not a KMS key ARN.",
-            value=encryption.kms_key_arn,
-        )
+        report("kms-key", path, f"{encryption.kms_key_arn!r} is not a KMS key ARN.")
 
 
 def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
@@ -96,9 +81,4 @@ def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
     for row in add_ons().values():
         version = spec[row.name].version
         if version is not None and not _ADDON_VERSION.fullmatch(version):
-            report(
-                "addon-version",
-                ("addons", row.key, "version"),
-                f"{version!r} is not an EKS add-on version.",
-                value=version,
-            )
+            report("addon-version", ("addons", row.key, "version"), f"{version!r} is not an EKS add-on version.")

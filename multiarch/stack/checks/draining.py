@@ -24,7 +24,6 @@ def termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec], report
             "not-drained",
             own[0].path if written is None else ("nodeTerminationHandler",),
             f"nodes of self-managed groups end without being drained: {why}.",
-            value=written,
         )
     return wanted
 
@@ -38,14 +37,13 @@ def _obstacle(*, isolated: bool) -> str:
 def _check_wanted(spec: StackSpec, report: ProblemReport, *, used: bool, isolated: bool) -> None:
     path = ("nodeTerminationHandler",)
     if not used:
-        report("termination-handler", path, "there is no self-managed group.", value=True)
+        report("termination-handler", path, "there is no self-managed group.")
     elif isolated:
         report(
             "termination-handler",
             path,
             "its image is in public.ecr.aws, and this VPC has no way out.",
             hint="Use nat: single or per-zone, or remove nodeTerminationHandler.",
-            value=True,
         )
     elif not reachable(spec):
         report(
@@ -53,5 +51,4 @@ def _check_wanted(spec: StackSpec, report: ProblemReport, *, used: bool, isolate
             path,
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
             "the node termination handler unless Pulumi reaches the VPC.",
-            value=True,
         )

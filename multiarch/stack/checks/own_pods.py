@@ -34,16 +34,15 @@ class OwnPods:
         try:
             image = parse_reference(written)
         except InvalidReferenceError as error:
-            report(f"{self.rules}-image", path, f"not an image reference: {error.fault}.", value=written)
+            report(f"{self.rules}-image", path, f"not an image reference: {error.fault}.")
             return None
         if image.digest is None:
-            report(f"{self.rules}-image-not-pinned", path, "the image has no digest.", value=written)
+            report(f"{self.rules}-image-not-pinned", path, "the image has no digest.")
         if spec.network.nat == "none" and not _ECR.fullmatch(image.registry):
             report(
                 f"{self.rules}-no-way-out",
                 path,
                 f"the image is in {image.registry}, which a VPC without a way out can't reach.",
-                value=written,
             )
         return image
 
@@ -55,7 +54,6 @@ class OwnPods:
                 (self.section, "enabled"),
                 "the API server is reachable from within the VPC only, and this VPC is new: the first run can't "
                 f"install {self.name} unless Pulumi reaches the VPC.",
-                value=True,
             )
 
     def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
@@ -65,7 +63,6 @@ class OwnPods:
                 f"{self.rules}-without-role",
                 ("addons", "podIdentityAgent", "enabled"),
                 f"{self.name} would get no IAM role for Amazon ECR: the Pod Identity agent is turned off.",
-                value=False,
             )
 
     def check_repositories(self, repositories: Sequence[str], report: ProblemReport) -> None:
@@ -73,4 +70,4 @@ class OwnPods:
         for index, repository in enumerate(repositories):
             if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
                 path: KeyPath = (self.section, "ecrRepositories", index)
-                report(f"{self.rules}-repository", path, f"{repository!r} is not an ECR repository.", value=repository)
+                report(f"{self.rules}-repository", path, f"{repository!r} is not an ECR repository.")

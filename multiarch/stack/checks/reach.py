@@ -25,13 +25,7 @@ def storage_class(spec: StackSpec, report: ProblemReport) -> bool:
             ("storageClass",),
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't declare "
             "a StorageClass unless Pulumi reaches the VPC.",
-            value=True,
         )
     if spec.storage_class and not spec.addons["aws-ebs-csi-driver"].enabled:
-        report(
-            "storage-class",
-            ("storageClass",),
-            "the StorageClass needs the EBS CSI driver, which is turned off.",
-            value=True,
-        )
+        report("storage-class", ("storageClass",), "the StorageClass needs the EBS CSI driver, which is turned off.")
     return spec.storage_class
