@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam
 
-from multiarch.stack.model import FlowLogsPlan
+from multiarch.schema.network import FlowLogs as FlowLogsSettings
 
 from . import policies
 from .account import Account
@@ -22,7 +22,7 @@ class FlowLogs(Component):
         name: str,
         naming: Naming,
         account: Account,
-        plan: FlowLogsPlan,
+        plan: FlowLogsSettings,
         vpc_id: pulumi.Input[str],
         key_arn: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None = None,

@@ -22,7 +22,8 @@ import pulumi_kubernetes as kubernetes
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan, Tags
-from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
+from multiarch.schema.network import FlowLogs as FlowLogsSettings
+from multiarch.stack.model import NewNetwork, Plan
 
 from . import access, policies
 from .account import Account, look_up
@@ -151,7 +152,7 @@ class Platform(Component):
         )
 
     @property
-    def _flow_logs_plan(self) -> FlowLogsPlan | None:
+    def _flow_logs_plan(self) -> FlowLogsSettings | None:
         network = self._plan.network
         return network.flow_logs if isinstance(network, NewNetwork) else None
 

@@ -16,7 +16,7 @@ from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.network import Network
-from multiarch.stack.model import ExistingNetwork, FlowLogsPlan, Nat, NewNetwork, SubnetPlan
+from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
 DEFAULT_CIDR = "10.0.0.0/16"
 DEFAULT_SERVICE_CIDR = "172.20.0.0/16"
@@ -77,9 +77,7 @@ def plan_network(
             f"without NAT gateways nodes can't reach {', '.join(missing)}.",
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
         )
-    wanted = spec.flow_logs
-    flow_logs = FlowLogsPlan(wanted.traffic, wanted.retention_days) if wanted else None
-    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints, flow_logs)
+    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints, spec.flow_logs)
 
 
 def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
@@ -27,10 +28,12 @@ from multiarch.stack.model import (
     ExistingNetwork,
     NewNetwork,
     Plan,
-    RebalancePlan,
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
+
+if TYPE_CHECKING:
+    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = ["make_plan"]
 
