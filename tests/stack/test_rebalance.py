@@ -86,8 +86,8 @@ def test_architectures_of_pools_count_too() -> None:
 
 
 def test_without_ecr_it_needs_no_role_and_no_agent() -> None:
-    assert planned(rebalance(ecrRepositories=[]) | NO_AGENT).ecr_repositories == ()
-    assert planned(rebalance(ecrRepositories=["b", "a", "b"])).ecr_repositories == ("a", "b")
+    assert planned(rebalance(ecrRepositories=[]) | NO_AGENT).ecr_repositories == []
+    assert planned(rebalance(ecrRepositories=["b", "a", "b"])).ecr_repositories == ["a", "b"]
 
 
 @pytest.mark.parametrize("change", [{}, KARPENTER, {"autoscaling": {"use": "cluster-autoscaler"}}])
