@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from multiarch.errors import UnknownFactError
+from multiarch.errors import look_up
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL
@@ -150,8 +150,4 @@ TERMINATION_HANDLER = AddOnDaemon(
 
 def daemons_of(add_on: str) -> tuple[AddOnDaemon, ...]:
     """The DaemonSets of an EKS add-on, none for one that has none. Raises UnknownFactError for one not known here."""
-    try:
-        return _DAEMONS[add_on]
-    except KeyError:
-        hint = f"Known are {', '.join(sorted(_DAEMONS))}."
-        raise UnknownFactError("DaemonSets of EKS add-on", add_on, hint=hint) from None
+    return look_up("DaemonSets of EKS add-on", add_on, _DAEMONS)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from multiarch.errors import UnknownFactError
+from multiarch.errors import UnknownFactError, look_up
 
 CLUSTER_AUTOSCALER_CHART = "9.59.0"
 KARPENTER_CHART = "1.14.1"
@@ -49,24 +49,12 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-
 
 def cluster_autoscaler_image(version: str) -> str:
     """Return the image tag for a Kubernetes minor. Raises UnknownFactError for one without."""
-    try:
-        return _CLUSTER_AUTOSCALER_IMAGES[version]
-    except KeyError:
-        raise UnknownFactError(
-            "Kubernetes version of a cluster autoscaler",
-            version,
-            hint=f"Known are {', '.join(_CLUSTER_AUTOSCALER_IMAGES)}.",
-        ) from None
+    return look_up("Kubernetes version of a cluster autoscaler", version, _CLUSTER_AUTOSCALER_IMAGES)
 
 
 def karpenter_minimum(version: str) -> str:
     """Return the oldest Karpenter that works with a Kubernetes minor. Raises UnknownFactError for an unknown one."""
-    try:
-        return _KARPENTER_MINIMUM[version]
-    except KeyError:
-        raise UnknownFactError(
-            "Kubernetes version for Karpenter", version, hint=f"Known are {', '.join(_KARPENTER_MINIMUM)}."
-        ) from None
+    return look_up("Kubernetes version for Karpenter", version, _KARPENTER_MINIMUM)
 
 
 def parse_chart_version(text: str) -> tuple[int, int, int]:

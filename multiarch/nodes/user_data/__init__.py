@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import AmiFamily, choose_by_family
+from multiarch.errors import MultiarchError, look_up
+from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import al2, al2023, bottlerocket
@@ -45,7 +45,7 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     The plan has checked that family and bootstrap case support its settings. Raises UnknownFactError for a family that
     is not supported, MultiarchError for more than 16,384 bytes, EC2's limit before base64.
     """
-    renderer = choose_by_family(_RENDERERS, group.family, "AMI family with user data")
+    renderer = look_up("AMI family with user data", group.family, _RENDERERS)
     own = len(group.pre_bootstrap.encode())
     text = renderer(group, cluster) if own <= MAX_USER_DATA_BYTES else ""
     size = max(own, len(text.encode()))
