@@ -16,7 +16,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -105,20 +105,7 @@ def _category_and_generation(name: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", "")
 
 
-COLUMNS = (
-    "name",
-    "architecture",
-    "vcpus",
-    "memory_mib",
-    "accelerator",
-    "accelerator_count",
-    "enis",
-    "ipv4_per_eni",
-    "nitro",
-    "bare_metal",
-    "spot",
-    "eks",
-)
+COLUMNS = tuple(field.name for field in fields(InstanceType))
 """The CSV's header; yes/no columns hold 1 or 0."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
@@ -26,34 +26,17 @@ from multiarch.stack.writing import NewValue, write_values
 _SSM_BATCH = 10
 
 
-class SsmClient(Protocol):
-    """What is used of boto3's SSM client."""
-
-    def get_parameters(self, *, Names: list[str]) -> Mapping[str, Any]:  # noqa: N803  (boto3's spelling)
-        """Return ``Parameters`` and ``InvalidParameters``."""
-
-
-class EksClient(Protocol):
-    """What is used of boto3's EKS client."""
-
-    def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
-        """Return ``addons`` with their ``addonVersions``, newest first."""
-
-
-class Ec2Client(Protocol):
-    """What is used of boto3's EC2 client."""
-
-    def describe_images(self, *, ImageIds: list[str]) -> Mapping[str, Any]:  # noqa: N803
-        """Return ``Images``."""
+Client = Any
+"""A client of boto3, which has no types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
     """One client per service, all of the stack's region."""
 
-    ssm: SsmClient
-    eks: EksClient
-    ec2: Ec2Client
+    ssm: Client
+    eks: Client
+    ec2: Client
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +174,7 @@ def _unless_same(pin: Pin) -> Pin | Kept:
     return Kept(pin.key, pin.new, "is the recommended one") if pin.new == pin.old else pin
 
 
-def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade: bool) -> Pin | Kept:
+def _alias_pin(stack: Stack, plan: KarpenterPlan, client: Client, *, upgrade: bool) -> Pin | Kept:
     """Return the alias of the recommended release, once AWS publishes it for every image that the pools need.
 
     Raises OutsideError where it does not: Karpenter would omit the types whose image is missing.
@@ -220,7 +203,7 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade:
     return _unless_same(Pin(key, written, alias))
 
 
-def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
+def _parameters(client: Client, names: Sequence[str]) -> dict[str, str]:
     """Read SSM parameters, ten at a time as the API takes them."""
     found: dict[str, str] = {}
     for batch in slices(sorted(set(names)), _SSM_BATCH):
@@ -234,7 +217,7 @@ def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _addon_pin(stack: Stack, row: AddOn, client: EksClient, *, upgrade: bool) -> Pin | Kept:
+def _addon_pin(stack: Stack, row: AddOn, client: Client, *, upgrade: bool) -> Pin | Kept:
     key, version = f"addons.{row.key}.version", stack.spec.kubernetes_version
     written = stack.spec.addons[row.name].version
     if written is not None and not upgrade:
@@ -243,7 +226,7 @@ def _addon_pin(stack: Stack, row: AddOn, client: EksClient, *, upgrade: bool) ->
     return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default)
 
 
-def _default_version(client: EksClient, name: str, kubernetes_version: str) -> str:
+def _default_version(client: Client, name: str, kubernetes_version: str) -> str:
     answer = client.describe_addon_versions(addonName=name, kubernetesVersion=kubernetes_version)
     for addon in answer["addons"]:
         for offered in addon["addonVersions"]:
