@@ -10,7 +10,7 @@ from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import reachable
+from multiarch.stack.checks.reach import check_reachable, check_role
 
 _ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
 # Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
@@ -48,22 +48,11 @@ class OwnPods:
 
     def check_reachable(self, spec: StackSpec, report: ProblemReport) -> None:
         """Warn where the first run can't install it."""
-        if not reachable(spec):
-            report(
-                f"{self.rules}-unreachable",
-                (self.section, "enabled"),
-                "the API server is reachable from within the VPC only, and this VPC is new: the first run can't "
-                f"install {self.name} unless Pulumi reaches the VPC.",
-            )
+        check_reachable(f"{self.rules}-unreachable", (self.section, "enabled"), f"install {self.name}", spec, report)
 
     def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
         """Refuse pods that need a role for Amazon ECR and can't get it."""
-        if not spec.addons["eks-pod-identity-agent"].enabled:
-            report(
-                f"{self.rules}-without-role",
-                ("addons", "podIdentityAgent", "enabled"),
-                f"{self.name} would get no IAM role for Amazon ECR: the Pod Identity agent is turned off.",
-            )
+        check_role(f"{self.rules}-without-role", self.name, spec, report)
 
     def check_repositories(self, repositories: Sequence[str], report: ProblemReport) -> None:
         """Refuse entries of ``ecrRepositories`` that are neither a repository's name nor an ARN."""
