@@ -23,6 +23,7 @@ __all__ = [
     "said_once",
 ]
 
+Name = TypeVar("Name", bound=str)
 Row = TypeVar("Row")
 _FEW = 50
 _SAID_ONCE = frozenset({"ami-not-pinned"})
@@ -113,7 +114,7 @@ class UnknownFactError(MultiarchError):
         self.value = value
 
 
-def look_up(kind: str, name: str, table: Mapping[str, Row], *, hint: str = "", near: Sequence[str] = ()) -> Row:
+def look_up(kind: str, name: Name, table: Mapping[Name, Row], *, hint: str = "", near: Sequence[str] = ()) -> Row:
     """Return a table's row.
 
     Raises UnknownFactError with the nearest names of ``near``, by default of the whole table, or with all of them where
