@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
+from multiarch.autoscaling.spec import ROOT, pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL, max_pods
@@ -17,6 +17,7 @@ from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 from multiarch.nodes.checks import check_hop_limit
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.schema.autoscaling import Karpenter
 
@@ -34,7 +35,7 @@ def plan_karpenter(
     settings: Karpenter,
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
-    context: AutoscalingContext,
+    context: ClusterContext,
     report: ProblemReport,
     *,
     cordoned: bool,
@@ -54,7 +55,7 @@ def plan_karpenter(
     pools = plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,
-        queue=queue_name(context.cluster),
+        queue=queue_name(context.name),
         controller_group=group,
         node_class=NodeClassPlan(
             name=NODE_CLASS,
@@ -90,7 +91,7 @@ def queue_name(cluster: str) -> str:
     return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
 
 
-def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemReport) -> str:
+def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
@@ -111,7 +112,7 @@ def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemRe
 
 
 def _controller_group(
-    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: ProblemReport
+    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: ClusterContext, report: ProblemReport
 ) -> str:
     """Return the group that the controller runs on, or an empty name after reporting a problem.
 
@@ -141,7 +142,7 @@ def _controller_group(
     return ""
 
 
-def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
+def _why_not(group: NodeGroupPlan, context: ClusterContext) -> str | None:
     """Why the controller can't run on a group, or None; it tolerates the stack's arm64 taint and critical add-ons'."""
     tolerated = [CRITICAL_ADDONS]
     if context.arm64_taint is not None:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from multiarch.autoscaling.balancing import joined_priorities
 from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDown
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext
+from multiarch.autoscaling.spec import ROOT
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import ClusterAutoscaler
 
 PATH: KeyPath = (*ROOT, "clusterAutoscaler")
@@ -26,7 +27,7 @@ def plan_cluster_autoscaler(
     settings: ClusterAutoscaler,
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
-    context: AutoscalingContext,
+    context: ClusterContext,
     report: ProblemReport,
     *,
     kept: str | None = None,
@@ -38,7 +39,7 @@ def plan_cluster_autoscaler(
     controller runs on it.
     """
     _check_priorities(settings, groups, report)
-    tags = [(group.name, autoscaler_tags(group, context.cluster)) for group in groups]
+    tags = [(group.name, autoscaler_tags(group, context.name)) for group in groups]
     for group in groups:
         check_tags(group, report)
     leaving = tuple(sorted(group.name for group in groups if cordoned and group.name != kept))

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext
+from multiarch.autoscaling.spec import ROOT
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, choose_ami_type, family_facts
 from multiarch.facts.architectures import to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import Karpenter
 
 PATH: KeyPath = (*ROOT, "karpenter", "amiAlias")
@@ -26,7 +27,7 @@ _FAMILIES: Mapping[str, AmiFamily] = MappingProxyType({family.lower(): family fo
 _ALIAS = re.compile(r"([a-z0-9]+)@(.+)", re.ASCII)
 
 
-def plan_image(settings: Karpenter, context: AutoscalingContext, report: ProblemReport) -> tuple[str, AmiFamily]:
+def plan_image(settings: Karpenter, context: ClusterContext, report: ProblemReport) -> tuple[str, AmiFamily]:
     """Return the alias of the nodes' image and its family; report an invalid alias and one that is not pinned."""
     alias = settings.ami_alias or f"{context.ami_family.lower()}@{LATEST}"
     word, _, release = alias.partition("@")

@@ -16,11 +16,12 @@ from multiarch.autoscaling.model import (
     parse_capacity,
     preferring,
 )
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
+from multiarch.autoscaling.spec import ROOT, pool_specs
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import Autoscaling
 
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
@@ -33,7 +34,7 @@ _KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTE
 
 
 def plan_autoscaling(
-    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: ProblemReport
+    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: ClusterContext, report: ProblemReport
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 

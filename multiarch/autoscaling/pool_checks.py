@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
-from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
+from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS
 from multiarch.errors import UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
@@ -16,6 +16,7 @@ from multiarch.facts.partitions import region_of_zone
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label value."""
@@ -29,7 +30,7 @@ def check_number(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
         )
 
 
-def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingContext, report: ProblemReport) -> None:
+def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:
     """Check one pool by itself."""
     _check_name(spec, report)
     _check_kinds(spec, order, report)
@@ -145,7 +146,7 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
                 )
 
 
-def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: ProblemReport) -> None:
+def _check_zones(spec: PoolSpec, context: ClusterContext, report: ProblemReport) -> None:
     for index, zone in enumerate(spec.settings.zones):
         path = (*spec.path, "zones", index)
         if context.zones:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.autoscaling.plan import plan_autoscaling
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext
+from multiarch.autoscaling.spec import ROOT
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath, Problem, StackError
 from multiarch.facts.ami_families import AmiFamily
@@ -108,12 +108,10 @@ def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -
 def plan_karpenter_part(settings: SingleKarpenter, *, region: str | None, today: date) -> KarpenterPart:
     """Derive Karpenter's plan. Raises StackError with every problem."""
     report = _Report((*ROOT, "karpenter"), ROOT)
-    context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
+    context = _autoscaler_context(settings, region, today, report)
     taints = tuple(_taints(settings.controller_taints, "controllerTaints", report))
     names.check_tags(settings.tags, report, own=_OWN_TAGS)
-    plan = plan_autoscaling(
-        _autoscaling("karpenter", settings), (), _autoscaling_context(context, settings.tags, region), report
-    ).karpenter
+    plan = plan_autoscaling(_autoscaling("karpenter", settings), (), context, report).karpenter
     warnings = report.accepted()
     if plan is None:
         raise StackError(warnings)
@@ -126,7 +124,7 @@ def plan_autoscaler_part(settings: SingleClusterAutoscaler, *, region: str | Non
     What only warns about a node group is not among the warnings: the component of that group says it.
     """
     report = _Report((*ROOT, "clusterAutoscaler"), ROOT, quiet=("nodeGroups", "multiArchitectureGroups"))
-    context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
+    context = _autoscaler_context(settings, region, today, report)
     specs = node_group_specs(settings.node_groups, settings.multi_architecture_groups, ())
     planned = [plan_node_group(spec, context, report) for spec in specs]
     groups = sorted((plan for plan in planned if plan), key=lambda plan: plan.name)
@@ -137,7 +135,7 @@ def plan_autoscaler_part(settings: SingleClusterAutoscaler, *, region: str | Non
     plan = plan_autoscaling(
         _autoscaling("cluster-autoscaler", settings),
         groups,
-        _autoscaling_context(context, settings.tags, region),
+        context,
         report,
     ).cluster_autoscaler
     warnings = report.accepted()
@@ -217,22 +215,14 @@ def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: 
         ami_family=family,
         arm64_taint=taint,
         prefix_delegation=settings.prefix_delegation,
-        zones=(),
     )
 
 
-def _autoscaling_context(context: ClusterContext, tags: dict[str, str], region: str | None) -> AutoscalingContext:
-    return AutoscalingContext(
-        cluster=context.name,
-        version=context.version,
-        ami_family=context.ami_family,
-        arm64_taint=context.arm64_taint,
-        prefix_delegation=context.prefix_delegation,
-        region=region,
-        zones=(),
-        subnet_ids=(),
-        tags=part_tags(tags),
-    )
+def _autoscaler_context(
+    settings: SingleKarpenter | SingleClusterAutoscaler, region: str | None, today: date, report: ProblemReport
+) -> ClusterContext:
+    context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
+    return replace(context, region=region, tags=part_tags(settings.tags))
 
 
 def _autoscaling(use: str, settings: SingleKarpenter | SingleClusterAutoscaler) -> Autoscaling:
