@@ -49,6 +49,15 @@ def check_labels(
             report("label-value", where, f"{fault}.")
 
 
+def read_taint(text: str, path: KeyPath, report: ProblemReport) -> Taint | None:
+    """Read a taint, or report one that Kubernetes would refuse."""
+    try:
+        return parse_taint(text)
+    except TaintSyntaxError as error:
+        report("taint", path, error.message, hint=error.hint)
+        return None
+
+
 def check_taints(
     texts: Sequence[str], path: KeyPath, report: ProblemReport, *, arm64_taint: Taint | None
 ) -> Iterator[tuple[KeyPath, Taint]]:
@@ -59,10 +68,7 @@ def check_taints(
     seen = {(taint.key, taint.effect): taint for taint in ([arm64_taint] if arm64_taint else [])}
     for index, text in enumerate(texts):
         where: KeyPath = (*path, "taints", index)
-        try:
-            taint = parse_taint(text)
-        except TaintSyntaxError as error:
-            report("taint", where, error.message, hint=error.hint)
+        if (taint := read_taint(text, where, report)) is None:
             continue
         same = seen.setdefault((taint.key, taint.effect), taint)
         if same is taint:

@@ -10,7 +10,8 @@ from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.errors import StackError
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.facts.taints import Taint
+from multiarch.nodes.labels_taints import read_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
@@ -46,7 +47,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     """
     spec, report = stack.spec, ProblemReport(stack.origin.placed)
     known = cluster.check_kubernetes(spec.kubernetes_version, today, report)
-    taint = _arm64_taint(spec, report)
+    taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
     network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
     service_cidr = plan_service_cidr(spec.network, network, report)
     context = ClusterContext(
@@ -169,16 +170,6 @@ def _also_needed(spec: StackSpec) -> Iterator[str]:
         yield "eks-auth"
     if spec.session.log_to_cloud_watch:
         yield "logs"
-
-
-def _arm64_taint(spec: StackSpec, report: ProblemReport) -> Taint | None:
-    if spec.arm64_taint == "none":
-        return None
-    try:
-        return parse_taint(spec.arm64_taint)
-    except TaintSyntaxError as error:
-        report("taint", ("arm64Taint",), error.message, hint=error.hint)
-        return None
 
 
 def _tags(spec: StackSpec) -> Tags:
