@@ -11,8 +11,9 @@ from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, 
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
 from multiarch.autoscaling.spec import ROOT, pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
-from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
+from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL, max_pods
+from multiarch.facts.kubernetes import release_of
 from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 from multiarch.nodes.checks import check_hop_limit
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
@@ -95,7 +96,7 @@ def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
-        numbers, minimum = parse_chart_version(version), karpenter_minimum(context.version)
+        numbers, minimum = parse_chart_version(version), release_of(context.version).karpenter
     except UnknownFactError as error:
         report("karpenter-version", path, error.message, hint=error.hint)
         return version

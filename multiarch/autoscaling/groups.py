@@ -10,7 +10,8 @@ from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDo
 from multiarch.autoscaling.spec import ROOT
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
-from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
+from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART
+from multiarch.facts.kubernetes import release_of
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
@@ -55,7 +56,7 @@ def plan_cluster_autoscaler(
     priorities = plan_priorities(groups, order, written=settings.priorities, cordoned=leaving)
     return ClusterAutoscalerPlan(
         chart_version=CLUSTER_AUTOSCALER_CHART,
-        image_tag=cluster_autoscaler_image(context.version),
+        image_tag=release_of(context.version).autoscaler_image,
         priorities=priorities,
         tags=tuple(tags),
         scale_down=ScaleDown(

@@ -63,7 +63,7 @@ _A1 = ("a1.medium", "a1.large", "a1.xlarge", "a1.2xlarge", "a1.4xlarge")
 
 def _on_every_node(name: str, spec: Mapping[str, Any], source: str, images_source: str, *harmless: str) -> AddOnDaemon:
     everywhere = {"hostNetwork": True, "tolerations": [_EVERY_TAINT], "affinity": _LINUX_OF_BOTH}
-    return AddOnDaemon(name, everywhere | spec, source, images_source, harmless=frozenset(harmless))
+    return AddOnDaemon(name, {**everywhere, **spec}, source, images_source, harmless=frozenset(harmless))
 
 
 _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
