@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from multiarch.errors import KeyPath
-from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
+from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
@@ -62,12 +62,10 @@ def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
         (NameKind.AUTO_SCALING_GROUP, group.name_prefix),
     ):
         # Other faults of the two names have been told where they stand.
-        if len(prefix) + SUFFIX > (longest := RULES[kind].longest):
-            report(
-                "derived-name",
-                path,
-                f"with the suffix that AWS adds, {prefix!r} passes {longest} characters, the most for a {kind}.",
-            )
+        rule = kind.value
+        if len(prefix) + SUFFIX > rule.longest:
+            message = f"{prefix!r} passes {rule.longest} characters, the most for a {rule.what}."
+            report("derived-name", path, f"with the suffix that AWS adds, {message}")
 
 
 def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collection[str] = OWN_TAGS) -> None:
