@@ -252,12 +252,14 @@ def _spec(merged: dict[str, Any], origin: Origin, files: ConfigLayer, problems: 
         spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:
         known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
+        if files.top:  # the parent that a top-level key is missing from
+            origin = replace(origin, places={**origin.places, (): files.top})
         for problem in wording.problems(error.errors(include_url=False), origin):
             key = problem.key or ""
             if problem.rule == "missing-key" and key in files.meant:
                 continue
             if key not in empty and not _is_inside(key, known):
-                problems.append(_beside_config(problem, files.top))
+                problems.append(problem)
         return None
     return spec
 
@@ -266,13 +268,6 @@ def _is_inside(key: str, known: AbstractSet[str]) -> bool:
     """Return whether ``key``, or a key around it, is in ``known``: ``a``, ``a.b`` and ``a.b[0]`` are around itself."""
     ends = (end for end, character in enumerate(key) if character in ".[")
     return key in known or any(key[:end] in known for end in ends)
-
-
-def _beside_config(problem: Problem, top: Place | None) -> Problem:
-    """Give a missing top-level key the line of ``config:``, the parent it is missing from."""
-    if top is None or problem.line is not None or problem.file != top.file:
-        return problem
-    return replace(problem, line=top.line)
 
 
 def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Origin:
 
     def place(self, path: KeyPath) -> Place | None:
         """The place of ``path``, or of the nearest thing around it that was written."""
-        for length in range(len(path), 0, -1):
+        for length in range(len(path), -1, -1):
             if found := self.places.get(path[:length]):
                 return found
         return None

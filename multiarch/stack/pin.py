@@ -17,7 +17,10 @@ from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
-from multiarch.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
+from multiarch.schema.addons import Addon
+from multiarch.schema.autoscaling import Karpenter
+from multiarch.schema.base import Section
+from multiarch.schema.nodes import Ami
 from multiarch.slices import slices
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
@@ -68,30 +71,25 @@ class Pins:
 
 def without_releases(stack: Stack) -> Stack:
     """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
-    spec = stack.spec
-    both: dict[str, MultiArchitectureGroup] = {}
-    for name, group in spec.multi_architecture_groups.items():
-        ami = AmiByArchitecture(amd64=_without_release(group.ami.amd64), arm64=_without_release(group.ami.arm64))
-        both[name] = group.model_copy(update={"ami": ami})
-    single = {
-        name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in spec.node_groups.items()
-    }
-    autoscaling = spec.autoscaling
-    if alias := autoscaling.karpenter.ami_alias:
+    return replace(stack, spec=_without_releases(stack.spec))
+
+
+def _without_releases(value: Any) -> Any:  # noqa: ANN401  (a section, or what a field of one holds)
+    """The same value where nothing changes, so that no section counts as written that was omitted."""
+    if isinstance(value, dict):
+        made = {name: _without_releases(each) for name, each in value.items()}
+        return made if any(made[name] is not each for name, each in value.items()) else value
+    if not isinstance(value, Section):
+        return value
+    update = {name: made for name, each in value if (made := _without_releases(each)) is not each}
+    if isinstance(value, Ami) and value.release:
+        update["release"] = None
+    elif isinstance(value, Addon) and value.version:
+        update["version"] = None
+    elif isinstance(value, Karpenter) and value.ami_alias:
         # The family of the written alias stays: it may be another one than the stack's.
-        karpenter = autoscaling.karpenter.model_copy(update={"ami_alias": image.unpinned(alias)})
-        autoscaling = autoscaling.model_copy(update={"karpenter": karpenter})
-    update = {
-        "autoscaling": autoscaling,
-        "addons": spec.addons.without_versions(),
-        "multi_architecture_groups": both,
-        "node_groups": single,
-    }
-    return replace(stack, spec=spec.model_copy(update=update))
-
-
-def _without_release(ami: Ami) -> Ami:
-    return ami.model_copy(update={"release": None})
+        update["ami_alias"] = image.unpinned(value.ami_alias)
+    return value.model_copy(update=update) if update else value
 
 
 def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> Pins:

@@ -57,8 +57,8 @@ def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
     if webhook.configuration.registries.ecr:
         _PODS.check_role(spec, report)
     _PODS.check_repositories(webhook.ecr_repositories, report)
-    for fault in faults(webhook.configuration):
-        report(fault.rule, (*_CONFIGURATION, *fault.path), fault.message, hint=fault.hint)
+    for path, problem in faults(webhook.configuration):
+        report.take((*_CONFIGURATION, *path), problem)
 
 
 def taints_by_architecture(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Network, collapse_addresses
+from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.nodes.report import ProblemReport
@@ -13,8 +13,8 @@ from multiarch.stack.network import range_hint
 from multiarch.stack.origin import Origin
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
-_MANY_ADDRESSES = 2**31
-"""Half of all addresses: 0.0.0.0/1 and 128.0.0.0/1 together are 0.0.0.0/0."""
+_WIDEST = 8
+"""The shortest prefix: no organisation has more addresses than a /8."""
 # RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
 _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
@@ -92,34 +92,17 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
 
 
 def _check_ranges(spec: ApiEndpoint, report: ProblemReport) -> None:
-    path: KeyPath = ("apiEndpoint",)
-    ranges: list[IPv4Network] = []
     for index, cidr in enumerate(spec.public_cidrs):
+        path: KeyPath = ("apiEndpoint", "publicCidrs", index)
         try:
             network = IPv4Network(cidr)
         except ValueError:
-            report(
-                "cidr",
-                (*path, "publicCidrs", index),
-                f"{cidr!r} is not an IPv4 range.",
-                hint=range_hint(cidr, "203.0.113.0/24"),
-            )
+            report("cidr", path, f"{cidr!r} is not an IPv4 range.", hint=range_hint(cidr, "203.0.113.0/24"))
             continue
-        ranges.append(network)
         if network.prefixlen == 0:
-            report(
-                "open-to-all", (*path, "publicCidrs", index), "0.0.0.0/0 opens the API server to the whole internet."
-            )
+            report("open-to-all", path, "0.0.0.0/0 opens the API server to the whole internet.")
+        elif network.prefixlen < _WIDEST:
+            report("open-to-all", path, f"{cidr} opens the API server to 1/{2**network.prefixlen} of the internet.")
         elif any(network.subnet_of(example) for example in _DOCUMENTATION):
-            report(
-                "documentation-cidr",
-                (*path, "publicCidrs", index),
-                f"{cidr} is reserved for documentation; no traffic comes from it.",
-            )
-    covered = sum(each.num_addresses for each in collapse_addresses(ranges))
-    if covered >= _MANY_ADDRESSES and all(each.prefixlen for each in ranges):
-        report(
-            "open-to-all",
-            (*path, "publicCidrs"),
-            f"these ranges open the API server to {100 * covered // 2**32} per cent of the internet.",
-        )
+            message = f"{cidr} is reserved for documentation; no traffic comes from it."
+            report("documentation-cidr", path, message)
