@@ -6,13 +6,26 @@ Errors carry fields; the CLI decides how they look and which exit code they get
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from multiarch.rules import RULES, Severity
 
-__all__ = ["MultiarchError", "OutsideError", "Problem", "ProblemsError", "StackError", "UnknownFactError", "said_once"]
+__all__ = [
+    "MultiarchError",
+    "OutsideError",
+    "Problem",
+    "ProblemsError",
+    "StackError",
+    "UnknownFactError",
+    "look_up",
+    "said_once",
+]
 
+Name = TypeVar("Name", bound=str)
+Row = TypeVar("Row")
+_FEW = 50
 _SAID_ONCE = frozenset({"ami-not-pinned"})
 
 KeyPath = tuple[str | int, ...]
@@ -99,6 +112,23 @@ class UnknownFactError(MultiarchError):
         super().__init__(f"Unknown {kind}: {value!r}.", hint=hint)
         self.kind = kind
         self.value = value
+
+
+def look_up(kind: str, name: Name, table: Mapping[Name, Row], *, hint: str = "", near: Sequence[str] = ()) -> Row:
+    """Return a table's row.
+
+    Raises UnknownFactError with the nearest names of ``near``, by default of the whole table, or with all of them where
+    they are few; ``hint`` comes behind it.
+    """
+    if name in table:
+        return table[name]
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    plain = {each.lower(): each for each in near or table}
+    found = [plain[each] for each in get_close_matches(name.strip().lower(), plain, n=3)]
+    known = f"Known are {', '.join(plain.values())}." if len(plain) <= _FEW else ""
+    meant = f"Did you mean {' or '.join(found)}?" if found else known
+    raise UnknownFactError(kind, name, hint=f"{meant} {hint}".strip())
 
 
 class ProblemsError(MultiarchError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulumi
 from pulumi_aws import cloudwatch, ec2
 
-from multiarch.stack.model import FlowLogsPlan
+from multiarch.schema.network import FlowLogs as FlowLogsSettings
 
 from ..component import Child, Component
 from ..iam import policies, roles
@@ -17,7 +17,7 @@ class FlowLogs(Child):
     """A flow log of the VPC, its log group, and the role that writes to it."""
 
     def __init__(
-        self, name: str, owner: Component, plan: FlowLogsPlan, vpc_id: pulumi.Input[str], key_arn: pulumi.Input[str]
+        self, name: str, owner: Component, plan: FlowLogsSettings, vpc_id: pulumi.Input[str], key_arn: pulumi.Input[str]
     ) -> None:
         """Declare them; ``key_arn`` encrypts the log group."""
         super().__init__(name, owner)

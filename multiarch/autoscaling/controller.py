@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
+from multiarch.autoscaling.spec import ROOT, pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
-from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
+from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL, max_pods
+from multiarch.facts.kubernetes import release_of
 from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 from multiarch.nodes.checks import check_hop_limit
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.schema.autoscaling import Karpenter
 
@@ -34,7 +36,7 @@ def plan_karpenter(
     settings: Karpenter,
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
-    context: AutoscalingContext,
+    context: ClusterContext,
     report: ProblemReport,
     *,
     cordoned: bool,
@@ -44,18 +46,17 @@ def plan_karpenter(
     group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
-    for key, value in context.tags:
+    for key, _ in context.tags:
         if _KARPENTER_TAG.fullmatch(key):
             report(
                 "karpenter-tag",
                 ("tags", key),
                 f"Karpenter sets the tag {key} itself and refuses it in an EC2NodeClass.",
-                value=value,
             )
     pools = plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,
-        queue=queue_name(context.cluster),
+        queue=queue_name(context.name),
         controller_group=group,
         node_class=NodeClassPlan(
             name=NODE_CLASS,
@@ -91,13 +92,13 @@ def queue_name(cluster: str) -> str:
     return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
 
 
-def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemReport) -> str:
+def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
-        numbers, minimum = parse_chart_version(version), karpenter_minimum(context.version)
+        numbers, minimum = parse_chart_version(version), release_of(context.version).karpenter
     except UnknownFactError as error:
-        report("karpenter-version", path, error.message, hint=error.hint, value=version)
+        report("karpenter-version", path, error.message, hint=error.hint)
         return version
     fault = ""
     if version.count(".") < 2:  # noqa: PLR2004 - between three numbers
@@ -107,12 +108,12 @@ def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemRe
     elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
         fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."
     if fault:
-        report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.", value=version)
+        report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.")
     return version
 
 
 def _controller_group(
-    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: ProblemReport
+    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: ClusterContext, report: ProblemReport
 ) -> str:
     """Return the group that the controller runs on, or an empty name after reporting a problem.
 
@@ -132,17 +133,17 @@ def _controller_group(
         report("controller-group", path, fault, hint="Name one; it must not run on nodes that it manages itself.")
     elif (name := chosen or able[0]) not in faults:
         fault = f"there is no node group {name!r} to run Karpenter's controller."
-        report("controller-group", path, fault, hint=hint, value=name)
+        report("controller-group", path, fault, hint=hint)
     elif faults[name] is not None:
         fault = f"Karpenter's controller can't run on {name}: it {faults[name]}."
-        report("controller-group", path, fault, hint=hint, value=name)
+        report("controller-group", path, fault, hint=hint)
         return name
     else:
         return _with_room(name, groups, path, report)
     return ""
 
 
-def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
+def _why_not(group: NodeGroupPlan, context: ClusterContext) -> str | None:
     """Why the controller can't run on a group, or None; it tolerates the stack's arm64 taint and critical add-ons'."""
     tolerated = [CRITICAL_ADDONS]
     if context.arm64_taint is not None:
@@ -167,6 +168,5 @@ def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report
             f"{name} may have {group.sizes.minimum} node; Karpenter's {REPLICAS} controllers need different nodes, and "
             "one would stay pending.",
             hint=f"Raise its minSize to {REPLICAS}.",
-            value=name,
         )
     return name

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from multiarch.autoscaling.balancing import joined_priorities
 from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDown
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext
+from multiarch.autoscaling.spec import ROOT
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
-from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
+from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART
+from multiarch.facts.kubernetes import release_of
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import ClusterAutoscaler
 
 PATH: KeyPath = (*ROOT, "clusterAutoscaler")
@@ -26,7 +28,7 @@ def plan_cluster_autoscaler(
     settings: ClusterAutoscaler,
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
-    context: AutoscalingContext,
+    context: ClusterContext,
     report: ProblemReport,
     *,
     kept: str | None = None,
@@ -38,7 +40,7 @@ def plan_cluster_autoscaler(
     controller runs on it.
     """
     _check_priorities(settings, groups, report)
-    tags = [(group.name, autoscaler_tags(group, context.cluster)) for group in groups]
+    tags = [(group.name, autoscaler_tags(group, context.name)) for group in groups]
     for group in groups:
         check_tags(group, report)
     leaving = tuple(sorted(group.name for group in groups if cordoned and group.name != kept))
@@ -50,12 +52,11 @@ def plan_cluster_autoscaler(
                 (*group.path, "maxSize"),
                 f"the cluster autoscaler, which is being replaced, may still add nodes to {group.name}, up to "
                 f"{group.sizes.maximum}.",
-                value=group.sizes.maximum,
             )
     priorities = plan_priorities(groups, order, written=settings.priorities, cordoned=leaving)
     return ClusterAutoscalerPlan(
         chart_version=CLUSTER_AUTOSCALER_CHART,
-        image_tag=cluster_autoscaler_image(context.version),
+        image_tag=release_of(context.version).autoscaler_image,
         priorities=priorities,
         tags=tuple(tags),
         scale_down=ScaleDown(
@@ -80,7 +81,6 @@ def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPla
                 path,
                 f"there is no node group {name!r}.",
                 hint=f"Groups are {', '.join(names) or 'none'}.",
-                value=name,
             )
         if priority < 1:
             report(
@@ -88,5 +88,4 @@ def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPla
                 path,
                 f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is "
                 "probably a mistake.",
-                value=priority,
             )

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext
+from multiarch.autoscaling.spec import ROOT
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, choose_ami_type, family_facts
 from multiarch.facts.architectures import to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import Karpenter
 
 PATH: KeyPath = (*ROOT, "karpenter", "amiAlias")
@@ -26,13 +27,13 @@ _FAMILIES: Mapping[str, AmiFamily] = MappingProxyType({family.lower(): family fo
 _ALIAS = re.compile(r"([a-z0-9]+)@(.+)", re.ASCII)
 
 
-def plan_image(settings: Karpenter, context: AutoscalingContext, report: ProblemReport) -> tuple[str, AmiFamily]:
+def plan_image(settings: Karpenter, context: ClusterContext, report: ProblemReport) -> tuple[str, AmiFamily]:
     """Return the alias of the nodes' image and its family; report an invalid alias and one that is not pinned."""
     alias = settings.ami_alias or f"{context.ami_family.lower()}@{LATEST}"
     word, _, release = alias.partition("@")
     family = _FAMILIES.get(word, context.ami_family)
     if fault := _fault(alias):
-        report("ami-alias", PATH, f"{fault}.", hint=f"Write an alias such as {_example(family)}.", value=alias)
+        report("ami-alias", PATH, f"{fault}.", hint=f"Write an alias such as {_example(family)}.")
         return alias, context.ami_family
     if family is AmiFamily.AL2 and not supports_al2(context.version):
         # Of a family that the stack chose, the same is said of its node groups: one fault, told once.
@@ -43,15 +44,9 @@ def plan_image(settings: Karpenter, context: AutoscalingContext, report: Problem
             hint=f"Use {_example(AmiFamily.AL2023)}."
             if settings.ami_alias
             else "Use amiFamily AL2023 or Bottlerocket.",
-            value=settings.ami_alias or str(family),
         )
     elif release == LATEST:
-        report(
-            "ami-not-pinned",
-            PATH,
-            f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.",
-            value=settings.ami_alias,
-        )
+        report("ami-not-pinned", PATH, f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.")
     return alias, family
 
 

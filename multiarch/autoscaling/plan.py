@@ -16,11 +16,12 @@ from multiarch.autoscaling.model import (
     parse_capacity,
     preferring,
 )
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
+from multiarch.autoscaling.spec import ROOT, pool_specs
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import Autoscaling
 
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
@@ -33,7 +34,7 @@ _KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTE
 
 
 def plan_autoscaling(
-    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: ProblemReport
+    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: ClusterContext, report: ProblemReport
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 
@@ -80,12 +81,11 @@ def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
             "prefer-and-order",
             (*ROOT, "prefer"),
             f"prefer: {settings.prefer} and order: [{', '.join(order)}] are both given; order makes prefer redundant.",
-            value=settings.prefer,
         )
     for index, capacity in enumerate(order):
         if capacity in order[:index]:
             path = (*ROOT, "order", index)
-            report("order-twice", path, f"{capacity} is named twice.", value=str(capacity))
+            report("order-twice", path, f"{capacity} is named twice.")
     _check_direction(settings, report)
     for each, key in _KEYS.items():
         if key in settings.written and each not in {settings.use, settings.migrate_from}:
@@ -105,15 +105,9 @@ def _check_direction(settings: Autoscaling, report: ProblemReport) -> None:
             _MIGRATE_FROM,
             f"{settings.migrate_from} is to be replaced, but autoscaling.use names no other autoscaler.",
             hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
-            value=settings.migrate_from,
         )
     elif settings.migrate_from == settings.use:
-        report(
-            "migration",
-            _MIGRATE_FROM,
-            f"{settings.use} can't replace itself.",
-            value=settings.migrate_from,
-        )
+        report("migration", _MIGRATE_FROM, f"{settings.use} can't replace itself.")
 
 
 def _check_capacity(
@@ -137,7 +131,6 @@ def _check_capacity(
                 "migration-no-room",
                 _MIGRATE_FROM,
                 "no node group can grow, so nothing would add nodes for the pods on Karpenter's nodes.",
-                value=str(Autoscaler.KARPENTER),
             )
             return
     else:
@@ -148,7 +141,6 @@ def _check_capacity(
             _MIGRATE_FROM,
             f"no {what} {architecture}, but {left} that are being replaced are: pods that need it would stay pending.",
             hint=f"Add {architecture} capacity, or ignore this if no pod needs it.",
-            value=str(architecture),
         )
 
 
@@ -160,7 +152,6 @@ def _check_room(groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
             "no-group-can-grow",
             (*ROOT, "use"),
             f"the cluster autoscaler can't add or remove nodes: minSize equals maxSize in {fixed}.",
-            value=str(Autoscaler.CLUSTER_AUTOSCALER),
         )
 
 
@@ -188,7 +179,6 @@ def _check_order(
                     (*ROOT, "order", index),
                     f"no {which} is {capacity}.",
                     hint=f"Remove it, or {way}; there are {_listed(capacities)}.",
-                    value=str(capacity),
                 )
     elif "prefer" in settings.written and settings.prefer not in {capacity.architecture for capacity in capacities}:
         report(
@@ -196,7 +186,6 @@ def _check_order(
             (*ROOT, "prefer"),
             f"no {which} is {settings.prefer}.",
             hint=f"Add one, or leave prefer out; there are {_listed(capacities)}.",
-            value=settings.prefer,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
-from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
+from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS
 from multiarch.errors import UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
@@ -16,6 +16,7 @@ from multiarch.facts.partitions import region_of_zone
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label value."""
@@ -25,14 +26,11 @@ def check_number(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
     """Refuse more pools than there are weights between two capacities."""
     if len(specs) > MAX_POOLS:
         report(
-            "too-many-pools",
-            specs[0].path[:-1],
-            f"{len(specs)} node pools; their weights allow at most {MAX_POOLS}.",
-            value=len(specs),
+            "too-many-pools", specs[0].path[:-1], f"{len(specs)} node pools; their weights allow at most {MAX_POOLS}."
         )
 
 
-def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingContext, report: ProblemReport) -> None:
+def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:
     """Check one pool by itself."""
     _check_name(spec, report)
     _check_kinds(spec, order, report)
@@ -65,7 +63,6 @@ def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
                 (*spec.path, "weight"),
                 f"weight {weight} is also that of {first[weight].name}; Karpenter would try them in reverse "
                 "alphabetical order.",
-                value=weight,
             )
         first.setdefault(weight, spec)
 
@@ -94,7 +91,7 @@ def _check_name(spec: PoolSpec, report: ProblemReport) -> None:
     if fault is None and len(spec.name) > LONGEST_NAME:
         fault = f"{spec.name!r} has {len(spec.name)} characters; with the capacity appended, {LONGEST_NAME} fit"
     if fault:
-        report("pool-name", spec.path, f"{fault}.", value=spec.name)
+        report("pool-name", spec.path, f"{fault}.")
 
 
 def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemReport) -> None:
@@ -104,14 +101,12 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemRepor
             "pool-not-in-order",
             spec.path,
             f"{spec.name} allows {', '.join(map(str, wanted))}, none of which is in autoscaling.order.",
-            value=[str(capacity) for capacity in wanted],
         )
     if spec.settings.multi_architecture and len(set(spec.architectures)) == 1:
         report(
             "multi-architecture-of-one",
             (*spec.path, "architectures"),
             f"{spec.name} is multiArchitecture but allows only {spec.architectures[0]}.",
-            value=[str(each) for each in spec.architectures],
         )
 
 
@@ -125,17 +120,14 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
         idle = [other for other in others if other in selected]
         if key in selected and idle:
             report(
-                "selection-twice",
-                (*spec.path, key),
-                f"{key} replaces {', '.join(idle)}, which would have no effect.",
-                value=key,
+                "selection-twice", (*spec.path, key), f"{key} replaces {', '.join(idle)}, which would have no effect."
             )
     for index, name in enumerate(spec.settings.instance_types):
         try:
             instance_type(name)
         except UnknownFactError as error:
             path = (*spec.path, "instanceTypes", index)
-            report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
+            report("unknown-instance-type", path, error.message, hint=error.hint)
     for key, label, names in (
         ("families", selection.FAMILY, spec.settings.families),
         ("categories", selection.CATEGORY, spec.settings.categories),
@@ -151,21 +143,20 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
                     (*spec.path, key, index),
                     f"no instance type has {label.rpartition('/')[2]} {name!r}.",
                     hint="See `multiarch facts`.",
-                    value=name,
                 )
 
 
-def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: ProblemReport) -> None:
+def _check_zones(spec: PoolSpec, context: ClusterContext, report: ProblemReport) -> None:
     for index, zone in enumerate(spec.settings.zones):
         path = (*spec.path, "zones", index)
         if context.zones:
             if zone not in context.zones:
                 hint = f"They are {', '.join(context.zones)}."
-                report("zone-not-in-network", path, f"{zone} is not one of the network's zones.", hint=hint, value=zone)
+                report("zone-not-in-network", path, f"{zone} is not one of the network's zones.", hint=hint)
         elif (region := region_of_zone(zone)) is None or context.region not in (None, region):
             where = f" of {context.region}" if context.region else ""
             hint = f"Write names such as {context.region or 'eu-west-1'}a."
-            report("zone", path, f"{zone!r} is not an availability zone{where}.", hint=hint, value=zone)
+            report("zone", path, f"{zone!r} is not an availability zone{where}.", hint=hint)
 
 
 def _karpenters_own(key: str) -> str | None:
@@ -177,7 +168,7 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
     weight = spec.settings.weight
     if weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
         fault = f"{spec.name} becomes several pools, which can't all have weight {weight}."
-        report("weight-of-several", (*spec.path, "weight"), fault, value=weight)
+        report("weight-of-several", (*spec.path, "weight"), fault)
 
 
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
@@ -193,7 +184,7 @@ def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     )
     for rule, key, value, fault_of in written:
         if value is not None and (fault := fault_of(value)):
-            report(rule, (*spec.path, *key), f"{fault}.", value=value)
+            report(rule, (*spec.path, *key), f"{fault}.")
     if settings.cpu_limit is None and settings.memory_limit is None:
         report("pool-without-limit", spec.path, f"nothing limits what {spec.name} may cost.")
 
@@ -212,5 +203,4 @@ def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
         (*spec.path, "quietHours", "schedule" if pause is None else "duration"),
         f"{hours.schedule!r} {why}: quiet hours never end, and no node of {spec.name} would be consolidated, or "
         "replaced after a change.",
-        value=hours.schedule if pause is None else hours.duration,
     )

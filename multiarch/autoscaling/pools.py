@@ -9,7 +9,7 @@ from types import MappingProxyType
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, rank
-from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
+from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.syntax import memory_fault
 from multiarch.autoscaling.weights import PoolDraft, cordon, weigh
 from multiarch.facts import labels
@@ -20,6 +20,7 @@ from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Taint
 from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
 
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
@@ -38,7 +39,7 @@ NODE_CLASS = "default"
 def plan_pools(
     specs: Sequence[PoolSpec],
     order: Sequence[Capacity],
-    context: AutoscalingContext,
+    context: ClusterContext,
     family: AmiFamily,
     report: ProblemReport,
     *,
@@ -79,9 +80,7 @@ def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[P
         yield PoolDraft(spec, index, f"{spec.name}-{capacity_type}", both)
 
 
-def _plan(
-    draft: PoolDraft, weight: int, context: AutoscalingContext, family: AmiFamily, *, cordoned: bool
-) -> NodePoolPlan:
+def _plan(draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFamily, *, cordoned: bool) -> NodePoolPlan:
     spec, settings = draft.spec, draft.spec.settings
     requirements = _requirements(draft)
     hours = settings.quiet_hours
@@ -139,7 +138,7 @@ def _one_of(key: str, values: Iterable[str]) -> Requirement:
     return Requirement(key, "In", tuple(sorted(set(values))))
 
 
-def _taints(draft: PoolDraft, context: AutoscalingContext) -> tuple[Taint, ...]:
+def _taints(draft: PoolDraft, context: ClusterContext) -> tuple[Taint, ...]:
     """The pool's taints, and the stack's arm64 taint; a pool of both architectures has it on all nodes."""
     spec = draft.spec
     carries = spec.settings.arm64_taint and (
@@ -176,7 +175,6 @@ def _check_instance_types(
                 (*spec.path, key),
                 f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all "
                 "remaining types.",
-                value=chosen[key],
             )
         used = {each.name for plan in own for each in plan.instance_types}
         _check_unused(spec, used, family, report)
@@ -194,12 +192,7 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Pro
         if reason is None:
             sold = "on-demand only" if not found.spot else "spot and on-demand"
             reason = f"{name} is {found.architecture} and sold {sold}; no pool of {spec.name} is"
-        report(
-            "instance-type-unused",
-            (*spec.path, "instanceTypes", index),
-            f"{reason}.",
-            value=name,
-        )
+        report("instance-type-unused", (*spec.path, "instanceTypes", index), f"{reason}.")
 
 
 def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemReport) -> None:
@@ -219,5 +212,4 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemRe
                 (*spec.path, key),
                 f"{key} {value} is less than any instance type of {' and '.join(names)} has "
                 f"({min(least[name] for name in names)} {what}): no node would ever be added.",
-                value=value,
             )

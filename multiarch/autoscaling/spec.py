@@ -1,39 +1,17 @@
-"""What an autoscaling plan is derived from: the settings under ``autoscaling``, and what comes from the stack."""
+"""What an autoscaling plan is derived from: the settings under ``autoscaling``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from multiarch.errors import KeyPath
-from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
-from multiarch.nodes.model import CapacityType, Tags
+from multiarch.nodes.model import CapacityType
 from multiarch.schema.autoscaling import Karpenter, NodePool
 
 ROOT: KeyPath = ("autoscaling",)
 DEFAULT_POOL = "general"
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscalingContext:
-    """What an autoscaler inherits from its stack.
-
-    ``region`` is None where the stack does not set it. ``zones`` are the network's zone names, empty where only their
-    number is known. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
-    the stack's, those that the plan adds included.
-    """
-
-    cluster: str
-    version: str
-    ami_family: AmiFamily
-    arm64_taint: Taint | None
-    prefix_delegation: bool
-    region: str | None
-    zones: tuple[str, ...]
-    subnet_ids: tuple[str, ...]
-    tags: Tags
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,6 @@ def check_tags(group: NodeGroupPlan, report: ProblemReport) -> None:
             "taint-key-twice",
             (*group.path, "taints"),
             f"{group.name} has several taints with the key {key}; a tag for the cluster autoscaler holds one.",
-            value=key,
         )
 
 

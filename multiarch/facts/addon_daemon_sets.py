@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from multiarch.errors import UnknownFactError
+from multiarch.errors import look_up
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL
@@ -60,50 +60,46 @@ _LINUX_OF_BOTH = _requiring(
 )
 _A1 = ("a1.medium", "a1.large", "a1.xlarge", "a1.2xlarge", "a1.4xlarge")
 
+
+def _on_every_node(name: str, spec: Mapping[str, Any], source: str, images_source: str, *harmless: str) -> AddOnDaemon:
+    everywhere = {"hostNetwork": True, "tolerations": [_EVERY_TAINT], "affinity": _LINUX_OF_BOTH}
+    return AddOnDaemon(name, {**everywhere, **spec}, source, images_source, harmless=frozenset(harmless))
+
+
 _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
     {
         "vpc-cni": (
-            AddOnDaemon(
+            _on_every_node(
                 "aws-node",
                 {
-                    "hostNetwork": True,
-                    "tolerations": [_EVERY_TAINT],
-                    "affinity": _LINUX_OF_BOTH,
                     "initContainers": _containers("aws-vpc-cni-init"),
                     "containers": _containers("aws-node", "aws-eks-nodeagent"),
                 },
-                source="aws/amazon-vpc-cni-k8s, charts/aws-vpc-cni/values.yaml (1.15)",
-                images_source=_AWS_TABLE,
-                harmless=frozenset({"enableNetworkPolicy", "env"}),
+                "aws/amazon-vpc-cni-k8s, charts/aws-vpc-cni/values.yaml (1.15)",
+                _AWS_TABLE,
+                "enableNetworkPolicy",
+                "env",
             ),
         ),
         "kube-proxy": (
-            AddOnDaemon(
+            _on_every_node(
                 "kube-proxy",
-                {
-                    "hostNetwork": True,
-                    "tolerations": [_EVERY_TAINT],
-                    "affinity": _LINUX_OF_BOTH,
-                    "containers": _containers("kube-proxy"),
-                },
+                {"containers": _containers("kube-proxy")},
                 # EKS publishes no manifest of it; eksctl's tests hold what a new cluster had.
-                source="eksctl-io/eksctl, pkg/addons/default/testdata/sample-1.25.json (as EKS 1.25 had it)",
-                images_source=_AWS_TABLE,
+                "eksctl-io/eksctl, pkg/addons/default/testdata/sample-1.25.json (as EKS 1.25 had it)",
+                _AWS_TABLE,
             ),
         ),
         "eks-pod-identity-agent": (
-            AddOnDaemon(
+            _on_every_node(
                 "eks-pod-identity-agent",
                 {
-                    "hostNetwork": True,
-                    "tolerations": [_EVERY_TAINT],
-                    "affinity": _LINUX_OF_BOTH,
                     "initContainers": _containers("eks-pod-identity-agent-init"),
                     "containers": _containers("eks-pod-identity-agent"),
                 },
-                source="aws/eks-pod-identity-agent, charts/eks-pod-identity-agent/values.yaml (0.1.10)",
+                "aws/eks-pod-identity-agent, charts/eks-pod-identity-agent/values.yaml (0.1.10)",
                 # AWS's table omits it; its chart sends it to nodes of both architectures, and to no other.
-                images_source="aws/eks-pod-identity-agent: its chart's node affinity, which names both architectures",
+                "aws/eks-pod-identity-agent: its chart's node affinity, which names both architectures",
             ),
         ),
         # Its controller is a Deployment; so is coredns.
@@ -150,8 +146,4 @@ TERMINATION_HANDLER = AddOnDaemon(
 
 def daemons_of(add_on: str) -> tuple[AddOnDaemon, ...]:
     """The DaemonSets of an EKS add-on, none for one that has none. Raises UnknownFactError for one not known here."""
-    try:
-        return _DAEMONS[add_on]
-    except KeyError:
-        hint = f"Known are {', '.join(sorted(_DAEMONS))}."
-        raise UnknownFactError("DaemonSets of EKS add-on", add_on, hint=hint) from None
+    return look_up("DaemonSets of EKS add-on", add_on, _DAEMONS)

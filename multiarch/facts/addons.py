@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from multiarch.errors import UnknownFactError
+from multiarch.errors import look_up
 from multiarch.facts.taints import Effect
 from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationOperator
 
@@ -122,7 +122,4 @@ def add_ons() -> Mapping[str, AddOn]:
 
 def add_on(name: str) -> AddOn:
     """Look an add-on up. Raises :class:`UnknownFactError` with the known names."""
-    try:
-        return add_ons()[name]
-    except KeyError:
-        raise UnknownFactError("EKS add-on", name, hint=f"Known are {', '.join(add_ons())}.") from None
+    return look_up("EKS add-on", name, add_ons())

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import Literal
 
-from multiarch.errors import UnknownFactError
+from multiarch.errors import UnknownFactError, look_up
 from multiarch.facts.architectures import Architecture, to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION
 
-Part = TypeVar("Part")
 SsmAttribute = Literal["image_id", "release_version"]
 
 
@@ -143,14 +142,7 @@ NODE_FAMILIES = tuple(family for family, facts in _FAMILIES.items() if facts.dev
 
 def family_facts(family: AmiFamily) -> FamilyFacts:
     """Look a family up. Raises :class:`UnknownFactError` for one whose images AWS does not publish."""
-    return choose_by_family(_FAMILIES, family, "AMI family")
-
-
-def choose_by_family(table: Mapping[AmiFamily, Part], family: AmiFamily, what: str) -> Part:
-    """Return a family's entry of a table. Raises :class:`UnknownFactError`, with the families that it has."""
-    if family not in table:
-        raise UnknownFactError(what, family, hint=f"Known are {', '.join(table)}.")
-    return table[family]
+    return look_up("AMI family", family, _FAMILIES)
 
 
 def devices(family: AmiFamily) -> Devices:
@@ -250,21 +242,7 @@ def ami_types() -> Mapping[str, AmiType]:
 
 def ami_type(name: str) -> AmiType:
     """Look an amiType up. Raises :class:`UnknownFactError` with the nearest names."""
-    table = ami_types()
-    try:
-        return table[name]
-    except KeyError:
-        raise UnknownFactError("EKS AMI type", name, hint=_hint(name)) from None
-
-
-def _hint(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
-
-    by_fold = {known.lower(): known for known in ami_types()}
-    near = get_close_matches(name.strip().lower(), by_fold, n=3, cutoff=0.6)
-    if near:
-        return f"Did you mean {' or '.join(by_fold[n] for n in near)}?"
-    return f"Known are {', '.join(ami_types())}."
+    return look_up("EKS AMI type", name, ami_types())
 
 
 def choose_ami_type(

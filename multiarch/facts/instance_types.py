@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from multiarch.errors import UnknownFactError
+from multiarch.errors import UnknownFactError, look_up
 from multiarch.facts.architectures import Architecture
 
 # A type missing from the table may exist: newer, or not offered in the queried region.
@@ -105,20 +105,7 @@ def _category_and_generation(name: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", "")
 
 
-COLUMNS = (
-    "name",
-    "architecture",
-    "vcpus",
-    "memory_mib",
-    "accelerator",
-    "accelerator_count",
-    "enis",
-    "ipv4_per_eni",
-    "nitro",
-    "bare_metal",
-    "spot",
-    "eks",
-)
+COLUMNS = tuple(field.name for field in fields(InstanceType))
 """The CSV's header; yes/no columns hold 1 or 0."""
 
 
@@ -165,68 +152,12 @@ def instance_types() -> Mapping[str, InstanceType]:
 def instance_type(name: str) -> InstanceType:
     """Look one type up.
 
-    Raises :class:`UnknownFactError`; its hint names the nearest types, tells an unknown family from an
-    unknown size of a known family, and how to add what is new.
+    Raises :class:`UnknownFactError`; its hint names the nearest types, of the same family if that is known, and how to
+    add what is new.
     """
-    table = instance_types()
-    try:
-        return table[name]
-    except KeyError:
-        raise UnknownFactError("EC2 instance type", name, hint=_hint(name, table)) from None
-
-
-def _hint(name: str, table: Mapping[str, InstanceType]) -> str:
-    """Say what is wrong with ``name``: its spelling, or that the table lacks its size or its family.
-
-    It may still exist in EC2: the table can be older.
-    """
-    plain = name.strip().lower()
-    if plain in table:
-        return f"Write it as {plain}."
-    family, _, size = plain.partition(".")
-    sizes = [instance.size for instance in table.values() if instance.family == family]
-    return _size_hint(family, size, sizes) if sizes else _family_hint(family, size, table)
-
-
-def _size_hint(family: str, size: str, sizes: Sequence[str]) -> str:
-    if not size:
-        return f"A type is FAMILY.SIZE; {family} has {', '.join(sizes)}."
-    missing = f"The table has no {family}.{size}"
-    near = _nearest(size, sizes, most=3)
-    if near:
-        return f"{missing}. Did you mean {_either(f'{family}.{n}' for n in near)}? {_REFRESH}"
-    return f"{missing}; of {family} it has {', '.join(sizes)}. {_REFRESH}"
-
-
-def _family_hint(family: str, size: str, table: Mapping[str, InstanceType]) -> str:
-    if not family:
-        return "A type is FAMILY.SIZE, such as m7g.large."
-    if not size:  # no dot: m7glarge
-        meant = _nearest(family, list(table), most=3, cutoff=0.8)
-        if meant:
-            return f"A type is FAMILY.SIZE. Did you mean {_either(meant)}?"
-    near = _nearest(family, _families(table), most=5)
-    meant = [f"{other}.{size}" for other in near if f"{other}.{size}" in table][:3]
-    missing = f"The table has no family {family}."
-    if meant:
-        return f"{missing} Did you mean {_either(meant)}? {_REFRESH}"
-    if near:
-        return f"{missing} Near families: {', '.join(near)}. {_REFRESH}"
-    return f"{missing} {_REFRESH}"
-
-
-def _families(table: Mapping[str, InstanceType]) -> list[str]:
-    return sorted({instance.family for instance in table.values()})
-
-
-def _nearest(word: str, words: Sequence[str], *, most: int, cutoff: float = 0.6) -> list[str]:
-    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
-
-    return get_close_matches(word, words, n=most, cutoff=cutoff)
-
-
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(names)
+    table, family = instance_types(), name.strip().lower().partition(".")[0]
+    sizes = [each for each in table if each.startswith(f"{family}.")] if name not in table else ()
+    return look_up("EC2 instance type", name, table, near=sizes, hint=_REFRESH)
 
 
 def why_not_eks(instance: InstanceType) -> str | None:

@@ -28,11 +28,18 @@ AL2_END = date(2026, 6, 30)
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One row of the calendar. ``None`` where AWS's date is not confirmed."""
+    """One row of the calendar. ``None`` where AWS's date is not confirmed.
+
+    ``autoscaler_image`` is the newest patch of the cluster autoscaler that was seen as a published image; each minor of
+    it is built for one of Kubernetes. ``karpenter`` is the oldest release that works with the minor.
+    Sources: releases of kubernetes/autoscaler as of August 2026; https://karpenter.sh/v1.14/upgrading/compatibility/.
+    """
 
     version: str
     standard_ends: date | None
     extended_ends: date | None
+    autoscaler_image: str
+    karpenter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +55,16 @@ class SupportStatus:
 
 
 RELEASES: tuple[Release, ...] = (
-    Release("1.29", date(2025, 3, 23), date(2026, 3, 23)),
-    Release("1.30", date(2025, 7, 23), date(2026, 7, 23)),
-    Release("1.31", date(2025, 11, 26), date(2026, 11, 26)),
-    Release("1.32", date(2026, 3, 23), date(2027, 3, 23)),
-    Release("1.33", date(2026, 7, 29), date(2027, 7, 29)),
-    Release("1.34", date(2026, 12, 2), date(2027, 12, 2)),
-    Release("1.35", date(2027, 3, 27), date(2028, 3, 27)),
+    # The objects are of karpenter.sh/v1, which 1.0 brought; Kubernetes 1.29 and 1.30 would take older ones still.
+    Release("1.29", date(2025, 3, 23), date(2026, 3, 23), "v1.29.5", "1.0"),
+    Release("1.30", date(2025, 7, 23), date(2026, 7, 23), "v1.30.7", "1.0"),
+    Release("1.31", date(2025, 11, 26), date(2026, 11, 26), "v1.31.5", "1.0.5"),
+    Release("1.32", date(2026, 3, 23), date(2027, 3, 23), "v1.32.7", "1.2"),
+    Release("1.33", date(2026, 7, 29), date(2027, 7, 29), "v1.33.6", "1.5"),
+    Release("1.34", date(2026, 12, 2), date(2027, 12, 2), "v1.34.5", "1.6"),
+    Release("1.35", date(2027, 3, 27), date(2028, 3, 27), "v1.35.2", "1.9"),
     # Images are published; the calendar's row was not confirmed when this was written.
-    Release("1.36", None, None),
+    Release("1.36", None, None, "v1.36.1", "1.13"),
 )
 """Oldest first."""
 
@@ -80,15 +88,23 @@ def parse(version: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def support(version: str, today: date) -> SupportStatus:
-    """Say how EKS supports a minor on ``today`` (a UTC date). The day a tier ends belongs to the next one.
+def release_of(version: str) -> Release:
+    """Return the row of a minor.
 
     Raises :class:`UnknownFactError` for a minor that is not in the calendar; a one-digit minor such as ``1.3``
     gets the hint that unquoted YAML ``1.30`` is the number 1.3.
     """
-    release = _BY_VERSION.get(version)
-    if release is None:
+    if version not in _BY_VERSION:
         raise UnknownFactError("Kubernetes version on EKS", version, hint=_hint(version))
+    return _BY_VERSION[version]
+
+
+def support(version: str, today: date) -> SupportStatus:
+    """Say how EKS supports a minor on ``today`` (a UTC date). The day a tier ends belongs to the next one.
+
+    Raises :class:`UnknownFactError` as :func:`release_of`.
+    """
+    release = release_of(version)
     if release.standard_ends is None or release.extended_ends is None:
         return SupportStatus(version, "unconfirmed", None)
     if today < release.standard_ends:

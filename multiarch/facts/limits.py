@@ -6,10 +6,8 @@ Lengths are in characters. Where botocore's service model states a limit, a test
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
+from enum import Enum
 
 from multiarch.facts import labels
 
@@ -23,35 +21,17 @@ MAX_MANAGED_POLICY_CHARACTERS = 6144
 """IAM user guide, quotas: white space does not count."""
 
 
-class NameKind(StrEnum):
-    """What a name names."""
-
-    CLUSTER = "cluster name"
-    NODE_GROUP = "node group name"
-    AUTO_SCALING_GROUP = "Auto Scaling group name"
-    LAUNCH_TEMPLATE = "launch template name"
-    TAG_KEY = "tag key"
-    TAG_VALUE = "tag value"
-    LABEL_KEY = "label key"
-    LABEL_VALUE = "label value"
-    MANAGED_LABEL_KEY = "label key of a managed node group"
-    MANAGED_LABEL_VALUE = "label value of a managed node group"
-    TAINT_KEY = "taint key"
-    TAINT_VALUE = "taint value"
-    MANAGED_TAINT_KEY = "taint key of a managed node group"
-
-
 @dataclass(frozen=True, slots=True)
 class NameRule:
-    """Length in characters, and the form: ``pattern`` must match the whole text, ``form`` describes it.
+    """What a name names, its length in characters, and its form: ``pattern`` must match all of it, ``form`` says it.
 
     ``reserved`` are beginnings that AWS keeps for itself, compared without regard to case.
     """
 
+    what: str
     longest: int
     pattern: str
     form: str
-    source: str
     shortest: int = 1
     reserved: tuple[str, ...] = ()
 
@@ -69,62 +49,50 @@ _VALUE_FORM = "takes letters, digits, '-', '_' and '.', and begins and ends with
 # refuses in no name worth writing; control characters stay out.
 _TAG = r"[^\W_]|[ _.:/=+\-@]"
 _TAG_FORM = "takes letters, digits, spaces and _.:/=+-@"
-_K8S = "Kubernetes, labels and selectors"
+_NAME = r"[0-9A-Za-z][A-Za-z0-9_-]*"
+_NAME_FORM = "begins with a letter or digit and takes letters, digits, '-' and '_'"
+_LAUNCH_TEMPLATE_FORM = "takes letters, digits and ().-/_"
+_SCALING_GROUP_FORM = "takes printable ASCII without spaces and colons"
 
-RULES: Mapping[NameKind, NameRule] = MappingProxyType(
-    {
-        NameKind.CLUSTER: NameRule(
-            100,
-            r"[0-9A-Za-z][A-Za-z0-9_-]*",
-            "begins with a letter or digit and takes letters, digits, '-' and '_'",
-            "EKS API, ClusterName",
-        ),
-        NameKind.NODE_GROUP: NameRule(
-            63,
-            r"[0-9A-Za-z][A-Za-z0-9_-]*",
-            "begins with a letter or digit and takes letters, digits, '-' and '_'",
-            "EKS user guide, 'Create a managed node group'",
-        ),
-        NameKind.AUTO_SCALING_GROUP: NameRule(
-            255,
-            r"[!-9;-~]+",
-            "takes printable ASCII without spaces and colons",
-            "Auto Scaling API, CreateAutoScalingGroup",
-        ),
-        NameKind.LAUNCH_TEMPLATE: NameRule(
-            128, r"[a-zA-Z0-9().\-/_]+", "takes letters, digits and ().-/_", "EC2 API, LaunchTemplateName", shortest=3
-        ),
-        NameKind.TAG_KEY: NameRule(128, rf"(?:{_TAG})+", _TAG_FORM, "EKS API, TagKey; IAM API", reserved=("aws:",)),
-        NameKind.TAG_VALUE: NameRule(
-            256, rf"(?:{_TAG})*", _TAG_FORM, "EKS API, TagValue; IAM API", shortest=0, reserved=("aws:",)
-        ),
-        NameKind.LABEL_KEY: NameRule(317, _KEY, _KEY_FORM, _K8S),
-        NameKind.LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, _K8S, shortest=0),
-        NameKind.MANAGED_LABEL_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, labelKey"),
-        NameKind.MANAGED_LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "EKS API, labelValue"),
-        NameKind.TAINT_KEY: NameRule(317, _KEY, _KEY_FORM, "Kubernetes, taints and tolerations"),
-        NameKind.TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "Kubernetes, taints and tolerations", shortest=0),
-        # The user guide allows 253 characters with a prefix, the API's model 63: a key that passes here passes both.
-        NameKind.MANAGED_TAINT_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, taintKey"),
-    }
-)
-"""One rule per kind."""
+
+class NameKind(Enum):
+    """Every kind of name with its rule.
+
+    Sources: EKS API, ClusterName, TagKey, TagValue, labelKey, labelValue, taintKey; EKS user guide, "Create a managed
+    node group"; Auto Scaling API, CreateAutoScalingGroup; EC2 API, LaunchTemplateName; IAM API; Kubernetes, "Labels and
+    Selectors" and "Taints and Tolerations". For the key of a managed group's taint the user guide allows 253 characters
+    with a prefix, the API's model 63: a key that passes here passes both.
+    """
+
+    CLUSTER = NameRule("cluster name", 100, _NAME, _NAME_FORM)
+    NODE_GROUP = NameRule("node group name", 63, _NAME, _NAME_FORM)
+    AUTO_SCALING_GROUP = NameRule("Auto Scaling group name", 255, r"[!-9;-~]+", _SCALING_GROUP_FORM)
+    LAUNCH_TEMPLATE = NameRule("launch template name", 128, r"[a-zA-Z0-9().\-/_]+", _LAUNCH_TEMPLATE_FORM, shortest=3)
+    TAG_KEY = NameRule("tag key", 128, rf"(?:{_TAG})+", _TAG_FORM, reserved=("aws:",))
+    TAG_VALUE = NameRule("tag value", 256, rf"(?:{_TAG})*", _TAG_FORM, shortest=0, reserved=("aws:",))
+    LABEL_KEY = NameRule("label key", 317, _KEY, _KEY_FORM)
+    LABEL_VALUE = NameRule("label value", 63, _VALUE, _VALUE_FORM, shortest=0)
+    MANAGED_LABEL_KEY = NameRule("label key of a managed node group", 63, _KEY, _KEY_FORM)
+    MANAGED_LABEL_VALUE = NameRule("label value of a managed node group", 63, _VALUE, _VALUE_FORM)
+    TAINT_KEY = NameRule("taint key", 317, _KEY, _KEY_FORM)
+    TAINT_VALUE = NameRule("taint value", 63, _VALUE, _VALUE_FORM, shortest=0)
+    MANAGED_TAINT_KEY = NameRule("taint key of a managed node group", 63, _KEY, _KEY_FORM)
 
 
 def check_name(kind: NameKind, value: str) -> str | None:
     """Say why AWS or Kubernetes would refuse ``value`` as a ``kind``, in one clause, or ``None`` if they take it."""
-    rule = RULES[kind]
+    rule: NameRule = kind.value
     if len(value) < rule.shortest:
         if not value:
-            return f"a {kind} cannot be empty"
-        return f"{value!r} has {len(value)} characters; a {kind} has at least {rule.shortest}"
+            return f"a {rule.what} cannot be empty"
+        return f"{value!r} has {len(value)} characters; a {rule.what} has at least {rule.shortest}"
     if len(value) > rule.longest:
-        return f"{value!r} has {len(value)} characters; a {kind} has at most {rule.longest}"
+        return f"{value!r} has {len(value)} characters; a {rule.what} has at most {rule.longest}"
     for prefix in rule.reserved:
         if value.lower().startswith(prefix):
-            return f"{value!r} begins with {prefix!r}, which AWS keeps for itself in a {kind}"
+            return f"{value!r} begins with {prefix!r}, which AWS keeps for itself in a {rule.what}"
     if re.fullmatch(rule.pattern, value) is None:
-        return f"{value!r} is refused: a {kind} {rule.form}"
+        return f"{value!r} is refused: a {rule.what} {rule.form}"
     return None
 
 

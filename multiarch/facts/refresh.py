@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import from_ec2
@@ -21,30 +21,15 @@ from multiarch.facts.instance_types import COLUMNS, Accelerator, InstanceType, r
 from multiarch.facts.partitions import REGIONS_FILE, partition_of, read_regions
 from multiarch.files import refuse_device, write_atomically
 
-
-class Paginator(Protocol):
-    """What is used of a boto3 paginator."""
-
-    def paginate(self) -> Iterable[Mapping[str, Any]]:
-        """Yield one response per page."""
-
-
-class Ec2Client(Protocol):
-    """What is used of boto3's EC2 client."""
-
-    def get_paginator(self, operation_name: str, /) -> Paginator:
-        """Return a paginator for ``describe_instance_types``."""
-
-    def describe_regions(self, *, AllRegions: bool) -> Mapping[str, Any]:  # noqa: N803  (boto3's spelling)
-        """Return ``Regions``, those that the account has not enabled included."""
+Client = Any
+"""boto3's client of EC2, which has no types."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
     """What a refresh changed: type names and names of new ``regions``, sorted.
 
-    ``missing`` are types the table holds and the region does not offer; they are in ``kept`` when they were
-    merged, in ``removed`` when they were dropped.
+    Types of the old table that the region does not offer are ``kept`` when they were merged, ``removed`` when not.
     """
 
     added: tuple[str, ...]
@@ -52,11 +37,6 @@ class RefreshReport:
     changed: tuple[str, ...]
     kept: tuple[str, ...]
     regions: tuple[str, ...] = ()
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Types of the old table that the region does not offer."""
-        return tuple(sorted((*self.removed, *self.kept)))
 
 
 # EC2 answers without NeuronInfo for these (seen for trn2u.48xlarge, the Trn2 UltraServer's host: 16 Trainium2).
@@ -66,7 +46,7 @@ _SILENT: Mapping[str, tuple[Accelerator, int]] = MappingProxyType({"trn2u.48xlar
 _ACCELERATED = ("dl", "f1", "f2", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "gr", "inf", "p", "trn", "vt")
 
 
-def refresh(client: Ec2Client) -> list[InstanceType]:
+def refresh(client: Client) -> list[InstanceType]:
     """Ask EC2 for every type its region offers, all pages, sorted by name.
 
     Raises :class:`UnknownFactError` for an unknown architecture, :class:`OutsideError` for an answer that is
@@ -183,7 +163,7 @@ def _cells(row: InstanceType) -> list[str]:
     return [str(int(cell)) if isinstance(cell, bool) else str(cell) for cell in astuple(row)]
 
 
-def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> RefreshReport:
+def refresh_file(client: Client, path: Path, *, merge: bool = True) -> RefreshReport:
     """Rebuild the table at ``path`` from the client's region, with ``regions.csv`` beside it, and say what changed.
 
     With ``merge`` (the default) types that the region does not offer stay; without it they go.
@@ -204,7 +184,7 @@ def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> Refres
     )
 
 
-def new_regions(client: Ec2Client, path: Path) -> tuple[str, ...]:
+def new_regions(client: Client, path: Path) -> tuple[str, ...]:
     """Add the regions that EC2 names to the file at ``path``, which may not exist yet; return those, sorted.
 
     A region of a geography that no partition here has is omitted.

@@ -26,23 +26,18 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
     for index, name in enumerate(spec.instance_types):
         path = (*spec.types_path, index)
         if name in spec.instance_types[:index]:
-            report("duplicate-instance-type", path, f"{name} is named twice.", value=name)
+            report("duplicate-instance-type", path, f"{name} is named twice.")
             continue
         try:
             found = instance_type(name)
         except UnknownFactError as error:
-            report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
+            report("unknown-instance-type", path, error.message, hint=error.hint)
             continue
         if reason := why_not_eks(found):
-            report("not-an-eks-type", path, f"{reason}.", value=name)
+            report("not-an-eks-type", path, f"{reason}.")
             continue
         if spec.capacity_type is CapacityType.SPOT and not found.spot:
-            report(
-                "no-spot",
-                path,
-                f"EC2 does not sell {name} as spot.",
-                value=name,
-            )
+            report("no-spot", path, f"EC2 does not sell {name} as spot.")
         types.append(found)
     if spec.half is not None:
         for found in types:
@@ -52,7 +47,6 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
                     spec.types_path,
                     f"{found.name} is {found.architecture}.",
                     hint=f"Move it to instanceTypes.{found.architecture}.",
-                    value=found.name,
                 )
                 return ()
     elif len({found.architecture for found in types}) > 1:
@@ -63,7 +57,6 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
             spec.types_path,
             f"{first.name} is {first.architecture} and {other.name} is {other.architecture}; a node "
             "group has one architecture.",
-            value=list(spec.instance_types),
         )
         return ()
     return tuple(types)
@@ -74,19 +67,13 @@ def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
     least, most = spec.settings.min_size, spec.settings.max_size
     desired = least if spec.settings.desired_size is None else spec.settings.desired_size
     if least > most:
-        report(
-            "sizes",
-            (*spec.path, "minSize"),
-            f"minSize {least} is above maxSize {most}.",
-            value=least,
-        )
+        report("sizes", (*spec.path, "minSize"), f"minSize {least} is above maxSize {most}.")
     elif desired < least:
         report(
             "sizes",
             (*spec.path, "desiredSize"),
             f"desiredSize {desired} is below minSize {least}.",
             hint="Leave desiredSize out, or lower minSize.",
-            value=desired,
         )
     elif desired > most:
         report(
@@ -94,14 +81,12 @@ def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
             (*spec.path, "desiredSize"),
             f"desiredSize {desired} is above maxSize {most}.",
             hint="Lower desiredSize or raise maxSize.",
-            value=desired,
         )
     if spec.capacity_type is CapacityType.SPOT and len(spec.instance_types) == 1:
         report(
             "spot-single-type",
             spec.types_path,
             f"spot capacity of one type, {spec.instance_types[0]}, is often not available.",
-            value=list(spec.instance_types),
         )
     return Sizes(least, desired, most)
 
@@ -120,7 +105,6 @@ def check_taints(
             "too-many-taints",
             (*spec.path, "taints"),
             f"{len(placed)} taints; a managed node group takes {MAX_TAINTS_PER_NODE_GROUP} at most.",
-            value=len(placed),
         )
     return tuple(sorted(taint for _, taint in placed))
 
@@ -131,7 +115,7 @@ def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, repor
         return
     if fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key) or why_not_managed_taint(taint.key):
         hint = "Use kind: self-managed, or another key."
-        report("managed-taint", path, f"the taint {taint}: {fault}.", hint=hint, value=str(taint))
+        report("managed-taint", path, f"the taint {taint}: {fault}.", hint=hint)
 
 
 def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: ProblemReport) -> None:
@@ -150,23 +134,12 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
             if derived == "eks"
             else f"a {spec.kind} group {'with ami.id ' if spec.ami.id else ''}bootstraps through its user data"
         )
-        report(
-            "bootstrap-mode",
-            (*path, "mode"),
-            f"mode is {bootstrap.mode}, but {reason}.",
-            hint=hint,
-            value=bootstrap.mode,
-        )
+        report("bootstrap-mode", (*path, "mode"), f"mode is {bootstrap.mode}, but {reason}.", hint=hint)
     if bootstrap.pre_bootstrap:
         from multiarch.nodes.user_data.kubelet_start import starts_kubelet  # noqa: PLC0415  (few groups have a script)
 
         if not family_facts(family).has_shell:
-            report(
-                "pre-bootstrap-family",
-                (*path, "preBootstrap"),
-                f"{family} runs no scripts from user data.",
-                value="",
-            )
+            report("pre-bootstrap-family", (*path, "preBootstrap"), f"{family} runs no scripts from user data.")
         # A longer script is refused with its user data, and takes long to search.
         elif len(bootstrap.pre_bootstrap.encode()) <= MAX_USER_DATA_BYTES and (
             line := starts_kubelet(bootstrap.pre_bootstrap)
@@ -176,7 +149,6 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 "starts-kubelet",
                 (*path, "preBootstrap"),
                 f"it would start the kubelet ({line}); {whose} it afterwards.",
-                value=line,
             )
     _check_kubelet_flags(spec, case, family, report)
 
@@ -184,12 +156,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
 def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: ProblemReport) -> None:
     path, flags = (*spec.path, "bootstrap", "kubeletExtraArgs"), spec.settings.bootstrap.kubelet_extra_args
     if flags and not family_facts(family).has_shell:
-        report(
-            "kubelet-flags-family",
-            path,
-            f"{family} takes settings, not kubelet flags.",
-            value=list(flags),
-        )
+        report("kubelet-flags-family", path, f"{family} takes settings, not kubelet flags.")
     if case is BootstrapCase.EKS and not family_facts(family).takes_kubelet:
         for key, written in (
             ("bootstrap.kubeletExtraArgs", bool(flags)),
@@ -209,28 +176,17 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 (*path, index),
                 f"{name} is written by the plan.",
                 hint=f"Use the key {PLANNED_FLAGS[name]}.",
-                value=flag,
             )
         elif fault := kubelet_flag_fault(flag):
-            report(
-                "kubelet-flag",
-                (*path, index),
-                f"{fault}.",
-                value=flag,
-            )
+            report("kubelet-flag", (*path, index), f"{fault}.")
         elif opened := insecure_kubelet_flag(flag):
-            report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.", value=flag)
+            report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.")
 
 
 def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
     """With more than one hop, answers of the metadata service reach pods, and with them the role of the node."""
     if limit > 1:
-        report(
-            "imds-hop-limit",
-            (*path, "imdsHopLimit"),
-            f"imdsHopLimit {limit} lets pods use the role of their node.",
-            value=limit,
-        )
+        report("imds-hop-limit", (*path, "imdsHopLimit"), f"imdsHopLimit {limit} lets pods use the role of their node.")
 
 
 def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> tuple[str, ...]:
@@ -242,19 +198,13 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemRep
                 "zones-unknown",
                 (*spec.path, "onePerZone"),
                 "the network's zones have no names here, so there can't be a group for each.",
-                value=True,
             )
         return (spec.zone,) if spec.zone else ()
     path = (*spec.path, "zones")
     if not chosen:
-        report("zones-empty", path, "no zone is named.", value=[])
+        report("zones-empty", path, "no zone is named.")
     elif not context.zones:
-        report(
-            "zones-unknown",
-            path,
-            "the network's zones have no names here.",
-            value=list(chosen),
-        )
+        report("zones-unknown", path, "the network's zones have no names here.")
     else:
         for index, zone in enumerate(chosen):
             if zone not in context.zones:
@@ -263,6 +213,5 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemRep
                     (*path, index),
                     f"{zone} is not one of the network's zones.",
                     hint=f"They are {', '.join(context.zones)}.",
-                    value=zone,
                 )
     return (spec.zone,) if spec.zone else tuple(sorted(set(chosen)))

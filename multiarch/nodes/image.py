@@ -42,7 +42,6 @@ def plan_ami_type(
             "mixed-accelerators",
             spec.types_path,
             f"the types need different drivers ({examples}); a node group has one image.",
-            value=list(spec.instance_types),
         )
         return None
     if spec.ami_type is not None:
@@ -53,12 +52,7 @@ def plan_ami_type(
         return None
     for instance in types:
         if reason := why_not_on(chosen.family, instance):
-            report(
-                "image-does-not-boot",
-                spec.types_path,
-                f"{reason}.",
-                value=instance.name,
-            )
+            report("image-does-not-boot", spec.types_path, f"{reason}.")
             return None
     return chosen
 
@@ -73,7 +67,6 @@ def _derived(
             "no-driver-image",
             spec.types_path,
             f"no EKS image has drivers for {instance.name}'s accelerator; the ordinary image is used.",
-            value=instance.name,
         )
         wanted = Accelerator.NONE
     try:
@@ -84,7 +77,6 @@ def _derived(
             spec.types_path,
             f"{instance.name} is {architecture} with accelerator {wanted}: {error.message}",
             hint=error.hint or "Choose another amiFamily.",
-            value=instance.name,
         )
         return None
 
@@ -97,7 +89,7 @@ def _written(
     try:
         found = ami_type(spec.ami_type or "")
     except UnknownFactError as error:
-        report("unknown-ami-type", path, error.message, hint=error.hint, value=spec.ami_type)
+        report("unknown-ami-type", path, error.message, hint=error.hint)
         return None
     if found.family in {AmiFamily.WINDOWS, AmiFamily.CUSTOM}:
         hint = (
@@ -105,16 +97,11 @@ def _written(
             if found.family is AmiFamily.CUSTOM
             else "Windows nodes are not planned here."
         )
-        report("unsupported-ami-type", path, f"{found.name} can't be written here.", hint=hint, value=found.name)
+        report("unsupported-ami-type", path, f"{found.name} can't be written here.", hint=hint)
         return None
     fits = True
     if spec.ami_family is not None and found.family is not spec.ami_family:
-        report(
-            "ami-family-mismatch",
-            path,
-            f"{found.name} is {found.family} and amiFamily is {spec.ami_family}.",
-            value=found.name,
-        )
+        report("ami-family-mismatch", path, f"{found.name} is {found.family} and amiFamily is {spec.ami_family}.")
         fits = False
     if found.architecture is not architecture:
         hint = _suggest(found, architecture, instance.accelerator)
@@ -123,7 +110,6 @@ def _written(
             path,
             f"{found.name} is {found.architecture} and {instance.name} is {architecture}.",
             hint=hint,
-            value=found.name,
         )
         fits = False
     elif not found.serves(instance.accelerator) and instance.accelerator is not Accelerator.OTHER:
@@ -132,7 +118,6 @@ def _written(
             path,
             f"{found.name} is for accelerator {found.accelerator} and {instance.name} has {instance.accelerator}.",
             hint=_suggest(found, architecture, instance.accelerator),
-            value=found.name,
         )
         fits = False
     return found if fits else None
@@ -163,7 +148,6 @@ def check_amazon_linux_2(
             "al2-too-new",
             path,
             f"there are no Amazon Linux 2 images for Kubernetes {context.version}; {last} is the last.",
-            value=str(family),
         )
         return
     report(
@@ -172,7 +156,6 @@ def check_amazon_linux_2(
         f"Amazon Linux 2 reached its end on {kubernetes.AL2_END}, its EKS images get no updates since "
         f"{kubernetes.AL2_IMAGES_END}, "
         f"and {last} is the last Kubernetes version with them.",
-        value=str(family),
     )
 
 
@@ -180,26 +163,11 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
     """Where the image comes from, and whether it is pinned."""
     path = spec.ami_path
     if spec.ami.id is not None and spec.ami.release is not None:
-        report(
-            "ami-twice",
-            path,
-            "ami.id and ami.release are both given.",
-            value=spec.ami.id,
-        )
+        report("ami-twice", path, "ami.id and ami.release are both given.")
     if spec.ami.id is not None and not _AMI_ID.fullmatch(spec.ami.id):
-        report(
-            "ami-id",
-            (*path, "id"),
-            f"{spec.ami.id!r} is not an AMI ID.",
-            value=spec.ami.id,
-        )
+        report("ami-id", (*path, "id"), f"{spec.ami.id!r} is not an AMI ID.")
     if spec.ami.id is not None and spec.ami_type is not None and spec.kind is NodeGroupKind.MANAGED:
-        report(
-            "ami-type-with-id",
-            (*spec.path, "amiType"),
-            "with ami.id EKS accepts no amiType.",
-            value=spec.ami_type,
-        )
+        report("ami-type-with-id", (*spec.path, "amiType"), "with ami.id EKS accepts no amiType.")
     if spec.ami.release is not None:
         _check_release(spec, context, chosen, report)
     if spec.ami.id is None and spec.ami.release is None:
@@ -221,12 +189,7 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
     path = (*spec.ami_path, "release")
     release = spec.ami.release or ""
     if spec.kind is NodeGroupKind.SELF_MANAGED:
-        report(
-            "release-self-managed",
-            path,
-            "a self-managed group takes an AMI ID, not an EKS release.",
-            value=release,
-        )
+        report("release-self-managed", path, "a self-managed group takes an AMI ID, not an EKS release.")
         return
     facts = family_facts(chosen.family)
     found = re.fullmatch(facts.release, release)
@@ -237,12 +200,10 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
             path,
             f"{release!r} is not a release of {chosen.family}.",
             hint=f"Write a release such as {example}.",
-            value=release,
         )
     elif found.groupdict().get("minor", context.version) != context.version:
         report(
             "ami-release-version",
             path,
             f"{release} is an image for Kubernetes {found[1]} and the cluster is {context.version}.",
-            value=release,
         )

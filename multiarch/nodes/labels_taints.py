@@ -40,13 +40,22 @@ def check_labels(
     for key, value in labels:
         where: KeyPath = (*path, "labels", key)
         if fault := check_name(NameKind.MANAGED_LABEL_KEY if managed else NameKind.LABEL_KEY, key):
-            report("label-key", where, f"{fault}.", value=key)
+            report("label-key", where, f"{fault}.")
         elif reason := reserved(key):
-            report("restricted-label", where, f"{reason}.", value=key)
+            report("restricted-label", where, f"{reason}.")
         elif reason := restricted_label(key):
-            report("restricted-label", where, f"a node can't label itself {key}: {reason}.", value=key)
+            report("restricted-label", where, f"a node can't label itself {key}: {reason}.")
         if fault := check_name(NameKind.MANAGED_LABEL_VALUE if managed else NameKind.LABEL_VALUE, value):
-            report("label-value", where, f"{fault}.", value=value)
+            report("label-value", where, f"{fault}.")
+
+
+def read_taint(text: str, path: KeyPath, report: ProblemReport) -> Taint | None:
+    """Read a taint, or report one that Kubernetes would refuse."""
+    try:
+        return parse_taint(text)
+    except TaintSyntaxError as error:
+        report("taint", path, error.message, hint=error.hint)
+        return None
 
 
 def check_taints(
@@ -59,14 +68,11 @@ def check_taints(
     seen = {(taint.key, taint.effect): taint for taint in ([arm64_taint] if arm64_taint else [])}
     for index, text in enumerate(texts):
         where: KeyPath = (*path, "taints", index)
-        try:
-            taint = parse_taint(text)
-        except TaintSyntaxError as error:
-            report("taint", where, error.message, hint=error.hint, value=text)
+        if (taint := read_taint(text, where, report)) is None:
             continue
         same = seen.setdefault((taint.key, taint.effect), taint)
         if same is taint:
             yield where, taint
             continue
         hint = "The stack's arm64Taint is added automatically; remove this one." if same == arm64_taint else ""
-        report("duplicate-taint", where, f"{text} has the same key and effect as {same}.", hint=hint, value=text)
+        report("duplicate-taint", where, f"{text} has the same key and effect as {same}.", hint=hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from multiarch.errors import MultiarchError
 from multiarch.facts.ami_families import devices, family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods, recommended_max_pods
@@ -13,9 +14,9 @@ from multiarch.manifests.values import Labels
 from multiarch.nodes import checks, image
 from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
-from multiarch.nodes.report import ProblemReport, TrackingReport
+from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import UserDataError, render
+from multiarch.nodes.user_data import render
 
 _CERTIFICATE_CHARACTERS = 1500
 """The approximate length of a cluster's certificate authority in base64."""
@@ -45,8 +46,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         return None
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
-    tracking = TrackingReport(report)
-    checks.check_bootstrap(spec, case, ami_type.family, tracking)
+    checks.check_bootstrap(spec, case, ami_type.family, report)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
     written = written and (case is not BootstrapCase.EKS or family_facts(ami_type.family).takes_kubelet)
@@ -75,10 +75,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         kubelet_extra_args=tuple(bootstrap.kubelet_extra_args),
         derived=(),
     )
-    # Without these two, the user data that EKS merges is short whatever else the group has.
-    own = bootstrap.pre_bootstrap or bootstrap.kubelet_extra_args
-    if not tracking.has_errors and (case is not BootstrapCase.EKS or own):
-        _check_user_data(plan, spec, report)
+    _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
 
 
@@ -98,21 +95,16 @@ def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: ProblemRe
     )
     try:
         render(plan, cluster)
-    except UserDataError as error:
+    except MultiarchError as error:
         report("user-data", (*spec.path, "bootstrap"), error.message, hint=error.hint)
 
 
 def _update(spec: NodeGroupSpec, report: ProblemReport) -> Update:
     path, strategy = (*spec.path, "updateStrategy"), spec.settings.update_strategy
     if strategy.max_unavailable is not None and strategy.max_unavailable_percentage is not None:
-        report(
-            "update-limits",
-            path,
-            "maxUnavailable and maxUnavailablePercentage are both given.",
-            value=strategy.max_unavailable,
-        )
+        report("update-limits", path, "maxUnavailable and maxUnavailablePercentage are both given.")
     if strategy.force and spec.kind is NodeGroupKind.SELF_MANAGED:
-        report("update-force", (*path, "force"), "force is for managed groups.", value=True)
+        report("update-force", (*path, "force"), "force is for managed groups.")
     if strategy.max_unavailable_percentage is not None:
         return Update(None, strategy.max_unavailable_percentage, strategy.force)
     return Update(strategy.max_unavailable or 1, None, strategy.force)
@@ -140,7 +132,6 @@ def _max_pods(
             (*spec.path, "maxPods"),
             f"the VPC CNI can address {possible} pods on {fewest.name}; more than that would wait for an address.",
             hint=f"Write {possible} or less, or turn on addons.vpcCni.prefixDelegation.",
-            value=wanted,
         )
     return wanted, True
 

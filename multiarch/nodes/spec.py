@@ -10,15 +10,17 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
-from multiarch.nodes.model import CapacityType, NodeGroupKind
+from multiarch.nodes.model import CapacityType, NodeGroupKind, Tags
 from multiarch.schema.nodes import Ami, MultiArchitectureGroup, NodeGroup, NodeGroupBase
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterContext:
-    """What a node group inherits from its stack.
+    """What node groups and an autoscaler inherit from their stack.
 
-    ``zones`` are the network's zone names, empty where only their number is known.
+    ``zones`` are the network's zone names, empty where only their number is known. ``region`` is None where the stack
+    does not set it. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
+    the stack's, those that the plan adds included.
     """
 
     name: str
@@ -26,7 +28,10 @@ class ClusterContext:
     ami_family: AmiFamily
     arm64_taint: Taint | None
     prefix_delegation: bool
-    zones: tuple[str, ...]
+    zones: tuple[str, ...] = ()
+    region: str | None = None
+    subnet_ids: tuple[str, ...] = ()
+    tags: Tags = ()
 
 
 @dataclass(frozen=True, slots=True)

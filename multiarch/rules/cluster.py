@@ -23,7 +23,7 @@ CLUSTER = (
     error("public-without-cidrs", "a public endpoint without `publicCidrs`",
           "Set apiEndpoint.publicCidrs, for example to the office's range."),
     error("cidrs-without-public", "`publicCidrs` without `public: true`", "Set public: true, or remove publicCidrs."),
-    warning("open-to-all", "`0.0.0.0/0` in `publicCidrs`, or ranges that are half of the internet together",
+    warning("open-to-all", "`0.0.0.0/0` or another CIDR block larger than a /8 in `publicCidrs`",
             "List the ranges that need access."),
     warning("documentation-cidr", "a range reserved for documentation in `publicCidrs`",
             "Write the public address that your traffic comes from."),

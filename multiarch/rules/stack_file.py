@@ -38,7 +38,7 @@ STACK_FILE = (
     error("not-yaml", "a file that is not YAML", "Correct the line."),
     error("not-utf-8", "a file that is not UTF-8", "Save it as UTF-8."),
     error("unreadable-file",
-          "a file that can't be read, is a folder, a pipe or a device, or is larger than 1 MB", "Check the path."),
+          "a file that can't be read, is a folder or a device, or is larger than 1 MB", "Check the path."),
     error("several-documents", "a file with several YAML documents", "Keep one."),
     error("duplicate-key", "a key that is there twice, with and without `multiarch-eks:` included",
           "Keep one of the two."),

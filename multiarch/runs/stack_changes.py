@@ -57,7 +57,7 @@ def find_affected_stacks(since: str, project: Path | None = None) -> AffectedSta
     return AffectedStacks(
         since,
         base,
-        tuple(TouchedStack(each.stack, shown(files[each.stack]), tuple(each.reasons)) for each in found),
+        tuple(TouchedStack(name, shown(files[name]), reasons) for name, reasons in found.items()),
         tuple(
             DeletedStack(name, each.path)
             for each in changed

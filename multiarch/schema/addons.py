@@ -45,13 +45,6 @@ class AddonsByName(Section):
         cni = self["vpc-cni"]
         return isinstance(cni, VpcCniAddon) and cni.enabled and cni.prefix_delegation
 
-    def without_versions(self) -> Addons:
-        """Return the same add-ons with no version written."""
-        fields = type(self).model_fields
-        return self.model_copy(
-            update={name: getattr(self, name).model_copy(update={"version": None}) for name in fields}
-        )
-
 
 _WITH_KEYS_OF_THEIR_OWN: dict[str, type[Addon]] = {"vpc-cni": VpcCniAddon}
 

@@ -22,15 +22,9 @@ def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) 
             "ebs-csi-without-role",
             ("addons", "podIdentityAgent", "enabled"),
             "the EBS CSI driver gets its IAM role from the Pod Identity agent, which is turned off.",
-            value=False,
         )
     if not spec["vpc-cni"].enabled:
-        report(
-            "no-vpc-cni",
-            ("addons", "vpcCni", "enabled"),
-            "without a CNI nodes never become ready.",
-            value=False,
-        )
+        report("no-vpc-cni", ("addons", "vpcCni", "enabled"), "without a CNI nodes never become ready.")
     added = [toleration_for(arm64_taint)] if arm64_taint else []
     return tuple(
         AddonPlan(
@@ -64,14 +58,12 @@ def check_controllers_have_a_node(
                 group.path,
                 f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)}; "
                 "the cluster would never become healthy.",
-                value=[str(t) for t in group.taints],
             )
         elif name == "coredns" and all(group.sizes.desired == 0 for group in welcoming):
             report(
                 "coredns-waits",
                 welcoming[0].path,
                 "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
-                value=0,
             )
 
 

@@ -82,14 +82,6 @@ class FileChange:
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
-    """A stack that a change touches, and why; ``reasons`` are sentences without a full stop."""
-
-    stack: str
-    reasons: tuple[str, ...]
-
-
 def of_stack(path: str) -> str | None:
     """The name of the stack whose file this is, or None for any other file."""
     pure = PurePosixPath(path)
@@ -97,8 +89,8 @@ def of_stack(path: str) -> str | None:
     return pure.stem.removeprefix("Pulumi.") if is_stack and pure.name.startswith("Pulumi.") else None
 
 
-def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> list[Affected]:
-    """The stacks that the changes touch, sorted by name.
+def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The stacks that the changes touch, sorted by name, and why: sentences without a full stop.
 
     ``stacks`` has the text of each stack file that is there now. A stack file or ``Pulumi.yaml`` counts if its
     values differ, not for comments or layout. ``Pulumi.yaml`` counts for the stacks whose values it changes. A file
@@ -107,7 +99,7 @@ def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> list[A
     program = [change.path for change in changes if _is_program(change.path)]
     project = next((change for change in changes if change.path == PROJECT_FILE), None)
     own = {of_stack(change.path): change for change in changes}
-    found = []
+    found: dict[str, tuple[str, ...]] = {}
     for stack in sorted(stacks):
         reasons = []
         if (change := own.get(stack)) and (reason := _own_reason(change)):
@@ -118,7 +110,7 @@ def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> list[A
             more = f" and {len(program) - 1} more" if len(program) > 1 else ""
             reasons.append(f"{program[0]}{more} changed, which the program may read")
         if reasons:
-            found.append(Affected(stack, tuple(reasons)))
+            found[stack] = tuple(reasons)
     return found
 
 

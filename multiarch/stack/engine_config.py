@@ -36,15 +36,14 @@ _NEARLY = 0.75
 
 @dataclass(slots=True)
 class ConfigLayer:
-    """What one file says: values by key of our namespace, as the engine hands them over, and what was ``written``.
+    """What one file, or both say: values by key of our namespace, as they were ``written``.
 
     ``places`` counts from the stack's top; ``aws`` are the AWS provider's settings, without the namespace; ``top`` is
     the place of ``config``; ``meant`` are the keys that misspelled ones stand for; ``misplaced`` says that there are
     keys, but no ``config``.
     """
 
-    file: str
-    values: dict[str, Any] = field(default_factory=dict)
+    file: str | None
     written: dict[str, Any] = field(default_factory=dict)
     places: dict[KeyPath, Place] = field(default_factory=dict)
     aws: dict[str, Any] = field(default_factory=dict)
@@ -52,6 +51,11 @@ class ConfigLayer:
     meant: set[str] = field(default_factory=set)
     misplaced: bool = False
     problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values as the engine hands them over."""
+        return {key: as_text(value) for key, value in self.written.items()}
 
 
 def stack_layer(document: YamlFile) -> ConfigLayer:
@@ -106,31 +110,21 @@ def as_text(value: Any) -> Any:  # noqa: ANN401  (any YAML value)
     return repr(value) if isinstance(value, int | float) else value
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One key of ``config`` and its value; ``inner`` leads from the key to the value inside the file."""
-
-    key: str
-    value: Any
-    inner: KeyPath = ()
+Entry = tuple[str, Any, KeyPath]
+"""One key of ``config``, its value, and what leads from the key to the value inside of the file."""
 
 
-def _stack_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
+def _stack_entries(config: Any) -> Iterator[Entry]:  # noqa: ANN401
     if isinstance(config, dict):
-        for key, value in config.items():
-            yield _Entry(key, value)
+        yield from ((key, value, ()) for key, value in config.items())
 
 
-def _project_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
-    if not isinstance(config, dict):
-        return
-    for key, declared in config.items():
+def _project_entries(config: Any) -> Iterator[Entry]:  # noqa: ANN401
+    for key, declared, _ in _stack_entries(config):
         if not isinstance(declared, dict) or not declared.keys() <= _DECLARATION_KEYS:
-            yield _Entry(key, declared)
-        elif "value" in declared:
-            yield _Entry(key, declared["value"], ("value",))
-        elif "default" in declared:
-            yield _Entry(key, declared["default"], ("default",))
+            yield key, declared, ()
+        elif found := [each for each in ("value", "default") if each in declared]:
+            yield key, declared[found[0]], (found[0],)
 
 
 def _take_faults(document: YamlFile, layer: ConfigLayer) -> None:
@@ -141,33 +135,32 @@ def _take_faults(document: YamlFile, layer: ConfigLayer) -> None:
         )
 
 
-def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entry]) -> None:
+def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[Entry]) -> None:
     config = document.value.get("config")
     if "config" in document.value:
         layer.top = Place(document.file, document.lines["config",])
     if config is not None and not isinstance(config, dict):
         message, hint = "config holds no keys.", "Write keys with their values below it."
         layer.problems.append(_at(document, ("config",), "wrong-type", message, hint))
-    for entry in entries:
-        written = ("config", entry.key)
-        namespace, name = _split(entry.key)
+    for key, value, inner in entries:
+        written = ("config", key)
+        namespace, name = _split(key)
         if namespace != NAMESPACE:
             if namespace == AWS:
-                layer.aws[name] = entry.value
-                _take_places(document, layer, f"{AWS}:{name}", (*written, *entry.inner))
+                layer.aws[name] = value
+                _take_places(document, layer, f"{AWS}:{name}", (*written, *inner))
             if f"{namespace}:{name}" != REGION and (meant := _meant(namespace, name)):
                 layer.meant.add(meant.removeprefix(f"{NAMESPACE}:"))
-                message = f"{entry.key} is read by nothing."
+                message = f"{key} is read by nothing."
                 layer.problems.append(_at(document, written, "misspelled-key", message, f"Did you mean {meant}?"))
             continue
-        if name in layer.values:
+        if name in layer.written:
             message = f"{name} is there twice, with and without the prefix {NAMESPACE}:."
             layer.problems.append(_at(document, written, "duplicate-key", message, "Keep one of the two."))
             continue
-        layer.values[name] = as_text(entry.value)
-        layer.written[name] = entry.value
-        _take_places(document, layer, name, (*written, *entry.inner))
-        _refuse_secrets(document, layer, entry.value, written)
+        layer.written[name] = value
+        _take_places(document, layer, name, (*written, *inner))
+        _refuse_secrets(document, layer, value, written)
 
 
 def _take_places(document: YamlFile, layer: ConfigLayer, key: str, start: KeyPath) -> None:

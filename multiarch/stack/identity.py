@@ -8,23 +8,23 @@ Source: Pulumi registry, AWS provider, "Configuration reference"; AWS CLI refere
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from multiarch.errors import KeyPath, Problem
+from multiarch.errors import Problem
 from multiarch.stack.engine_config import AWS
 from multiarch.stack.origin import Origin
 
 # `aws eks get-token` has nothing for these; all of them change whose identity the AWS provider uses.
-_NOT_PASSED_ON = (
+_NOT_PASSED_ON = {
     "accessKey",
     "assumeRoleWithWebIdentity",
     "secretKey",
     "sharedConfigFiles",
     "sharedCredentialsFiles",
     "token",
-)
+}
 _FORM = "Write aws:assumeRoles: [{roleArn: ARN}]."
 # They change neither the role nor what access entries see.
 _HARMLESS = {"roleArn", "duration", "sessionName"}
@@ -46,46 +46,28 @@ def identity_of(found: Mapping[str, Any], origin: Origin, problems: list[Problem
 
     No value is repeated in a message: some are secrets.
     """
-    problems.extend(
-        _problem(origin, (f"{AWS}:{name}",), f"aws:{name} does not reach the Kubernetes provider.")
-        for name in _NOT_PASSED_ON
-        if name in found
-    )
+
+    def refuse(message: str, *path: str | int, hint: str = "") -> None:
+        problems.append(origin.problem("aws-identity", (f"{AWS}:{path[0]}", *path[1:]), message, hint=hint))
+
+    for name in found.keys() & _NOT_PASSED_ON:
+        refuse(f"aws:{name} does not reach the Kubernetes provider.", name)
     if "assumeRole" in found:
-        message = "aws:assumeRole is not read by the AWS provider."
-        problems.append(_problem(origin, (f"{AWS}:assumeRole",), message, _FORM))
-    profile = found.get("profile")
-    return AwsIdentity(str(profile) if profile else None, _role(found.get("assumeRoles"), origin, problems))
-
-
-def _role(written: object, origin: Origin, problems: list[Problem]) -> str | None:
-    path = (f"{AWS}:assumeRoles",)
-    roles = _parsed(written)
+        refuse("aws:assumeRole is not read by the AWS provider.", "assumeRole", hint=_FORM)
+    profile = str(found.get("profile") or "") or None
+    roles, arn = _parsed(found.get("assumeRoles")), None
     if roles in (None, "", []):
-        return None
+        return AwsIdentity(profile)
     if not isinstance(roles, list) or not all(isinstance(role, Mapping) for role in roles):
-        problems.append(_problem(origin, path, "aws:assumeRoles is not a list of mappings.", _FORM))
-        return None
-    if len(roles) > 1:
-        problems.append(_problem(origin, path, "the Kubernetes provider assumes one role, not several in a chain."))
-        return None
-    (role,) = roles
-    problems.extend(_unsupported(role, origin, path))
-    arn = role.get("roleArn")
-    if not arn:
-        problems.append(_problem(origin, path, "the role has no roleArn.", _FORM))
-        return None
-    return str(arn)
-
-
-def _unsupported(role: Mapping[str, Any], origin: Origin, path: KeyPath) -> Iterator[Problem]:
-    for key in sorted(role.keys() - _HARMLESS):
-        message = f"{key} of an assumed role does not reach the Kubernetes provider."
-        yield _problem(origin, (*path, 0, key), message)
-
-
-def _problem(origin: Origin, path: KeyPath, message: str, hint: str = "") -> Problem:
-    return origin.problem("aws-identity", path, message, hint=hint)
+        refuse("aws:assumeRoles is not a list of mappings.", "assumeRoles", hint=_FORM)
+    elif len(roles) > 1:
+        refuse("the Kubernetes provider assumes one role, not several in a chain.", "assumeRoles")
+    else:
+        for key in roles[0].keys() - _HARMLESS:
+            refuse(f"{key} of an assumed role does not reach the Kubernetes provider.", "assumeRoles", 0, key)
+        if not (arn := roles[0].get("roleArn")):
+            refuse("the role has no roleArn.", "assumeRoles", hint=_FORM)
+    return AwsIdentity(profile, str(arn) if arn else None)
 
 
 def _parsed(written: object) -> object:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +43,7 @@ from multiarch.stack.engine_config import (
 from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, identity_of
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema_paths import is_structured
+from multiarch.stack.yaml_source import YamlFile
 
 __all__ = ["Stack", "load_file", "load_text", "merge"]
 
@@ -130,7 +131,7 @@ def _loaded(path: Path, project_file: Path | None, text: str | None) -> Stack:
     named = _FILE_NAME.fullmatch(path.name)
     if project_file is None:
         project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
-    files = _Files.read(path, project_file, text)
+    files = _read(path, project_file, text)
     if not named and not any(problem.rule == "unreadable-file" for problem in files.problems):
         message = f"{path.name} is not a stack file's name."
         files.problems.append(
@@ -145,7 +146,7 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     ``name`` is the stack's, without its organisation. The files only give the places of values; a value that is in
     neither has no place. Raises StackError as :func:`load_file` does.
     """
-    files = _Files.read(file, project_file)
+    files = _read(file, project_file)
     values = {key: _from_text(key, text) for key, text in _of_namespace(NAMESPACE, config)}
     return _validated(name, values, dict(_of_namespace(AWS, config)), files)
 
@@ -157,7 +158,7 @@ def from_program(values: Mapping[str, Any], config: Mapping[str, str]) -> Stack:
     file.
     """
     name = f"{values.get('team')}-{values.get('environment')}"
-    return _validated(name, values, dict(_of_namespace(AWS, config)), _Files.read(None, None))
+    return _validated(name, values, dict(_of_namespace(AWS, config)), _read(None, None))
 
 
 def _of_namespace(namespace: str, config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -178,60 +179,37 @@ def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list 
     return text
 
 
-@dataclass(slots=True)
-class _Files:
-    """What the stack file and ``Pulumi.yaml`` say together, key by key."""
+def _read(file: Path | None, project_file: Path | None, text: str | None = None) -> ConfigLayer:
+    """Read what both files say together, as far as they are there; what is wrong with them is kept for later.
 
-    file: str | None
-    values: dict[str, Any]
-    written: dict[str, Any]
-    places: dict[KeyPath, Place]
-    aws: dict[str, Any]
-    top: Place | None
-    meant: frozenset[str]
-    misplaced: bool
-    problems: list[Problem]
-
-    @classmethod
-    def read(cls, file: Path | None, project_file: Path | None, text: str | None = None) -> _Files:
-        """Read both files as far as they are there; what is wrong with them is kept for later.
-
-        ``text`` is the stack file's content, if it is not to be read from ``file``.
-        """
-        problems: list[Problem] = []
-        project = _layer(project_file, project_layer, problems)
-        stack = _layer(file, stack_layer, problems, text)
-        if DEFAULTS in stack.values:
-            message = f"{DEFAULTS} belongs to {PROJECT_FILE}, not to a stack file."
-            problems.append(Origin(stack.file, stack.places).problem("defaults-in-stack", (DEFAULTS,), message))
-        places = {path: place for path, place in project.places.items() if path[0] not in stack.values}
-        return cls(
-            file=stack.file or None,
-            values=project.values | stack.values,
-            written=project.written | stack.written,
-            places=places | stack.places,
-            aws=project.aws | {key: value for key, value in stack.aws.items() if value not in (None, "")},
-            top=stack.top,
-            meant=frozenset(project.meant | stack.meant),
-            misplaced=stack.misplaced,
-            problems=problems,
-        )
+    ``text`` is the stack file's content, if it is not to be read from ``file``.
+    """
+    project, stack = _layer(project_file, project_layer), _layer(file, stack_layer, text)
+    problems = [*project.problems, *stack.problems]
+    if DEFAULTS in stack.written:
+        message = f"{DEFAULTS} belongs to {PROJECT_FILE}, not to a stack file."
+        problems.append(Origin(stack.file, stack.places).problem("defaults-in-stack", (DEFAULTS,), message))
+    return replace(
+        stack,
+        written=project.written | stack.written,
+        places={path: place for path, place in project.places.items() if path[0] not in stack.written} | stack.places,
+        aws=project.aws | {key: value for key, value in stack.aws.items() if value not in (None, "")},
+        meant=project.meant | stack.meant,
+        problems=problems,
+    )
 
 
-def _layer(file: Path | None, make: Any, problems: list[Problem], text: str | None = None) -> ConfigLayer:  # noqa: ANN401
+def _layer(file: Path | None, make: Callable[[YamlFile], ConfigLayer], text: str | None = None) -> ConfigLayer:
     if file is None:
-        return ConfigLayer("")
+        return ConfigLayer(None)
+    shown = yaml_source.shown(file)
     try:
-        shown = yaml_source.shown(file)
-        layer: ConfigLayer = make(yaml_source.read(file) if text is None else yaml_source.parse(text, shown))
+        return make(yaml_source.read(file) if text is None else yaml_source.parse(text, shown))
     except StackError as error:
-        problems.extend(error.problems)
-        return ConfigLayer(yaml_source.shown(file))
-    problems.extend(layer.problems)
-    return layer
+        return ConfigLayer(shown, problems=list(error.problems))
 
 
-def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], files: _Files) -> Stack:
+def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], files: ConfigLayer) -> Stack:
     top = {key: value for key, value in values.items() if key != DEFAULTS}
     defaults = values.get(DEFAULTS, {})
     problems = list(files.problems)
@@ -241,14 +219,16 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
     merged = merge(defaults, top)
+    # The engine may bring another value than the file holds (`pulumi up --config`), and makes text of every scalar.
+    written = merged | {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     of_aws = {path: place for path, place in files.places.items() if str(path[0]).startswith(f"{AWS}:")}
-    origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws)
+    origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws, written)
     region = str(as_text(aws["region"])) if "region" in aws else None
     identity = identity_of(aws, origin, problems)
     known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS}
     if region is not None and REGION not in known and (fault := why_not_region(region)):
         message = f"{region!r} is not an AWS region."
-        problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
+        problems.append(origin.problem("region", (REGION,), message, hint=fault))
     spec = None
     if not files.misplaced and not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
         spec = _spec(merged, origin, files, problems)
@@ -262,10 +242,8 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
 _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-many-values", "unreadable-file")
 
 
-def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[Problem]) -> StackSpec | None:
+def _spec(merged: dict[str, Any], origin: Origin, files: ConfigLayer, problems: list[Problem]) -> StackSpec | None:
     """Validate; on failure add to ``problems`` and return None."""
-    # The engine may bring another value than the file holds (`pulumi up --config`).
-    written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     empty = dict.fromkeys(key for key, value in merged.items() if value == "")
     for key in empty:
         message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or omit it."
@@ -274,12 +252,14 @@ def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[
         spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:
         known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
-        for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
+        if files.top:  # the parent that a top-level key is missing from
+            origin = replace(origin, places={**origin.places, (): files.top})
+        for problem in wording.problems(error.errors(include_url=False), origin):
             key = problem.key or ""
             if problem.rule == "missing-key" and key in files.meant:
                 continue
             if key not in empty and not _is_inside(key, known):
-                problems.append(_beside_config(problem, files.top))
+                problems.append(problem)
         return None
     return spec
 
@@ -288,13 +268,6 @@ def _is_inside(key: str, known: AbstractSet[str]) -> bool:
     """Return whether ``key``, or a key around it, is in ``known``: ``a``, ``a.b`` and ``a.b[0]`` are around itself."""
     ends = (end for end, character in enumerate(key) if character in ".[")
     return key in known or any(key[:end] in known for end in ends)
-
-
-def _beside_config(problem: Problem, top: Place | None) -> Problem:
-    """Give a missing top-level key the line of ``config:``, the parent it is missing from."""
-    if top is None or problem.line is not None or problem.file != top.file:
-        return problem
-    return replace(problem, line=top.line)
 
 
 def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,12 +299,12 @@ def _name_problems(name: str, spec: StackSpec, origin: Origin) -> Iterator[Probl
         if hint := name_fault(value):
             faulty = True
             message = f"{value!r} can't be part of names."
-            yield origin.problem("name", (key,), message, hint=hint, value=value)
+            yield origin.problem("name", (key,), message, hint=hint)
     named = f"{spec.team}-{spec.environment}"
     if named != name and not faulty:
         message = f"The stack is called {name}, but team and environment make {named}."
         hint = f"Call the file Pulumi.{named}.yaml, or change team or environment."
-        yield origin.problem("stack-name", ("team",), message, hint=hint, value=spec.team)
+        yield origin.problem("stack-name", ("team",), message, hint=hint)
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:

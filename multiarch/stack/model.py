@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -11,20 +11,20 @@ from multiarch.errors import Problem
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
-if TYPE_CHECKING:  # both load the schema of stack files
+if TYPE_CHECKING:  # they load the schema of stack files
+    from multiarch.schema.network import FlowLogs
     from multiarch.schema.webhook_installation import InstallationValues
     from multiarch.stack.identity import AwsIdentity
+    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = [
     "AddonPlan",
     "AdmissionWebhookPlan",
     "ClusterPlan",
     "ExistingNetwork",
-    "FlowLogsPlan",
     "Nat",
     "NewNetwork",
     "Plan",
-    "RebalancePlan",
     "SessionPlan",
     "SubnetPlan",
 ]
@@ -49,14 +49,6 @@ class SubnetPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowLogsPlan:
-    """Flow logs of a new VPC. ``traffic`` is ``ACCEPT``, ``REJECT`` or ``ALL``."""
-
-    traffic: str
-    retention_days: int
-
-
-@dataclass(frozen=True, slots=True)
 class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
@@ -69,7 +61,7 @@ class NewNetwork:
     subnets: tuple[SubnetPlan, ...]
     nat: Nat
     endpoints: tuple[str, ...]
-    flow_logs: FlowLogsPlan | None = None
+    flow_logs: FlowLogs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,32 +134,6 @@ class AdmissionWebhookPlan:
 
     values: InstallationValues
     ecr_repositories: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RebalancePlan:
-    """The CronJob that rebalances.
-
-    ``schedule`` is cron in UTC, ``pace`` a duration, ``quiet_hours`` the schedule and the duration, None without any.
-    ``namespaces`` are sorted, empty for all; ``pull_secrets`` are NAMESPACE/NAME, sorted; ``ecr_repositories`` as of
-    the admission webhook. ``stack_file`` is the text of the stack file that its runs read.
-    """
-
-    image: str
-    image_pull_secrets: tuple[str, ...]
-    dry_run: bool
-    schedule: str
-    max_pods: int
-    pace: str
-    quiet_hours: tuple[str, str] | None
-    evict_single: bool
-    delete_empty_dir_data: bool
-    namespaces: tuple[str, ...]
-    pull_secrets: tuple[str, ...]
-    ecr_repositories: tuple[str, ...]
-    memory_mib: int
-    network_policy: bool
-    stack_file: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

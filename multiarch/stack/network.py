@@ -16,7 +16,7 @@ from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.network import Network
-from multiarch.stack.model import ExistingNetwork, FlowLogsPlan, Nat, NewNetwork, SubnetPlan
+from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
 DEFAULT_CIDR = "10.0.0.0/16"
 DEFAULT_SERVICE_CIDR = "172.20.0.0/16"
@@ -60,14 +60,12 @@ def plan_network(
             "public-cidr",
             (*_NETWORK, "cidr"),
             f"{cidr} is not a private range; the addresses it covers on the internet become unreachable.",
-            value=str(cidr),
         )
     if cidr.overlaps(_DOCKER_BRIDGE):
         report(
             "docker-cidr",
             (*_NETWORK, "cidr"),
             f"{cidr} overlaps {_DOCKER_BRIDGE}, which Docker's bridge takes on a node.",
-            value=str(cidr),
         )
     nat = Nat(spec.nat or Nat.SINGLE)
     endpoints = tuple(sorted(set(spec.endpoints or ())))
@@ -78,11 +76,8 @@ def plan_network(
             (*_NETWORK, "endpoints"),
             f"without NAT gateways nodes can't reach {', '.join(missing)}.",
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
-            value=list(endpoints),
         )
-    wanted = spec.flow_logs
-    flow_logs = FlowLogsPlan(wanted.traffic, wanted.retention_days) if wanted else None
-    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints, flow_logs)
+    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints, spec.flow_logs)
 
 
 def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
@@ -112,15 +107,9 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
             path,
             f"EKS takes a Service range out of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and {service} is not.",
             hint=f"Use {DEFAULT_SERVICE_CIDR}.",
-            value=written,
         )
     if isinstance(network, NewNetwork) and service.overlaps(IPv4Network(network.cidr)):
-        report(
-            "overlapping-cidrs",
-            path,
-            f"the Service range {service} overlaps the VPC's {network.cidr}.",
-            value=written,
-        )
+        report("overlapping-cidrs", path, f"the Service range {service} overlaps the VPC's {network.cidr}.")
     return str(service)
 
 
@@ -149,7 +138,6 @@ def check_room(
                 (*_NETWORK, "cidr"),
                 f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all their pods need "
                 f"{need[zone]} at maxSize.",
-                value=network.cidr,
             )
             return
 
@@ -183,14 +171,11 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> I
     try:
         found = IPv4Network(text)
     except ValueError:
-        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=range_hint(text, DEFAULT_CIDR), value=text)
+        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=range_hint(text, DEFAULT_CIDR))
         return None
     if found.prefixlen not in prefixes:
         report(
-            "cidr-size",
-            path,
-            f"{found} is a /{found.prefixlen}; here it must be /{prefixes[0]} to /{prefixes[-1]}.",
-            value=text,
+            "cidr-size", path, f"{found} is a /{found.prefixlen}; here it must be /{prefixes[0]} to /{prefixes[-1]}."
         )
         return None
     return found
@@ -212,17 +197,11 @@ def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tu
                 (*path, index),
                 f"{zone!r} is not an availability zone {where}.",
                 hint=f"Write names such as {region or 'eu-west-1'}a.",
-                value=zone,
             )
             fine = False
     names = tuple(dict.fromkeys(spec.zones))
     if len(names) != len(spec.zones) or not _MIN_ZONES <= len(names) <= _MAX_ZONES:
-        report(
-            "zone-count",
-            path,
-            f"{len(names)} different zones; EKS needs two, and at most six are supported.",
-            value=list(spec.zones),
-        )
+        report("zone-count", path, f"{len(names)} different zones; EKS needs two, and at most six are supported.")
         fine = False
     return names, len(names) if fine else None
 
@@ -242,30 +221,21 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork | None:
                 (*_NETWORK, key),
                 f"{key} is for a new VPC, and vpcId or subnets name an existing one.",
                 hint=f"Leave {key} out, or leave out vpcId and the subnet IDs.",
-                value=value,
             )
             fine = False
     if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
-        report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.", value=spec.vpc_id)
+        report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
         fine = False
     private = spec.private_subnet_ids or []
     for index, subnet in enumerate(private):
         path = (*_NETWORK, "privateSubnetIds", index)
         if not _SUBNET_ID.fullmatch(subnet):
-            report(
-                "subnet-id",
-                path,
-                f"{subnet!r} is not a subnet ID.",
-                value=subnet,
-            )
+            report("subnet-id", path, f"{subnet!r} is not a subnet ID.")
             fine = False
     if len(set(private)) < _MIN_ZONES:
         report(
-            "subnets",
-            (*_NETWORK, "privateSubnetIds"),
-            f"{len(private)} private subnets; EKS needs two, in two zones.",
-            value=private,
+            "subnets", (*_NETWORK, "privateSubnetIds"), f"{len(private)} private subnets; EKS needs two, in two zones."
         )
         fine = False
     if not fine or spec.vpc_id is None:

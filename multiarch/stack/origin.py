@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from multiarch.errors import KeyPath, Problem
-from multiarch.nodes.report import ProblemReport
 
 _STACK_FILE = re.compile(r"(?:^|/)Pulumi\.([^/]+)\.yaml$")
 
@@ -30,48 +30,40 @@ def dotted(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Places by path, and the file that speaks for values that were omitted."""
+    """Places by path, the file that speaks for values that were omitted, and ``values`` as they were written."""
 
     file: str | None = None
     places: Mapping[KeyPath, Place] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     def place(self, path: KeyPath) -> Place | None:
         """The place of ``path``, or of the nearest thing around it that was written."""
-        for length in range(len(path), 0, -1):
+        for length in range(len(path), -1, -1):
             if found := self.places.get(path[:length]):
                 return found
         return None
 
+    def value(self, path: KeyPath) -> Any:  # noqa: ANN401  (any YAML value)
+        """What was written at ``path``, None where nothing was."""
+        found: Any = self.values
+        for part in path:
+            inside = part in found if isinstance(found, dict) else isinstance(found, list) and part in range(len(found))
+            found = found[part] if inside else None
+        return found
+
     def placed(self, path: KeyPath, problem: Problem) -> Problem:
-        """Return the problem with the file, line and key of ``path``; its hint names the stack where it says STACK."""
+        """Return the problem with the file, line, key and value of ``path``.
+
+        Its hint names the stack where it says STACK. A mapping is no value: its keys have theirs.
+        """
         place = self.place(path)
         file, line = (place.file, place.line) if place else (self.file, None)
         found = _STACK_FILE.search(self.file or "")
         hint = problem.hint.replace(" STACK`", f" {found[1]}`") if found else problem.hint
-        return replace(problem, file=file, line=line, key=dotted(path), hint=hint)
+        value = self.value(path)
+        value = None if isinstance(value, dict) else value
+        return replace(problem, file=file, line=line, key=dotted(path), hint=hint, value=value)
 
-    def problem(self, rule: str, path: KeyPath, message: str, *, hint: str = "", value: object = None) -> Problem:
-        """Make an error at ``path``. ``value`` is what was written there."""
-        return self.placed(path, Problem(rule=rule, message=message, hint=hint, value=value))
-
-
-class CollectedProblems(ProblemReport):
-    """Collects problems with their places. One per planning."""
-
-    def __init__(self, origin: Origin) -> None:
-        """``origin`` knows where each value was written."""
-        self._origin = origin
-        self._problems: list[Problem] = []
-
-    def take(self, path: KeyPath, problem: Problem) -> None:
-        """Record one problem."""
-        self._problems.append(self._origin.placed(path, problem))
-
-    def sorted(self) -> tuple[Problem, ...]:
-        """Return the problems in the order of the file, those without a place last, each once.
-
-        Both halves of a multi-architecture group find the same fault in what they share.
-        """
-        once = {(p.rule, p.key, p.message): p for p in reversed(self._problems)}
-        in_order = [p for p in self._problems if once.get((p.rule, p.key, p.message)) is p]
-        return tuple(sorted(in_order, key=lambda p: (p.line is None, p.file or "", p.line or 0)))
+    def problem(self, rule: str, path: KeyPath, message: str, *, hint: str = "") -> Problem:
+        """Make an error at ``path``."""
+        return self.placed(path, Problem(rule, message, hint))

@@ -5,22 +5,23 @@ The same rules make them as a whole stack's plan. Problems have the key of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.autoscaling.plan import plan_autoscaling
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext
+from multiarch.autoscaling.spec import ROOT
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath, Problem, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.limits import NameKind, check_name
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.facts.taints import Taint
+from multiarch.nodes.labels_taints import read_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
@@ -32,61 +33,49 @@ from multiarch.schema.base import Section
 from multiarch.schema.parts import Cluster, PatchedWorkloads, SingleClusterAutoscaler, SingleKarpenter, SingleNodeGroup
 from multiarch.stack import wording
 from multiarch.stack.checks import cluster, names
-from multiarch.stack.origin import CollectedProblems, Origin
+from multiarch.stack.origin import Origin
 
 Model = TypeVar("Model", bound=Section)
+Planned = TypeVar("Planned")
 _NOWHERE = Origin()
 _OWN_TAGS = {"managed-by": "multiarch-eks"}
 _RENAMED: Mapping[KeyPath, KeyPath] = {("network", "privateSubnetIds"): ("subnetIds",)}
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPart:
-    """A node group's plan, with the tags by which the cluster autoscaler finds it."""
+class Part(Generic[Planned]):
+    """A component's plan, and the arm64 taint of its cluster.
 
-    plan: NodeGroupPlan
-    autoscaler_tags: Tags
-    warnings: tuple[Problem, ...]
+    ``controller_taints`` are those of the nodes that Karpenter's controller runs on; by ``autoscaler_tags`` the cluster
+    autoscaler finds a node group.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class KarpenterPart:
-    """Karpenter's plan; ``controller_taints`` are those of the nodes that its controller runs on."""
-
-    plan: KarpenterPlan
-    arm64_taint: Taint | None
-    controller_taints: tuple[Taint, ...]
-    warnings: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscalerPart:
-    """The cluster autoscaler's plan."""
-
-    plan: ClusterAutoscalerPlan
+    plan: Planned
     arm64_taint: Taint | None
     warnings: tuple[Problem, ...]
+    controller_taints: tuple[Taint, ...] = ()
+    autoscaler_tags: Tags = ()
 
 
 def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
     """Validate a component's arguments. Raises StackError with every problem."""
     left_out: Mapping[str, str] = getattr(model, "left_out", {})
     problems = [
-        _NOWHERE.problem("unknown-key", (key,), f"{key} is unknown here.", hint=hint, value=values[key])
+        _NOWHERE.problem("unknown-key", (key,), f"{key} is unknown here.", hint=hint)
         for key, hint in left_out.items()
         if key in values
     ]
     try:
         settings = model.model_validate(dict(values), by_alias=True, by_name=False)
     except ValidationError as error:
-        problems += wording.problems(error.errors(include_url=False), dict(values), _NOWHERE, {}, model)
+        problems += wording.problems(error.errors(include_url=False), Origin(values=dict(values)), model)
         raise StackError(problems) from error
     if problems:
         raise StackError(problems)
     return settings
 
 
-def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -> GroupPart:
+def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -> Part[NodeGroupPlan]:
     """Derive the plan of one node group. Raises StackError with every problem."""
     report = _Report()
     context = _cluster_context(settings.cluster, AmiFamily.AL2023, today, report)
@@ -99,34 +88,28 @@ def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -
             tags = autoscaler_tags(plan, context.name)
             check_tags(plan, report)
     names.check_tags(settings.tags, report, own=_OWN_TAGS)
-    warnings = report.accepted()
-    if plan is None:  # a problem says why
-        raise StackError(warnings)
-    return GroupPart(plan, tags, warnings)
+    return report.part(plan, context, autoscaler_tags=tags)
 
 
-def plan_karpenter_part(settings: SingleKarpenter, *, region: str | None, today: date) -> KarpenterPart:
+def plan_karpenter_part(settings: SingleKarpenter, *, region: str | None, today: date) -> Part[KarpenterPlan]:
     """Derive Karpenter's plan. Raises StackError with every problem."""
     report = _Report((*ROOT, "karpenter"), ROOT)
-    context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
-    taints = tuple(_taints(settings.controller_taints, "controllerTaints", report))
+    context = _autoscaler_context(settings, region, today, report)
+    taints = _taints(settings.controller_taints, "controllerTaints", report)
     names.check_tags(settings.tags, report, own=_OWN_TAGS)
-    plan = plan_autoscaling(
-        _autoscaling("karpenter", settings), (), _autoscaling_context(context, settings.tags, region), report
-    ).karpenter
-    warnings = report.accepted()
-    if plan is None:
-        raise StackError(warnings)
-    return KarpenterPart(plan, context.arm64_taint, taints, warnings)
+    plan = plan_autoscaling(_autoscaling("karpenter", settings), (), context, report).karpenter
+    return report.part(plan, context, controller_taints=taints)
 
 
-def plan_autoscaler_part(settings: SingleClusterAutoscaler, *, region: str | None, today: date) -> AutoscalerPart:
+def plan_autoscaler_part(
+    settings: SingleClusterAutoscaler, *, region: str | None, today: date
+) -> Part[ClusterAutoscalerPlan]:
     """Derive the cluster autoscaler's plan. Raises StackError with every problem.
 
     What only warns about a node group is not among the warnings: the component of that group says it.
     """
     report = _Report((*ROOT, "clusterAutoscaler"), ROOT, quiet=("nodeGroups", "multiArchitectureGroups"))
-    context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
+    context = _autoscaler_context(settings, region, today, report)
     specs = node_group_specs(settings.node_groups, settings.multi_architecture_groups, ())
     planned = [plan_node_group(spec, context, report) for spec in specs]
     groups = sorted((plan for plan in planned if plan), key=lambda plan: plan.name)
@@ -134,40 +117,29 @@ def plan_autoscaler_part(settings: SingleClusterAutoscaler, *, region: str | Non
         hint = "Pass the arguments that each group was declared with."
         report("no-node-groups", ("nodeGroups",), "there is no node group.", hint=hint)
     names.check_tags(settings.tags, report, own=_OWN_TAGS)
-    plan = plan_autoscaling(
-        _autoscaling("cluster-autoscaler", settings),
-        groups,
-        _autoscaling_context(context, settings.tags, region),
-        report,
-    ).cluster_autoscaler
-    warnings = report.accepted()
-    if plan is None:
-        raise StackError(warnings)
-    return AutoscalerPart(plan, context.arm64_taint, warnings)
+    plan = plan_autoscaling(_autoscaling("cluster-autoscaler", settings), groups, context, report)
+    return report.part(plan.cluster_autoscaler, context)
 
 
 def plan_change(settings: PatchedWorkloads) -> SchedulingChange:
     """What is to be changed in workloads. Raises StackError with every problem."""
     report = _Report()
-    taints = list(_taints(settings.tolerate, "tolerate", report))
+    taints = _taints(settings.tolerate, "tolerate", report)
     if settings.prefer and settings.require:
         message = "prefer and require exclude each other."
-        report("prefer-and-require", ("require",), message, value=settings.require)
+        report("prefer-and-require", ("require",), message)
     if not (taints or settings.prefer or settings.require):
         report("no-change", ("tolerate",), "no change is asked for.")
     if settings.objects is None and settings.manifests is None:
         report("no-manifests", ("objects",), "there are no objects and no manifests.")
     report.accepted()
     prefer, require = (Architecture(each) if each else None for each in (settings.prefer, settings.require))
-    return SchedulingChange(require=require, prefer=prefer, tolerate=tuple(taints), weight=settings.weight)
+    return SchedulingChange(require=require, prefer=prefer, tolerate=taints, weight=settings.weight)
 
 
-def _taints(written: Sequence[str], key: str, report: ProblemReport) -> Iterator[Taint]:
-    for index, text in enumerate(written):
-        try:
-            yield parse_taint(text)
-        except TaintSyntaxError as error:
-            report("taint", (key, index), error.message, hint=error.hint, value=text)
+def _taints(written: Sequence[str], key: str, report: ProblemReport) -> tuple[Taint, ...]:
+    found = (read_taint(text, (key, index), report) for index, text in enumerate(written))
+    return tuple(taint for taint in found if taint)
 
 
 def part_tags(tags: dict[str, str]) -> Tags:
@@ -175,14 +147,14 @@ def part_tags(tags: dict[str, str]) -> Tags:
     return tuple(sorted((tags | _OWN_TAGS).items()))
 
 
-class _Report(CollectedProblems):
+class _Report(ProblemReport):
     """Collects problems under the keys of the component's arguments.
 
     ``prefixes`` are the paths in a stack whose keys the component has at its top; warnings below ``quiet`` are dropped.
     """
 
     def __init__(self, *prefixes: KeyPath, quiet: Sequence[str] = ()) -> None:
-        super().__init__(_NOWHERE)
+        super().__init__(_NOWHERE.placed)
         self._prefixes, self._quiet = prefixes, quiet
 
     def take(self, path: KeyPath, problem: Problem) -> None:
@@ -198,41 +170,36 @@ class _Report(CollectedProblems):
             raise StackError(problems)
         return problems
 
+    def part(self, plan: Planned | None, context: ClusterContext, **more: Any) -> Part[Planned]:
+        """The accepted plan; without one, a problem says why. Raises StackError."""
+        warnings = self.accepted()
+        if plan is None:
+            raise StackError(warnings)
+        return Part(plan, context.arm64_taint, warnings, **more)
 
-def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: CollectedProblems) -> ClusterContext:
+
+def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: ProblemReport) -> ClusterContext:
     path = ("cluster",)
     if fault := check_name(NameKind.CLUSTER, settings.name):
-        report("cluster-name", (*path, "name"), f"{fault}.", value=settings.name)
+        report("cluster-name", (*path, "name"), f"{fault}.")
     if not cluster.check_kubernetes(settings.kubernetes_version, today, report, (*path, "kubernetesVersion")):
         raise StackError(report.sorted())
-    taint = None
-    if settings.arm64_taint != "none":
-        try:
-            taint = parse_taint(settings.arm64_taint)
-        except TaintSyntaxError as error:
-            report("taint", (*path, "arm64Taint"), error.message, hint=error.hint, value=settings.arm64_taint)
+    written = settings.arm64_taint
+    taint = None if written == "none" else read_taint(written, (*path, "arm64Taint"), report)
     return ClusterContext(
         name=settings.name,
         version=settings.kubernetes_version,
         ami_family=family,
         arm64_taint=taint,
         prefix_delegation=settings.prefix_delegation,
-        zones=(),
     )
 
 
-def _autoscaling_context(context: ClusterContext, tags: dict[str, str], region: str | None) -> AutoscalingContext:
-    return AutoscalingContext(
-        cluster=context.name,
-        version=context.version,
-        ami_family=context.ami_family,
-        arm64_taint=context.arm64_taint,
-        prefix_delegation=context.prefix_delegation,
-        region=region,
-        zones=(),
-        subnet_ids=(),
-        tags=part_tags(tags),
-    )
+def _autoscaler_context(
+    settings: SingleKarpenter | SingleClusterAutoscaler, region: str | None, today: date, report: ProblemReport
+) -> ClusterContext:
+    context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
+    return replace(context, region=region, tags=part_tags(settings.tags))
 
 
 def _autoscaling(use: str, settings: SingleKarpenter | SingleClusterAutoscaler) -> Autoscaling:

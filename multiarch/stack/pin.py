@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
@@ -17,7 +17,10 @@ from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
-from multiarch.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
+from multiarch.schema.addons import Addon
+from multiarch.schema.autoscaling import Karpenter
+from multiarch.schema.base import Section
+from multiarch.schema.nodes import Ami
 from multiarch.slices import slices
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
@@ -26,34 +29,17 @@ from multiarch.stack.writing import NewValue, write_values
 _SSM_BATCH = 10
 
 
-class SsmClient(Protocol):
-    """What is used of boto3's SSM client."""
-
-    def get_parameters(self, *, Names: list[str]) -> Mapping[str, Any]:  # noqa: N803  (boto3's spelling)
-        """Return ``Parameters`` and ``InvalidParameters``."""
-
-
-class EksClient(Protocol):
-    """What is used of boto3's EKS client."""
-
-    def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
-        """Return ``addons`` with their ``addonVersions``, newest first."""
-
-
-class Ec2Client(Protocol):
-    """What is used of boto3's EC2 client."""
-
-    def describe_images(self, *, ImageIds: list[str]) -> Mapping[str, Any]:  # noqa: N803
-        """Return ``Images``."""
+Client = Any
+"""A client of boto3, which has no types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
     """One client per service, all of the stack's region."""
 
-    ssm: SsmClient
-    eks: EksClient
-    ec2: Ec2Client
+    ssm: Client
+    eks: Client
+    ec2: Client
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,30 +71,25 @@ class Pins:
 
 def without_releases(stack: Stack) -> Stack:
     """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
-    spec = stack.spec
-    both: dict[str, MultiArchitectureGroup] = {}
-    for name, group in spec.multi_architecture_groups.items():
-        ami = AmiByArchitecture(amd64=_without_release(group.ami.amd64), arm64=_without_release(group.ami.arm64))
-        both[name] = group.model_copy(update={"ami": ami})
-    single = {
-        name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in spec.node_groups.items()
-    }
-    autoscaling = spec.autoscaling
-    if alias := autoscaling.karpenter.ami_alias:
+    return replace(stack, spec=_without_releases(stack.spec))
+
+
+def _without_releases(value: Any) -> Any:  # noqa: ANN401  (a section, or what a field of one holds)
+    """The same value where nothing changes, so that no section counts as written that was omitted."""
+    if isinstance(value, dict):
+        made = {name: _without_releases(each) for name, each in value.items()}
+        return made if any(made[name] is not each for name, each in value.items()) else value
+    if not isinstance(value, Section):
+        return value
+    update = {name: made for name, each in value if (made := _without_releases(each)) is not each}
+    if isinstance(value, Ami) and value.release:
+        update["release"] = None
+    elif isinstance(value, Addon) and value.version:
+        update["version"] = None
+    elif isinstance(value, Karpenter) and value.ami_alias:
         # The family of the written alias stays: it may be another one than the stack's.
-        karpenter = autoscaling.karpenter.model_copy(update={"ami_alias": image.unpinned(alias)})
-        autoscaling = autoscaling.model_copy(update={"karpenter": karpenter})
-    update = {
-        "autoscaling": autoscaling,
-        "addons": spec.addons.without_versions(),
-        "multi_architecture_groups": both,
-        "node_groups": single,
-    }
-    return replace(stack, spec=spec.model_copy(update=update))
-
-
-def _without_release(ami: Ami) -> Ami:
-    return ami.model_copy(update={"release": None})
+        update["ami_alias"] = image.unpinned(value.ami_alias)
+    return value.model_copy(update=update) if update else value
 
 
 def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> Pins:
@@ -191,7 +172,7 @@ def _unless_same(pin: Pin) -> Pin | Kept:
     return Kept(pin.key, pin.new, "is the recommended one") if pin.new == pin.old else pin
 
 
-def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade: bool) -> Pin | Kept:
+def _alias_pin(stack: Stack, plan: KarpenterPlan, client: Client, *, upgrade: bool) -> Pin | Kept:
     """Return the alias of the recommended release, once AWS publishes it for every image that the pools need.
 
     Raises OutsideError where it does not: Karpenter would omit the types whose image is missing.
@@ -220,7 +201,7 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade:
     return _unless_same(Pin(key, written, alias))
 
 
-def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
+def _parameters(client: Client, names: Sequence[str]) -> dict[str, str]:
     """Read SSM parameters, ten at a time as the API takes them."""
     found: dict[str, str] = {}
     for batch in slices(sorted(set(names)), _SSM_BATCH):
@@ -234,7 +215,7 @@ def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _addon_pin(stack: Stack, row: AddOn, client: EksClient, *, upgrade: bool) -> Pin | Kept:
+def _addon_pin(stack: Stack, row: AddOn, client: Client, *, upgrade: bool) -> Pin | Kept:
     key, version = f"addons.{row.key}.version", stack.spec.kubernetes_version
     written = stack.spec.addons[row.name].version
     if written is not None and not upgrade:
@@ -243,7 +224,7 @@ def _addon_pin(stack: Stack, row: AddOn, client: EksClient, *, upgrade: bool) ->
     return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default)
 
 
-def _default_version(client: EksClient, name: str, kubernetes_version: str) -> str:
+def _default_version(client: Client, name: str, kubernetes_version: str) -> str:
     answer = client.describe_addon_versions(addonName=name, kubernetesVersion=kubernetes_version)
     for addon in answer["addons"]:
         for offered in addon["addonVersions"]:

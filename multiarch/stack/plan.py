@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
-from multiarch.autoscaling.spec import AutoscalingContext
 from multiarch.errors import StackError
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.facts.taints import Taint
+from multiarch.nodes.labels_taints import read_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
@@ -27,11 +28,12 @@ from multiarch.stack.model import (
     ExistingNetwork,
     NewNetwork,
     Plan,
-    RebalancePlan,
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-from multiarch.stack.origin import CollectedProblems
+
+if TYPE_CHECKING:
+    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = ["make_plan"]
 
@@ -43,19 +45,21 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
-    spec, report = stack.spec, CollectedProblems(stack.origin)
+    spec, report = stack.spec, ProblemReport(stack.origin.placed)
     known = cluster.check_kubernetes(spec.kubernetes_version, today, report)
-    taint = _arm64_taint(spec, report)
+    taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
     network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
     service_cidr = plan_service_cidr(spec.network, network, report)
-    cluster_name = spec.cluster_name or stack.name
     context = ClusterContext(
-        name=cluster_name,
+        name=spec.cluster_name or stack.name,
         version=spec.kubernetes_version,
         ami_family=AmiFamily(spec.ami_family),
         arm64_taint=taint,
         prefix_delegation=spec.addons.prefix_delegation,
         zones=network.zones if isinstance(network, NewNetwork) else (),
+        region=stack.region,
+        subnet_ids=network.private_subnet_ids if isinstance(network, ExistingNetwork) else (),
+        tags=_tags(spec),
     )
     # An unknown version has no images to check.
     specs = tuple(node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
@@ -76,8 +80,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     # With a group missing, the one that coredns or a controller could use may be the missing one.
     if known and len(groups) == len(specs):
         check_controllers_have_a_node(spec.addons, taint, groups, report)
-        subnet_ids = network.private_subnet_ids if isinstance(network, ExistingNetwork) else ()
-        autoscaling = _autoscaling(stack, groups, context, subnet_ids, report)
+        autoscaling = plan_autoscaling(spec.autoscaling, groups, context, report)
         nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
     _check_stack(stack, groups, network, report)
     addons = plan_addons(spec.addons, taint, report)
@@ -94,7 +97,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         environment=spec.environment,
         region=stack.region,
         identity=stack.identity,
-        tags=_tags(spec),
+        tags=context.tags,
         cluster=_cluster(context.name, service_cidr, spec, deletion_protection=protected),
         network=network,
         arm64_taint=taint,
@@ -107,31 +110,6 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         admission_webhook=webhook,
         rebalance=rebalance,
         warnings=problems,
-    )
-
-
-def _autoscaling(
-    stack: Stack,
-    groups: tuple[NodeGroupPlan, ...],
-    context: ClusterContext,
-    subnet_ids: tuple[str, ...],
-    report: ProblemReport,
-) -> AutoscalingPlan:
-    return plan_autoscaling(
-        stack.spec.autoscaling,
-        groups,
-        AutoscalingContext(
-            cluster=context.name,
-            version=context.version,
-            ami_family=context.ami_family,
-            arm64_taint=context.arm64_taint,
-            prefix_delegation=context.prefix_delegation,
-            region=stack.region,
-            zones=context.zones,
-            subnet_ids=subnet_ids,
-            tags=_tags(stack.spec),
-        ),
-        report,
     )
 
 
@@ -192,16 +170,6 @@ def _also_needed(spec: StackSpec) -> Iterator[str]:
         yield "eks-auth"
     if spec.session.log_to_cloud_watch:
         yield "logs"
-
-
-def _arm64_taint(spec: StackSpec, report: ProblemReport) -> Taint | None:
-    if spec.arm64_taint == "none":
-        return None
-    try:
-        return parse_taint(spec.arm64_taint)
-    except TaintSyntaxError as error:
-        report("taint", ("arm64Taint",), error.message, hint=error.hint, value=spec.arm64_taint)
-        return None
 
 
 def _tags(spec: StackSpec) -> Tags:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pydantic import Field
+
 from multiarch.autoscaling import quiet_hours, syntax
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.report import ProblemReport
-from multiarch.schema.autoscaling import QuietHours
+from multiarch.schema.rebalance import Rebalance
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.own_pods import OwnPods
 from multiarch.stack.engine_config import NAMESPACE, REGION
 from multiarch.stack.load import Stack
-from multiarch.stack.model import RebalancePlan
 from multiarch.yaml_text.dump import dump
 
 _SECTION = "rebalance"
@@ -22,6 +23,15 @@ _PODS = OwnPods(_SECTION, "the CronJob that rebalances", _SECTION)
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 # What a run does not need to know of its stack.
 _LEFT_OUT = {"access", "admission_webhook", "rebalance", "session"}
+
+
+class RebalancePlan(Rebalance):
+    """The section as it is installed, its image and the stack file that its runs read; lists are sorted."""
+
+    image: str
+    """With its registry."""
+    stack_file: str = Field(repr=False)
+    """The text of a stack file."""
 
 
 def plan_rebalance(stack: Stack, architectures: set[Architecture], report: ProblemReport) -> RebalancePlan | None:
@@ -44,31 +54,13 @@ def plan_rebalance(stack: Stack, architectures: set[Architecture], report: Probl
     for index, secret in enumerate(wanted.pull_secrets):
         if not _SECRET.fullmatch(secret):
             path = (_SECTION, "pullSecrets", index)
-            report("rebalance-pull-secret", path, f"{secret!r} is not NAMESPACE/NAME.", value=secret)
+            report("rebalance-pull-secret", path, f"{secret!r} is not NAMESPACE/NAME.")
     if missing := sorted(set(Architecture) - architectures):
         message = f"the stack has no {missing[0]} nodes: there is nothing to move."
-        report("rebalance-one-architecture", (_SECTION, "enabled"), message, value=True)
-    return RebalancePlan(
-        image=image or "",
-        image_pull_secrets=tuple(wanted.image_pull_secrets),
-        dry_run=wanted.dry_run,
-        schedule=wanted.schedule,
-        max_pods=wanted.max_pods,
-        pace=wanted.pace,
-        quiet_hours=_quiet_hours(wanted.quiet_hours),
-        evict_single=wanted.evict_single,
-        delete_empty_dir_data=wanted.delete_empty_dir_data,
-        namespaces=tuple(sorted(set(wanted.namespaces))),
-        pull_secrets=tuple(sorted(set(wanted.pull_secrets))),
-        ecr_repositories=tuple(sorted(set(wanted.ecr_repositories))),
-        memory_mib=wanted.memory_mib,
-        network_policy=wanted.network_policy,
-        stack_file=_stack_file(stack),
-    )
-
-
-def _quiet_hours(hours: QuietHours | None) -> tuple[str, str] | None:
-    return (hours.schedule, hours.duration) if hours else None
+        report("rebalance-one-architecture", (_SECTION, "enabled"), message)
+    lists = {name: sorted(set(getattr(wanted, name))) for name in ("namespaces", "pull_secrets", "ecr_repositories")}
+    own = {"image": image or "", "stack_file": _stack_file(stack)}
+    return RebalancePlan.model_construct(**dict(wanted) | lists | own)
 
 
 def _check_times(spec: StackSpec, report: ProblemReport) -> None:
@@ -87,16 +79,16 @@ def _check_times(spec: StackSpec, report: ProblemReport) -> None:
     pause = quiet_hours.longest_pause(hours.schedule)
     if pause is None:
         message = f"{hours.schedule!r} never matches a date."
-        report("rebalance-quiet-hours", (_SECTION, *place, "schedule"), message, value=hours.schedule)
+        report("rebalance-quiet-hours", (_SECTION, *place, "schedule"), message)
     elif quiet_hours.minutes_of(hours.duration) >= pause:
         message = f"{hours.schedule!r} starts again before {hours.duration} is over: nothing would ever be moved."
-        report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message, value=hours.duration)
+        report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message)
 
 
 def _sound(rule: str, path: KeyPath, value: str, fault_in: Callable[[str], str | None], report: ProblemReport) -> bool:
     fault = fault_in(value)
     if fault:
-        report(rule, (_SECTION, *path), f"{fault}.", value=value)
+        report(rule, (_SECTION, *path), f"{fault}.")
     return fault is None
 
 

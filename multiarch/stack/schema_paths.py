@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -22,6 +22,7 @@ from multiarch.schema.stack import StackSpec
 _STRUCTURED = (dict, list)
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+")
 _NEARLY = 0.75
+_NAME = "NAME"
 
 
 def fields(model: type[Section]) -> dict[str, FieldInfo]:
@@ -47,42 +48,39 @@ def descriptions(model: type[Section]) -> dict[str, str]:
     return {field.alias or name: field.description or found.get(name, "") for name, field in fields_.items()}
 
 
-def models(root: type[Section] = StackSpec) -> Iterator[type[Section]]:
+@cache
+def sections(root: type[Section] = StackSpec) -> Mapping[KeyPath, type[Section]]:
+    """Every section of the schema by its path, ``root`` first, with NAME for the names that a team gives."""
+    found: list[tuple[KeyPath, type[Section]]] = [((), root)]
+    for path, model in found:  # it grows
+        for key, field in fields(model).items():
+            for option in options(field.annotation):
+                named = get_origin(option) is dict
+                inner = get_args(option)[1] if named else option
+                if _is_model(inner):
+                    found.append(((*path, key, _NAME) if named else (*path, key), inner))
+    return dict(found)
+
+
+def models(root: type[Section] = StackSpec) -> Iterable[type[Section]]:
     """Every model of the schema, each once, ``root`` first."""
-    seen: dict[type[Section], None] = {}
-
-    def walk(annotation: Any) -> None:  # noqa: ANN401
-        for option in options(annotation):
-            if _is_model(option) and option not in seen:
-                seen[option] = None
-                for field in option.model_fields.values():
-                    walk(field.annotation)
-            elif get_origin(option) is dict:
-                walk(get_args(option)[1])
-
-    walk(root)
-    yield from seen
+    return dict.fromkeys(sections(root).values())
 
 
 def model_at(path: KeyPath, root: type[Section] = StackSpec) -> type[Section] | None:
     """The model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
-    annotations: list[Any] = [root]
+    known = sections(root)
+    place: KeyPath = ()
     for part in path:
-        annotations = [inner for outer in annotations for inner in _below(outer, part)]
-    return next((a for a in annotations if _is_model(a)), None)
+        place = named if (named := (*place, _NAME)) in known else (*place, part)
+    return known.get(place)
 
 
 def elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]:
     """Where else in a file ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
-    return _places_by_key(root).get(key, ())
-
-
-@cache
-def _places_by_key(root: type[Section]) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, set[str]] = {}
-    for where in _known(root, ()):
-        found.setdefault(where.rpartition(".")[2], set()).add(where)
-    return {key: tuple(sorted(places)) for key, places in found.items()}
+    return tuple(
+        sorted(".".join((*map(str, path), key)) for path, model in sections(root).items() if key in fields(model))
+    )
 
 
 def nearest(written: str, known: Sequence[str]) -> str | None:
@@ -125,25 +123,5 @@ def options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation h
         yield annotation
 
 
-def _below(annotation: Any, part: str | int) -> Iterator[Any]:  # noqa: ANN401
-    if _is_model(annotation):
-        if isinstance(part, str) and (field := fields(annotation).get(part)):
-            yield from options(field.annotation)
-    elif get_origin(annotation) is dict and isinstance(part, str):
-        yield from options(get_args(annotation)[1])
-    elif get_origin(annotation) is list and isinstance(part, int):
-        yield from options(get_args(annotation)[0])
-
-
 def _is_model(annotation: Any) -> bool:  # noqa: ANN401
     return isinstance(annotation, type) and issubclass(annotation, Section)
-
-
-def _known(model: type[Section], path: tuple[str, ...]) -> Iterator[str]:
-    for key, field in fields(model).items():
-        yield ".".join((*path, key))
-        for option in options(field.annotation):
-            if _is_model(option):
-                yield from _known(option, (*path, key))
-            elif get_origin(option) is dict and _is_model(get_args(option)[1]):
-                yield from _known(get_args(option)[1], (*path, key, "NAME"))

@@ -57,8 +57,8 @@ def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
     if webhook.configuration.registries.ecr:
         _PODS.check_role(spec, report)
     _PODS.check_repositories(webhook.ecr_repositories, report)
-    for fault in faults(webhook.configuration):
-        report(fault.rule, (*_CONFIGURATION, *fault.path), fault.message, hint=fault.hint, value=fault.value)
+    for path, problem in faults(webhook.configuration):
+        report.take((*_CONFIGURATION, *path), problem)
 
 
 def taints_by_architecture(
@@ -87,7 +87,7 @@ def _configuration(
     if "taints" in written.written:
         _check_taints(written.taints, nodes, report)
     elif arm64_taint is None:
-        report("webhook-without-taint", (_SECTION, "enabled"), "no taint keeps pods off arm64 nodes.", value=True)
+        report("webhook-without-taint", (_SECTION, "enabled"), "no taint keeps pods off arm64 nodes.")
     else:
         changed["taints"] = [str(arm64_taint)]
         if not any(arm64_taint in taints for taints in nodes.values()):
@@ -99,7 +99,6 @@ def _configuration(
             "webhook-architecture",
             (*_CONFIGURATION, "architectures"),
             f"the stack also has {' and '.join(missing)} nodes, which images of a pod need not support.",
-            value=written.architectures,
         )
     return written.model_copy(update=changed)
 
@@ -113,4 +112,4 @@ def _check_taints(taints: Sequence[str], nodes: Mapping[Architecture, frozenset[
 
 
 def _report_unused(taint: Taint, path: tuple[str | int, ...], report: ProblemReport) -> None:
-    report("webhook-taint-unused", path, f"no group or pool has the taint {taint}.", value=str(taint))
+    report("webhook-taint-unused", path, f"no group or pool has the taint {taint}.")

@@ -59,25 +59,13 @@ class _Document:
         return model_at(path, self.root)
 
 
-def problems(
-    errors: Sequence[ErrorDetails],
-    value: Any,  # noqa: ANN401  (any YAML value)
-    origin: Origin,
-    written: Mapping[str, Any],
-    root: type[Section] = StackSpec,
-) -> list[Problem]:
-    """Turn the errors of validating ``value`` as a ``root`` into problems, in no particular order.
-
-    ``written`` holds top-level values as they stand in the file, before the engine made text of them.
-    """
+def problems(errors: Sequence[ErrorDetails], origin: Origin, root: type[Section] = StackSpec) -> list[Problem]:
+    """Turn the errors of validating the values of ``origin`` as a ``root`` into problems, in no particular order."""
     document = _Document(origin, root)
     by_path: dict[KeyPath, list[ErrorDetails]] = {}
     for error in errors:
-        path = _union(error["loc"], value)
-        if len(path) == 1 and path[0] in written:
-            error["input"] = written[str(path[0])]
-        by_path.setdefault(path, []).append(error)
-    found = [problem for path, group in by_path.items() for problem in _of_group(path, group, value, document)]
+        by_path.setdefault(_union(error["loc"], origin.values), []).append(error)
+    found = [problem for path, group in by_path.items() for problem in _of_group(path, group, document)]
     # A key that is only misspelled is not missing too.
     meant = {_sibling(problem.key, near) for problem in found if (near := _DID_YOU_MEAN.fullmatch(problem.hint))}
     return [problem for problem in found if problem.rule != "missing-key" or problem.key not in meant]
@@ -121,7 +109,7 @@ def _union(location: tuple[int | str, ...], value: Any) -> KeyPath:  # noqa: ANN
     return tuple(path)
 
 
-def _of_group(path: KeyPath, group: list[ErrorDetails], value: Any, document: _Document) -> Iterator[Problem]:  # noqa: ANN401
+def _of_group(path: KeyPath, group: list[ErrorDetails], document: _Document) -> Iterator[Problem]:
     """Word what stops at one path: missing keys below it, faults of the value, complaints of a union's members."""
     for error in group:
         if error["type"] == "missing":
@@ -129,37 +117,29 @@ def _of_group(path: KeyPath, group: list[ErrorDetails], value: Any, document: _D
     others = [error for error in group if error["type"] != "missing"]
     members = [error for error in others if len(error["loc"]) > len(path)]
     if not members:
-        yield from (_of_value(path, error["type"], error, document) for error in others)
+        yield from (_of_value(path, error, document) for error in others)
         return
     # A member that takes this kind of value knows better what is wrong than one that takes another kind.
     fitting = [error for error in members if error["type"] not in _EXPECTED or len(error["loc"]) > len(path) + 1]
     if fitting:
         for error in fitting:
-            yield _of_value((*path, *error["loc"][len(path) + 1 :]), error["type"], error, document)
+            yield _of_value((*path, *error["loc"][len(path) + 1 :]), error, document)
         return
     expected = " or ".join(dict.fromkeys(_EXPECTED[error["type"]] for error in members))
-    yield _wrong_type(path, _at(path, value), expected, members[0]["type"], document)
+    yield _wrong_type(path, expected, members[0]["type"], document)
 
 
-def _at(path: KeyPath, value: Any) -> Any:  # noqa: ANN401
-    for part in path:
-        value = value[part]
-    return value
-
-
-def _of_value(path: KeyPath, kind: str, error: ErrorDetails, document: _Document) -> Problem:
-    written, context = error["input"], error.get("ctx", {})
+def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Problem:
+    kind, written = error["type"], document.origin.value(path)
     if kind in _EXPECTED:
-        return _wrong_type(path, written, _EXPECTED[kind], kind, document)
+        return _wrong_type(path, _EXPECTED[kind], kind, document)
     if kind == "extra_forbidden":
-        message, hint = _unknown_key(path, written, document)
-        return document.origin.problem("unknown-key", path, message, hint=hint, value=written)
-    if special := _SPECIAL.get(kind):
-        rule, message, hint = special(path, written, context)
-        return document.origin.problem(rule, path, message, hint=hint, value=written)
-    return document.origin.problem(
-        "not-valid", path, f"{described(written)} is not valid: {error['msg']}.", value=written
-    )
+        rule, (message, hint) = "unknown-key", _unknown_key(path, written, document)
+    elif special := _SPECIAL.get(kind):
+        rule, message, hint = special(path, written, error.get("ctx", {}))
+    else:
+        rule, message, hint = "not-valid", f"{described(written)} is not valid: {error['msg']}.", ""
+    return document.origin.problem(rule, path, message, hint=hint)
 
 
 def _missing(path: KeyPath, document: _Document) -> Problem:
@@ -169,16 +149,16 @@ def _missing(path: KeyPath, document: _Document) -> Problem:
     return document.origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
 
-def _wrong_type(path: KeyPath, written: Any, expected: str, kind: str, document: _Document) -> Problem:  # noqa: ANN401
-    key = _key(path)
+def _wrong_type(path: KeyPath, expected: str, kind: str, document: _Document) -> Problem:
+    key, written = _key(path), document.origin.value(path)
     if written is None or written == "":
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or omit it."
-        return document.origin.problem("empty-value", path, message, hint=hint, value=written)
+        return document.origin.problem("empty-value", path, message, hint=hint)
     message = f"{key} is {described(written)}; it takes {expected}."
     hint = f"{EXAMPLES[path]}." if path in EXAMPLES else _type_hint(written, kind)
     if isinstance(written, str) and kind in {"dict_type", "model_type"} and (line := _NO_COLON.fullmatch(written)):
         hint = f"Is a colon missing? Write `{line[1]}: {line[2]}`."
-    return document.origin.problem("wrong-type", path, message, hint=hint, value=written)
+    return document.origin.problem("wrong-type", path, message, hint=hint)
 
 
 def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem, StackError
+from multiarch.files import read_bytes
 from multiarch.yaml_text.events import YamlError, YamlFault
 from multiarch.yaml_text.nodes import MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
 from multiarch.yaml_text.reader import nodes
@@ -46,31 +46,17 @@ def read(path: Path) -> YamlFile:
 def read_text(path: Path) -> str:
     """Read a UTF-8 file, without a byte order mark in front.
 
-    Raises StackError with one problem when it can't be read, is not a regular file, is larger than a million bytes, or
-    is not UTF-8.
+    Raises StackError with one problem when it can't be read, is larger than a million bytes, or is not UTF-8.
     """
     file = shown(path)
     try:
-        # Checked first: opening a pipe can block, and a device may never end.
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            hint = f"Name the files in it: {file}/Pulumi.*.yaml."
-            raise _refuse("unreadable-file", file, None, "The file can't be read: it is a folder.", hint)
-        if not stat.S_ISREG(mode):
-            message = "The file can't be read: it is a pipe or a device."
-            raise _refuse("unreadable-file", file, None, message)
-        with path.open("rb") as opened:
-            data = opened.read(_BYTES_LIMIT + 1)
+        return read_bytes(path, _BYTES_LIMIT).decode("utf-8-sig")
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise _refuse("unreadable-file", file, None, f"The file can't be read: {reason}.") from error
-    if len(data) > _BYTES_LIMIT:
-        message = f"The file is larger than {_BYTES_LIMIT // 1_000_000} MB."
-        raise _refuse("unreadable-file", file, None, message)
-    try:
-        return data.decode("utf-8-sig")
+        hint = f"Name the files in it: {file}/Pulumi.*.yaml." if isinstance(error, IsADirectoryError) else ""
+        message = f"The file can't be read: {error.strerror or error}."
+        raise _refuse("unreadable-file", file, None, message, hint) from error
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + 1
         raise _refuse("not-utf-8", file, line, "The file is not UTF-8.", "Save it as UTF-8.") from error
 
 

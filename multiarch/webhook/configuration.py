@@ -45,7 +45,8 @@ def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
         document = yaml_source.read(path)
     except StackError as error:
         raise ConfigurationError(error.problems) from error
-    origin = Origin(document.file, {key: Place(document.file, line) for key, line in document.lines.items()})
+    places = {key: Place(document.file, line) for key, line in document.lines.items()}
+    origin = Origin(document.file, places, document.value if isinstance(document.value, dict) else {})
     problems = [origin.problem(each.rule, each.path, each.sentence, hint=each.hint) for each in document.faults]
     value = {} if document.value is None else document.value
     if not isinstance(value, dict):
@@ -55,14 +56,13 @@ def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
     try:
         return WebhookConfiguration.model_validate(value, by_alias=True, by_name=False), origin
     except ValidationError as error:
-        found = wording.problems(error.errors(include_url=False), value, origin, {}, WebhookConfiguration)
+        found = wording.problems(error.errors(include_url=False), origin, WebhookConfiguration)
         raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
 
 
 def _refuse(found: Iterable[Fault], origin: Origin) -> None:
     """Raise ConfigurationError if there are any."""
-    problems = [origin.problem(each.rule, each.path, each.message, hint=each.hint, value=each.value) for each in found]
-    if problems:
+    if problems := [origin.placed(path, problem) for path, problem in found]:
         raise ConfigurationError(sorted(problems, key=lambda each: each.line or 0))
 
 
@@ -75,14 +75,14 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
     for path, file in files:
         if file is not None and (why_not := _why_unreadable(Path(file))):
             message, hint = f"{file} can't be read: {why_not}.", "Check the path, and that it is mounted in the pod."
-            yield Fault(path, "unreadable-file", message, hint, file)
+            yield path, Problem("unreadable-file", message, hint)
     for index, file in enumerate(registries.ca_files):
         if not _why_unreadable(Path(file)) and not _has_certificates(file):
             message, hint = f"{file} has no valid certificate in PEM.", "Write certificates to trust into it."
-            yield Fault(("registries", "caFiles", index), "not-valid", message, hint, file)
+            yield ("registries", "caFiles", index), Problem("not-valid", message, hint)
     if (folder := registries.hosts_dir) is not None and not Path(folder).is_dir():
         hint = "Name a folder like containerd's /etc/containerd/certs.d."
-        yield Fault(("registries", "hostsDir"), "unreadable-file", f"{folder} is not a folder.", hint, folder)
+        yield ("registries", "hostsDir"), Problem("unreadable-file", f"{folder} is not a folder.", hint)
 
 
 def _why_unreadable(file: Path) -> str:

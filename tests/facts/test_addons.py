@@ -54,5 +54,5 @@ def test_a_toleration_that_is_there_already_is_not_repeated() -> None:
 
 
 def test_an_unknown_add_on_is_an_error_with_the_known_names() -> None:
-    with pytest.raises(UnknownFactError, match="Known are vpc-cni, kube-proxy"):
+    with pytest.raises(UnknownFactError, match=r"Did you mean coredns\?"):
         add_on("core-dns")

@@ -5,31 +5,19 @@ from __future__ import annotations
 import pytest
 
 from multiarch.errors import UnknownFactError
-from multiarch.facts.autoscalers import (
-    KARPENTER_CHART,
-    cluster_autoscaler_image,
-    karpenter_minimum,
-    parse_chart_version,
-)
-from multiarch.facts.kubernetes import known_versions
+from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
+from multiarch.facts.kubernetes import known_versions, release_of
 
 
 @pytest.mark.parametrize("version", known_versions())
 def test_every_known_kubernetes_has_an_image_of_its_minor_and_a_karpenter_that_works(version: str) -> None:
-    assert cluster_autoscaler_image(version).startswith(f"v{version}.")
-    assert parse_chart_version(karpenter_minimum(version)) <= parse_chart_version(KARPENTER_CHART)
+    assert release_of(version).autoscaler_image.startswith(f"v{version}.")
+    assert parse_chart_version(release_of(version).karpenter) <= parse_chart_version(KARPENTER_CHART)
 
 
 @pytest.mark.parametrize(("version", "minimum"), [("1.34", "1.6"), ("1.35", "1.9"), ("1.36", "1.13")])
 def test_newer_kubernetes_needs_newer_karpenter(version: str, minimum: str) -> None:
-    assert karpenter_minimum(version) == minimum
-
-
-def test_an_unknown_version_is_an_error() -> None:
-    with pytest.raises(UnknownFactError, match=r"1\.99"):
-        cluster_autoscaler_image("1.99")
-    with pytest.raises(UnknownFactError, match=r"1\.99"):
-        karpenter_minimum("1.99")
+    assert release_of(version).karpenter == minimum
 
 
 def test_chart_versions_are_compared_as_numbers() -> None:

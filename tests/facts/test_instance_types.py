@@ -166,17 +166,16 @@ def test_prefixes_never_push_the_recommended_number_down(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("m7g.larg", "The table has no m7g.larg. Did you mean m7g.large"),
-        ("m7g.metal-48xl", "The table has no m7g.metal-48xl. Did you mean m7g.metal? If it is new, run"),
-        ("m7g.zz", "The table has no m7g.zz; of m7g it has 12xlarge, 16xlarge, 2xlarge,"),
-        ("m7g", "A type is FAMILY.SIZE; m7g has"),
-        ("M7G.Large", "Write it as m7g.large."),
-        (" m7g.large ", "Write it as m7g.large."),
-        ("m7gg.large", "The table has no family m7gg. Did you mean m7g.large"),
-        ("p6-b100.48xlarge", "The table has no family p6-b100. Did you mean p6-b300.48xlarge or p6-b200.48xlarge"),
-        ("m7glarge", "A type is FAMILY.SIZE. Did you mean m7g.large"),
-        ("zzz", "The table has no family zzz. If it is new"),
-        ("", "A type is FAMILY.SIZE, such as m7g.large."),
+        ("m7g.larg", "Did you mean m7g.large or m7g.xlarge or "),
+        ("m7g.metal-48xl", "Did you mean m7g.metal? If it is new, run"),
+        ("M7G.Large", "Did you mean m7g.large or "),
+        (" m7g.large ", "Did you mean m7g.large or "),
+        ("m7gg.large", "Did you mean m7g.large or "),
+        ("p6-b100.48xlarge", "Did you mean p6-b300.48xlarge or p6-b200.48xlarge"),
+        ("m7glarge", "Did you mean m7g.large or "),
+        ("m7g", "Known are m7g.12xlarge, m7g.16xlarge, m7g.2xlarge, "),
+        ("zzz", "If it is new, run"),
+        ("", "If it is new, run"),
     ],
 )
 def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: str) -> None:
@@ -205,9 +204,7 @@ def test_one_letter_lost_is_answered_with_a_type_or_family_that_exists(name: str
     assume(typo not in instance_types())
     with pytest.raises(UnknownFactError) as caught:
         instance_type(typo)
-    words = caught.value.hint.replace("?", " ").replace(",", " ").replace(";", " ").split()
-    families = {row.family for row in instance_types().values()}
-    assert any(word.rstrip(".") in instance_types() or word.rstrip(".") in families for word in words)
+    assert any(word.rstrip("?.") in instance_types() for word in caught.value.hint.split())
 
 
 def test_a_table_with_another_header_is_refused(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("insecure-kubelet-flag", web(bootstrap={"kubeletExtraArgs": ["--authorization-mode=AlwaysAllow"]}),
      "nodeGroups.web.bootstrap.kubeletExtraArgs[0]", "every request", WARNING),
     ("open-to-all", {"apiEndpoint": {"public": True, "publicCidrs": ["0.0.0.0/1", "128.0.0.0/1"]}},
-     "apiEndpoint.publicCidrs", "100 per cent of the internet", WARNING),
+     "apiEndpoint.publicCidrs[0]", "1/2 of the internet", WARNING),
     ("zones-unknown", web(onePerZone=True), "nodeGroups.web.onePerZone", "network.zones", ERROR),
     ("duplicate-group", {"network": {"zones": ["eu-west-1a", "eu-west-1b"]},
                          "nodeGroups": {"web": {"onePerZone": True}, "web-b": {"instanceTypes": ["m7i.large"]}}},

@@ -9,8 +9,8 @@ import pytest
 
 from multiarch.rules import Severity
 from multiarch.stack.load import load_file
-from multiarch.stack.model import RebalancePlan
 from multiarch.stack.plan import make_plan
+from multiarch.stack.rebalance import RebalancePlan
 from tests.stack.test_autoscaling_contradictions import KARPENTER, NO_AGENT, NO_NAT
 from tests.stack.test_webhook import IMAGE, webhook
 from tests.stack.words import TODAY, check_contradiction, merged, plan, problems
@@ -86,8 +86,8 @@ def test_architectures_of_pools_count_too() -> None:
 
 
 def test_without_ecr_it_needs_no_role_and_no_agent() -> None:
-    assert planned(rebalance(ecrRepositories=[]) | NO_AGENT).ecr_repositories == ()
-    assert planned(rebalance(ecrRepositories=["b", "a", "b"])).ecr_repositories == ("a", "b")
+    assert planned(rebalance(ecrRepositories=[]) | NO_AGENT).ecr_repositories == []
+    assert planned(rebalance(ecrRepositories=["b", "a", "b"])).ecr_repositories == ["a", "b"]
 
 
 @pytest.mark.parametrize("change", [{}, KARPENTER, {"autoscaling": {"use": "cluster-autoscaler"}}])

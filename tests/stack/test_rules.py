@@ -90,7 +90,7 @@ def test_a_project_file_triggers_its_rule(project: Project, rule: str, text: str
 
 def test_a_refusal_that_has_no_words_of_its_own_is_a_rule_too() -> None:
     error: Any = {"type": "other", "loc": ("owner",), "msg": "Input is odd", "input": "x"}
-    (problem,) = wording.problems([error], {"owner": "x"}, Origin(), {})
+    (problem,) = wording.problems([error], Origin(values={"owner": "x"}))
     assert (problem.rule, problem.message) == ("not-valid", "the string 'x' is not valid: Input is odd.")
 
 

@@ -21,15 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from multiarch.errors import UnknownFactError
-from multiarch.facts.ami_families import AmiFamily, choose_by_family
+from multiarch.errors import MultiarchError, look_up
+from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import al2, al2023, bottlerocket
-from multiarch.nodes.user_data.errors import UserDataError
 from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, insecure_kubelet_flag, kubelet_flag_fault
 
-__all__ = ["PLANNED_FLAGS", "UserDataError", "insecure_kubelet_flag", "kubelet_flag_fault", "render"]
+__all__ = ["PLANNED_FLAGS", "insecure_kubelet_flag", "kubelet_flag_fault", "render"]
 
 _RENDERERS: Mapping[AmiFamily, Callable[[NodeGroupPlan, ClusterFacts], str]] = {
     AmiFamily.AL2: al2.render,
@@ -43,22 +42,17 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
 
     The same arguments give the same bytes. ``cluster`` is used only where the user data runs the bootstrap.
 
-    Raises UserDataError for a family that is not supported, for settings that the family or the bootstrap case does not
-    support, and for more than 16,384 bytes, EC2's limit before base64.
+    The plan has checked that family and bootstrap case support its settings. Raises UnknownFactError for a family that
+    is not supported, MultiarchError for more than 16,384 bytes, EC2's limit before base64.
     """
-    try:
-        renderer = choose_by_family(_RENDERERS, group.family, "AMI family with user data")
-    except UnknownFactError as error:
-        raise UserDataError(
-            group, f"has family {group.family}, for which user data is not supported.", hint=error.hint
-        ) from None
+    renderer = look_up("AMI family with user data", group.family, _RENDERERS)
     own = len(group.pre_bootstrap.encode())
     text = renderer(group, cluster) if own <= MAX_USER_DATA_BYTES else ""
     size = max(own, len(text.encode()))
     if size > MAX_USER_DATA_BYTES:
-        raise UserDataError(
-            group,
-            f"has {size} bytes of user data (preBootstrap: {own}); EC2 accepts at most {MAX_USER_DATA_BYTES}.",
+        raise MultiarchError(
+            f"Node group {group.name!r} has {size} bytes of user data (preBootstrap: {own}); EC2 accepts at most "
+            f"{MAX_USER_DATA_BYTES}.",
             hint="Let preBootstrap download long parts, or put them into the image.",
         )
     return text

@@ -33,7 +33,7 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
 def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
     spec: dict[str, Value] = {}
     kubelet: dict[str, Value] = {}
-    flags = kubelet_flags.extra_flags(group)
+    flags = group.kubelet_extra_args
     if group.case is BootstrapCase.EKS:
         if group.max_pods_written:
             flags = (f"--max-pods={group.max_pods}", *flags)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags
-from multiarch.nodes.user_data.errors import UserDataError
 from multiarch.nodes.user_data.text import Scalar, toml_table
 
 _KUBERNETES = "settings.kubernetes"
@@ -20,15 +19,7 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     """Render the user data; the package's docstring has the rules for each case.
 
     EKS can only merge TOML without escaped quotes and without quoted keys in headers; what is merged here has neither.
-    Raises UserDataError for a script or kubelet flags.
     """
-    for key, written in (("preBootstrap", group.pre_bootstrap), ("kubeletExtraArgs", group.kubelet_extra_args)):
-        if written:
-            raise UserDataError(
-                group,
-                f"can't set {key}: Bottlerocket runs no scripts, and takes settings instead of kubelet flags.",
-                hint="Leave it out, or use AL2023.",
-            )
     if group.case is BootstrapCase.EKS:
         return toml_table(_KUBERNETES, {"max-pods": group.max_pods}) if group.max_pods_written else ""
     return "\n".join(_tables(group, cluster))
@@ -38,7 +29,7 @@ def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
     kubernetes: dict[str, Scalar | Sequence[str]] = {
         "api-server": cluster.endpoint,
         "cluster-certificate": cluster.certificate_authority,
-        "cluster-dns-ip": kubelet_flags.cluster_dns_ip(group, cluster),
+        "cluster-dns-ip": kubelet_flags.cluster_dns_ip(cluster),
         "cluster-name": cluster.name,
         "max-pods": group.max_pods,
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from multiarch.errors import MultiarchError
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
-from multiarch.nodes.user_data.errors import UserDataError
 
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
 # systemd splits the line at white space and interprets quotes and backslashes.
@@ -28,9 +28,6 @@ def kubelet_flag_fault(flag: str) -> str | None:
         return f"{flag!r} is not a flag: write --name=value"
     if found := _UNSAFE.search(flag):
         return f"{flag!r} contains {found.group()!r}, which systemd does not pass to the kubelet"
-    name = flag.partition("=")[0]
-    if name in PLANNED_FLAGS:
-        return f"{name} is set by the plan: use the key {PLANNED_FLAGS[name]}"
     return None
 
 
@@ -62,24 +59,14 @@ def label_and_taint_flags(group: NodeGroupPlan) -> tuple[str, ...]:
     return tuple(flags)
 
 
-def extra_flags(group: NodeGroupPlan) -> tuple[str, ...]:
-    """The team's flags in their order. Raises UserDataError for one with a :func:`kubelet_flag_fault`."""
-    for flag in group.kubelet_extra_args:
-        if fault := kubelet_flag_fault(flag):
-            raise UserDataError(group, f"can't set kubeletExtraArgs: {fault}.")
-    return group.kubelet_extra_args
-
-
-def cluster_dns_ip(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+def cluster_dns_ip(cluster: ClusterFacts) -> str:
     """The cluster's DNS address: the tenth of the Services' range, ``10.100.0.10`` for ``10.100.0.0/16``.
 
-    Raises UserDataError when ``service_cidr`` is not an IPv4 range with that address.
+    Raises MultiarchError when ``service_cidr`` is not an IPv4 range with that address.
     Source: EKS user guide, "Customize managed nodes with launch templates", ``--dns-cluster-ip``.
     """
     try:
         return str(ipaddress.IPv4Network(cluster.service_cidr)[_DNS_OFFSET])
     except (ValueError, IndexError) as error:
-        message = (
-            f"can't use {cluster.service_cidr!r} as IPv4 range of Services for the cluster's DNS address: {error}."
-        )
-        raise UserDataError(group, message) from error
+        message = f"{cluster.service_cidr!r} is no IPv4 CIDR block of Services with a DNS address: {error}."
+        raise MultiarchError(message) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.facts.taints import Taint
@@ -11,7 +11,9 @@ from multiarch.facts.tolerations import toleration_for
 from multiarch.manifests import restricted
 from multiarch.rebalance.install import policy
 from multiarch.rebalance.install.policy import LABELS, NAME, NAMESPACE, Object, metadata
-from multiarch.stack.model import RebalancePlan
+
+if TYPE_CHECKING:  # it loads the checks of a stack
+    from multiarch.stack.rebalance import RebalancePlan
 
 _STACK_FOLDER = "/etc/multiarch/stack"
 _LONGEST_RUN = 4 * 3600
@@ -71,7 +73,7 @@ def arguments(plan: RebalancePlan, stack: str) -> list[str]:
     found = ["rebalance", f"{_STACK_FOLDER}/{_file(stack)}", "--no-cache", f"--max-pods={plan.max_pods}"]
     found += [f"--pace={plan.pace}", *(f"--namespace={each}" for each in plan.namespaces)]
     if plan.quiet_hours:
-        found.append(f"--quiet-hours={' '.join(plan.quiet_hours)}")
+        found.append(f"--quiet-hours={plan.quiet_hours.schedule} {plan.quiet_hours.duration}")
     flags = {
         "--evict-single": plan.evict_single,
         "--delete-emptydir-data": plan.delete_empty_dir_data,

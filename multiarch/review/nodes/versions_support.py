@@ -72,7 +72,7 @@ def _support(version: str, today: date) -> str:
         status = kubernetes.support(version, today)
     except UnknownFactError:
         return "its support dates are unknown: they are not in the table of facts"
-    release = next(each for each in kubernetes.RELEASES if each.version == version)
+    release = kubernetes.release_of(version)
     if status.tier == "unsupported":
         return f"EKS support ended on {status.ends}"
     if status.tier == "extended":

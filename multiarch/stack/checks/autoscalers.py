@@ -9,7 +9,7 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import reachable
+from multiarch.stack.checks.reach import check_reachable, check_role
 from multiarch.stack.model import NewNetwork
 
 # Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
@@ -23,14 +23,9 @@ _NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
 
 def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
     """An autoscaler is installed through the Kubernetes API."""
-    if spec.autoscaling.use != "none" and not reachable(spec):
-        report(
-            "autoscaler-unreachable",
-            ("autoscaling", "use"),
-            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
-            f"{spec.autoscaling.use} unless Pulumi reaches the VPC.",
-            value=spec.autoscaling.use,
-        )
+    use = spec.autoscaling.use
+    if use != "none":
+        check_reachable("autoscaler-unreachable", ("autoscaling", "use"), f"install {use}", spec, report)
 
 
 def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> None:
@@ -47,20 +42,13 @@ def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> No
             "autoscaler-no-way-out",
             ("network", "nat"),
             f"{autoscaler} can't work without a way out of the VPC: {_NEEDS_A_WAY_OUT[autoscaler]}.",
-            value=spec.network.nat,
         )
 
 
 def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
     """An autoscaler's pods get their IAM role through Pod Identity."""
-    installed = _installed(spec.autoscaling)
-    if installed and not spec.addons["eks-pod-identity-agent"].enabled:
-        report(
-            "autoscaler-without-role",
-            ("addons", "podIdentityAgent", "enabled"),
-            f"{' and '.join(installed)} would get no IAM role: the Pod Identity agent is turned off.",
-            value=False,
-        )
+    if installed := _installed(spec.autoscaling):
+        check_role("autoscaler-without-role", " and ".join(installed), spec, report)
 
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
@@ -73,7 +61,6 @@ def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], re
                 "group-stays-empty",
                 (*group.path, "minSize"),
                 f"{group.name} starts without nodes, and autoscaling.use {spec.use} never adds one to it.",
-                value=group.sizes.minimum,
             )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date, timedelta
+from types import MappingProxyType
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
@@ -13,6 +15,28 @@ from multiarch.schema.addons import Addons
 from multiarch.schema.stack import StackSpec
 
 _SOON = timedelta(days=60)
+_SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyType(
+    {
+        ("unsupported", True): ("kubernetes-unsupported", "EKS support for {version} ended on {ends}."),
+        ("extended", True): (
+            "kubernetes-forced-upgrade",
+            "support for {version} ends on {ends}; then EKS upgrades the cluster automatically.",
+        ),
+        ("extended", False): (
+            "kubernetes-extended",
+            "{version} is in extended support, which costs more per cluster hour, until {ends}.",
+        ),
+        ("unconfirmed", False): (
+            "kubernetes-unconfirmed",
+            "the support dates of {version} on EKS are not in the table of facts.",
+        ),
+        ("standard", True): (
+            "kubernetes-ends-soon",
+            "standard support for {version} ends on {ends}; after that the cluster costs more per hour.",
+        ),
+    }
+)
+"""Rule and message for a tier of support, and whether it ends soon."""
 _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
@@ -22,45 +46,13 @@ def check_kubernetes(version: str, today: date, report: ProblemReport, path: Key
     try:
         status = kubernetes.support(version, today)
     except UnknownFactError as error:
-        report("kubernetes-version", path, error.message, hint=error.hint, value=version)
+        report("kubernetes-version", path, error.message, hint=error.hint)
         return False
-    if status.tier == "unsupported":
-        report(
-            "kubernetes-unsupported",
-            path,
-            f"EKS support for Kubernetes {version} ended on {status.ends}.",
-            hint=_upgrade_hint(today),
-            value=version,
-        )
-    elif status.tier == "extended" and status.ends is not None and status.ends - today <= _SOON:
-        report(
-            "kubernetes-forced-upgrade",
-            path,
-            f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster automatically.",
-            value=version,
-        )
-    elif status.tier == "extended":
-        report(
-            "kubernetes-extended",
-            path,
-            f"Kubernetes {version} is in extended support, which costs more per cluster hour, until {status.ends}.",
-            value=version,
-        )
-    elif status.tier == "unconfirmed":
-        report(
-            "kubernetes-unconfirmed",
-            path,
-            f"the support dates of Kubernetes {version} on EKS are not in the table of facts.",
-            value=version,
-        )
-    elif status.ends is not None and status.ends - today <= _SOON:
-        report(
-            "kubernetes-ends-soon",
-            path,
-            f"standard support for Kubernetes {version} ends on {status.ends}; after that the cluster "
-            "costs more per hour.",
-            value=version,
-        )
+    soon = status.ends is not None and status.ends - today <= _SOON
+    if found := _SUPPORT.get((status.tier, soon)):
+        rule, message = found
+        hint = _upgrade_hint(today) if status.tier == "unsupported" else ""
+        report(rule, path, message.format(version=f"Kubernetes {version}", ends=status.ends), hint=hint)
     return True
 
 
@@ -76,19 +68,9 @@ def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
     if encryption.kms_key_arn is None:
         return
     if not encryption.enabled:
-        report(
-            "key-without-encryption",
-            path,
-            "kmsKeyArn is given and encryption is off.",
-            value=encryption.kms_key_arn,
-        )
+        report("key-without-encryption", path, "kmsKeyArn is given and encryption is off.")
     elif not _KMS_KEY.fullmatch(encryption.kms_key_arn):
-        report(
-            "kms-key",
-            path,
-            f"{encryption.kms_key_arn!r} is not a KMS key ARN.",
-            value=encryption.kms_key_arn,
-        )
+        report("kms-key", path, f"{encryption.kms_key_arn!r} is not a KMS key ARN.")
 
 
 def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
@@ -96,9 +78,4 @@ def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
     for row in add_ons().values():
         version = spec[row.name].version
         if version is not None and not _ADDON_VERSION.fullmatch(version):
-            report(
-                "addon-version",
-                ("addons", row.key, "version"),
-                f"{version!r} is not an EKS add-on version.",
-                value=version,
-            )
+            report("addon-version", ("addons", row.key, "version"), f"{version!r} is not an EKS add-on version.")

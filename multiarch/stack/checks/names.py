@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from multiarch.errors import KeyPath
-from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
+from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
@@ -22,24 +22,19 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
     cluster = spec.cluster_name or stack
     path: KeyPath = ("clusterName",) if spec.cluster_name else ("team",)
     if fault := check_name(NameKind.CLUSTER, cluster):
-        report("cluster-name", path, f"{fault}.", value=cluster)
+        report("cluster-name", path, f"{fault}.")
     for group in groups:
         check_group_name(group, report)
     halves = {f"{name}-{half}": name for name in spec.multi_architecture_groups for half in ("amd64", "arm64")}
     for name in sorted(set(spec.node_groups) & (set(halves) | set(spec.multi_architecture_groups))):
         whose = halves.get(name, name)
-        report(
-            "duplicate-group",
-            ("nodeGroups", name),
-            f"{name} is also a name of multiArchitectureGroups.{whose}.",
-            value=name,
-        )
+        report("duplicate-group", ("nodeGroups", name), f"{name} is also a name of multiArchitectureGroups.{whose}.")
     # Groups of one zone each have names of their own.
     first: dict[str, NodeGroupPlan] = {}
     for group in groups:
         other = first.setdefault(group.name, group)
         if other.path != group.path and group.name not in halves:
-            report("duplicate-group", group.path, f"{other.key} also makes a group {group.name}.", value=group.name)
+            report("duplicate-group", group.path, f"{other.key} also makes a group {group.name}.")
 
 
 def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
@@ -47,13 +42,12 @@ def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
-        report("group-name", path, f"{fault}.", value=group.name)
+        report("group-name", path, f"{fault}.")
     elif not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", group.name):
         report(
             "group-name",
             path,
             f"{group.name!r} is not made of lower-case letters, digits and '-'; it becomes part of names that must be.",
-            value=group.name,
         )
     elif len(group.name) > longest:
         report(
@@ -62,20 +56,16 @@ def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
             f"{group.name!r} has {len(group.name)} characters; with the suffix that AWS adds, "
             f"{longest} fit into a node group's name.",
             hint="Shorten it.",
-            value=group.name,
         )
     for kind, prefix in (
         (NameKind.LAUNCH_TEMPLATE, group.launch_template_prefix),
         (NameKind.AUTO_SCALING_GROUP, group.name_prefix),
     ):
         # Other faults of the two names have been told where they stand.
-        if len(prefix) + SUFFIX > (longest := RULES[kind].longest):
-            report(
-                "derived-name",
-                path,
-                f"with the suffix that AWS adds, {prefix!r} passes {longest} characters, the most for a {kind}.",
-                value=group.name,
-            )
+        rule = kind.value
+        if len(prefix) + SUFFIX > rule.longest:
+            message = f"{prefix!r} passes {rule.longest} characters, the most for a {rule.what}."
+            report("derived-name", path, f"with the suffix that AWS adds, {message}")
 
 
 def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collection[str] = OWN_TAGS) -> None:
@@ -83,21 +73,15 @@ def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collectio
     for key, value in tags.items():
         path: KeyPath = ("tags", key)
         if key in own or key == "Name":
-            report(
-                "own-tag",
-                path,
-                f"the tag {key} is written by the plan.",
-                value=value,
-            )
+            report("own-tag", path, f"the tag {key} is written by the plan.")
         elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
-            report("tag", path, f"{fault}.", value=value)
+            report("tag", path, f"{fault}.")
     # Name and the cluster's discovery tags come on top.
     if len(tags) + len(own) > MAX_TAGS_PER_RESOURCE - 5:
         report(
             "too-many-tags",
             ("tags",),
             f"{len(tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
-            value=len(tags),
         )
 
 
@@ -105,6 +89,6 @@ def check_owner(spec: StackSpec, report: ProblemReport) -> None:
     """An owner and a cost center that can't be the values of tags."""
     for name, value in (("owner", spec.owner), ("costCenter", spec.cost_center)):
         if not value.strip():
-            report("tag", (name,), f"{name} is empty.", hint="Give it a value: it becomes a tag.", value=value)
+            report("tag", (name,), f"{name} is empty.", hint="Give it a value: it becomes a tag.")
         elif fault := check_name(NameKind.TAG_VALUE, value):
-            report("tag", (name,), f"{fault}.", value=value)
+            report("tag", (name,), f"{fault}.")

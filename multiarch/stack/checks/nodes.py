@@ -33,7 +33,7 @@ def check_drivers(
     family, release = AmiFamily(karpenter.node_class.ami_family), karpenter.node_class.ami_alias.partition("@")[2]
     types = (each for pool in karpenter.pools for each in pool.instance_types)
     if fault := next(filter(None, (why_no_driver(family, each, release) for each in types)), None):
-        report("driver-too-old", image.PATH, f"{fault}.", value=karpenter.node_class.ami_alias)
+        report("driver-too-old", image.PATH, f"{fault}.")
 
 
 def check_room_for_pods(addons: Addons, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
@@ -46,5 +46,4 @@ def check_room_for_pods(addons: Addons, groups: Sequence[NodeGroupPlan], report:
                 (*group.path, "instanceTypes"),
                 f"a node of {group.name} takes {group.max_pods} pods, and each runs {len(daemons)} of the add-ons: "
                 f"{', '.join(daemons)}.",
-                value=[each.name for each in group.instance_types],
             )

@@ -10,7 +10,7 @@ from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import reachable
+from multiarch.stack.checks.reach import check_reachable, check_role
 
 _ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
 # Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
@@ -34,43 +34,29 @@ class OwnPods:
         try:
             image = parse_reference(written)
         except InvalidReferenceError as error:
-            report(f"{self.rules}-image", path, f"not an image reference: {error.fault}.", value=written)
+            report(f"{self.rules}-image", path, f"not an image reference: {error.fault}.")
             return None
         if image.digest is None:
-            report(f"{self.rules}-image-not-pinned", path, "the image has no digest.", value=written)
+            report(f"{self.rules}-image-not-pinned", path, "the image has no digest.")
         if spec.network.nat == "none" and not _ECR.fullmatch(image.registry):
             report(
                 f"{self.rules}-no-way-out",
                 path,
                 f"the image is in {image.registry}, which a VPC without a way out can't reach.",
-                value=written,
             )
         return image
 
     def check_reachable(self, spec: StackSpec, report: ProblemReport) -> None:
         """Warn where the first run can't install it."""
-        if not reachable(spec):
-            report(
-                f"{self.rules}-unreachable",
-                (self.section, "enabled"),
-                "the API server is reachable from within the VPC only, and this VPC is new: the first run can't "
-                f"install {self.name} unless Pulumi reaches the VPC.",
-                value=True,
-            )
+        check_reachable(f"{self.rules}-unreachable", (self.section, "enabled"), f"install {self.name}", spec, report)
 
     def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
         """Refuse pods that need a role for Amazon ECR and can't get it."""
-        if not spec.addons["eks-pod-identity-agent"].enabled:
-            report(
-                f"{self.rules}-without-role",
-                ("addons", "podIdentityAgent", "enabled"),
-                f"{self.name} would get no IAM role for Amazon ECR: the Pod Identity agent is turned off.",
-                value=False,
-            )
+        check_role(f"{self.rules}-without-role", self.name, spec, report)
 
     def check_repositories(self, repositories: Sequence[str], report: ProblemReport) -> None:
         """Refuse entries of ``ecrRepositories`` that are neither a repository's name nor an ARN."""
         for index, repository in enumerate(repositories):
             if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
                 path: KeyPath = (self.section, "ecrRepositories", index)
-                report(f"{self.rules}-repository", path, f"{repository!r} is not an ECR repository.", value=repository)
+                report(f"{self.rules}-repository", path, f"{repository!r} is not an ECR repository.")

@@ -14,12 +14,7 @@ def deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
     if spec.deletion_protection is None:
         return production
     if production and not spec.deletion_protection:
-        report(
-            "prod-unprotected",
-            ("deletionProtection",),
-            f"{spec.environment} without deletion protection.",
-            value=False,
-        )
+        report("prod-unprotected", ("deletionProtection",), f"{spec.environment} without deletion protection.")
     return spec.deletion_protection
 
 
@@ -32,5 +27,4 @@ def check_zones(spec: StackSpec, report: ProblemReport) -> None:
             ("network", "zones"),
             f"the zones of {spec.environment} are the region's first ones of the day; where AWS's list changes, "
             "subnets and nodes would be replaced.",
-            value=network.zones,
         )

@@ -1,7 +1,8 @@
-"""What needs a way to the Kubernetes API when Pulumi runs."""
+"""What needs a way to the Kubernetes API when Pulumi runs, or an IAM role in the cluster."""
 
 from __future__ import annotations
 
+from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 
@@ -11,27 +12,32 @@ def reachable(spec: StackSpec) -> bool:
     return spec.api_endpoint.public or spec.network.vpc_id is not None
 
 
-def storage_class(spec: StackSpec, report: ProblemReport) -> bool:
-    """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
+def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report: ProblemReport) -> None:
+    """Report what the first run can't do in the cluster, such as "install karpenter"."""
+    if not reachable(spec):
+        report(
+            rule,
+            path,
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't "
+            f"{what} unless Pulumi reaches the VPC.",
+        )
 
-    Nothing runs in a new VPC when its cluster is created: with a private endpoint alone, Pulumi can't declare anything
-    in the cluster on the first run.
-    """
+
+def check_role(rule: str, who: str, spec: StackSpec, report: ProblemReport) -> None:
+    """Report pods that need an IAM role and can't get it."""
+    if not spec.addons["eks-pod-identity-agent"].enabled:
+        path = ("addons", "podIdentityAgent", "enabled")
+        report(rule, path, f"{who} would get no IAM role: the Pod Identity agent is turned off.")
+
+
+def storage_class(spec: StackSpec, report: ProblemReport) -> bool:
+    """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API."""
+    driver = spec.addons["aws-ebs-csi-driver"].enabled
     if spec.storage_class is None:
-        return spec.addons["aws-ebs-csi-driver"].enabled and reachable(spec)
-    if spec.storage_class and not reachable(spec):
-        report(
-            "storage-class-unreachable",
-            ("storageClass",),
-            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't declare "
-            "a StorageClass unless Pulumi reaches the VPC.",
-            value=True,
-        )
-    if spec.storage_class and not spec.addons["aws-ebs-csi-driver"].enabled:
-        report(
-            "storage-class",
-            ("storageClass",),
-            "the StorageClass needs the EBS CSI driver, which is turned off.",
-            value=True,
-        )
+        return driver and reachable(spec)
+    if spec.storage_class:
+        check_reachable("storage-class-unreachable", ("storageClass",), "declare a StorageClass", spec, report)
+        if not driver:
+            message = "the StorageClass needs the EBS CSI driver, which is turned off."
+            report("storage-class", ("storageClass",), message)
     return spec.storage_class

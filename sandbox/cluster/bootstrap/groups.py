@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.node_labels import group_labels
+from multiarch.errors import look_up
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import AmiFamily, choose_by_family, family_facts
+from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import recommended_max_pods
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import render
@@ -89,7 +90,7 @@ def group_start(
                 "EKS refuses the launch template: user data that it merges has to be a MIME archive. No node starts."
             )
         documents.insert(0, render_eks_part(group, cluster, made or made_group(group)))
-    return choose_by_family(READERS, group.family, "AMI family with a reader of user data")(documents)
+    return look_up("AMI family with a reader of user data", group.family, READERS)(documents)
 
 
 def expected(group: NodeGroupPlan, made: ManagedGroup | None = None) -> Registration:
