@@ -27,7 +27,6 @@ from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.rules import Severity
 from multiarch.runs.images import list_image_support, name_deployment
 from multiarch.runs.workload_input import WorkloadInput
-from multiarch.scheduling.pods import Pod
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import load_text
 from multiarch.stack.model import Plan
@@ -57,17 +56,14 @@ class CapacityRun:
     zonal_volumes: bool
     _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
 
-    def __call__(
-        self, plan: Plan, failures: Sequence[Failure], *, explain: bool = True, pods: Sequence[Pod] | None = None
-    ) -> CapacityReport:
+    def __call__(self, plan: Plan, failures: Sequence[Failure], *, explain: bool = True) -> CapacityReport:
         """Return the report. The same one is evaluated once: a recommendation starts and ends with some."""
-        keep = explain and pods is None
         asked = plan, tuple(failures)
-        if known := next((each[2] for each in self._known if keep and each[:2] == asked), None):
+        if known := next((each[2] for each in self._known if explain and each[:2] == asked), None):
             return known
         made = evaluate(
             plan,
-            self.given.workloads.pods if pods is None else pods,
+            self.given.workloads.pods,
             self.budgets,
             failures,
             self.given.context,
@@ -78,7 +74,7 @@ class CapacityRun:
             zonal_volumes=self.zonal_volumes,
             explain=explain,
         )
-        if keep:
+        if explain:
             self._known.append((*asked, made))
         return made
 
@@ -168,7 +164,7 @@ def recommend_change(
         run,
         prices,
         # The nodes of a live cluster are not all the plan's, and belong to the groups that there are.
-        surroundings=Surroundings(given.workloads.pods, run.budgets, given.context) if planned else None,
+        surroundings=Surroundings(given.workloads.pods, given.context) if planned else None,
         replan=replan if planned else None,
         limit=TimeLimit(seconds),
     )

@@ -18,7 +18,7 @@ from multiarch.capacity.recommendation.recommend import Recommendation, Surround
 from multiarch.capacity.recommendation.search import cost_of
 from multiarch.capacity.recommendation.tunables import Cost, tunables_of, with_values
 from multiarch.manifests.disruption_budgets import disruption_budgets_from
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.context import simulation_context
 from multiarch.stack.model import Plan
 from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
@@ -39,11 +39,8 @@ class Evaluation:
         self.budgets = tuple(disruption_budgets_from(documents))
         self.context = simulation_context(made)
 
-    def __call__(
-        self, plan: Plan, failures: Sequence[Failure], *, explain: bool = False, pods: Sequence[Pod] | None = None
-    ) -> CapacityReport:
-        chosen = self.pods if pods is None else pods
-        return evaluate(plan, chosen, self.budgets, failures, self.context, explain=explain)
+    def __call__(self, plan: Plan, failures: Sequence[Failure], *, explain: bool = False) -> CapacityReport:
+        return evaluate(plan, self.pods, self.budgets, failures, self.context, explain=explain)
 
     def short(self, made: Plan, failures: Sequence[Failure]) -> set[tuple[Failure, str]]:
         report = self(made, failures)
@@ -55,7 +52,7 @@ def recommended(
     made: Plan, documents: Sequence[Mapping[str, Any]], failures: Sequence[Failure]
 ) -> tuple[Recommendation, Evaluation]:
     oracle = Evaluation(made, documents)
-    surroundings = Surroundings(oracle.pods, oracle.budgets, oracle.context)
+    surroundings = Surroundings(oracle.pods, oracle.context)
     return recommend(made, failures, oracle, surroundings=surroundings), oracle
 
 

@@ -57,7 +57,6 @@ class _Source:
     """A node group or NodePool, and one of its nodes. ``values`` are what a node, a vCPU or a GiB more gives."""
 
     owner: NodeGroupPlan | NodePoolPlan
-    path: Key
     shape: NodeShape
     values: Mapping[Key, Amounts]
 
@@ -93,10 +92,6 @@ class Sources:
         names = {name for spec in specs for name in asked_values(spec, EKS_NODE_GROUP)}
         self._sources = [*_groups(plan, self._present, daemons, names, context), *_pools(plan, self._present, context)]
         self._usable: dict[int, frozenset[int]] = {}
-
-    def paths_of(self, pod: Pod) -> frozenset[Key]:
-        """The paths in the stack file of the node groups and NodePools that can take a pod, or may be able to."""
-        return frozenset(self._sources[number].path for number in self._usable_by(pod))
 
     def needs(self, demands: Sequence[Demand]) -> Iterator[Need]:
         """Yield the needs that the present values do not satisfy."""
@@ -143,7 +138,7 @@ def _groups(
         shape = group_shape(group, context.zones, region=context.region, names=names)
         free = shape.allocatable - daemon_overhead(daemons, shape)
         key = next(key for name in ("maxSize", "desiredSize") if (key := (*group.path, name)) in present)
-        yield _Source(group, group.path, shape, {key: {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}})
+        yield _Source(group, shape, {key: {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}})
 
 
 def _pools(plan: Plan, present: Mapping[Key, int], context: SimulationContext) -> Iterator[_Source]:
@@ -154,4 +149,4 @@ def _pools(plan: Plan, present: Mapping[Key, int], context: SimulationContext) -
         limits = {(*key, "cpuLimit"): {"cpu": 1000}, (*key, "memoryLimit"): {"memory": GIB}}
         for pool in pools:
             shape = pool_shape(pool, karpenter.node_class, pool.instance_types[0], context.zones, region=context.region)
-            yield _Source(pool, key, shape, {each: amounts for each, amounts in limits.items() if each in present})
+            yield _Source(pool, shape, {each: amounts for each, amounts in limits.items() if each in present})

@@ -9,9 +9,8 @@ fail are the cheapest ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 
 from multiarch.capacity.model import Failure
@@ -24,10 +23,7 @@ Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 """Those of the failures in which some workload does not keep its minimum with these values."""
 
 _MOST_PERCENT = 400
-_MOST_BELOW = 20_000
-_MOST_VERIFIED = 1000
 _NOTHING: Values = MappingProxyType({})
-_FEWER = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +98,8 @@ class _Search:
             if bound >= most:
                 break
             conditions.append(self._condition(values, failure))
-        return self._verified(best, bound)
+        cost = cost_of(self._tunables, best)
+        return Found(best, cost, min(bound, cost))
 
     def _named(self, most: Values, conditions: Sequence[Condition]) -> Values | None:
         """The cheapest values that can be enough; None if there are none, or if the time is over before."""
@@ -167,65 +164,8 @@ class _Search:
             lowered[each.key] = high
         return lowered
 
-    def _verified(self, best: Values, bound: Cost) -> Found:
-        """The cheapest values, found by testing all that cost less than ``best`` where these are few.
-
-        The test is not quite monotone, so that a condition can be too strict.
-        """
-        below = list(islice(self._below(cost_of(self._tunables, best)), _MOST_BELOW + 1))
-        cheaper = [each for each in below if self._meets_needs(each)]
-        if len(below) > _MOST_BELOW or len(cheaper) > self._possible_tests():
-            best = self._improved(best)
-            cost = cost_of(self._tunables, best)
-            return Found(best, cost, min(bound, cost))
-        cheaper.sort(key=lambda each: cost_of(self._tunables, each))
-        best = next((each for each in cheaper if self._failing(each) is None), best)
-        cost = cost_of(self._tunables, best)
-        return Found(best, cost, cost)
-
-    def _possible_tests(self) -> int:
-        """How many tests the rest of the time allows, at the pace so far."""
-        return int(min(_MOST_VERIFIED, self._limit.left * len(self._answers) / max(self._limit.used, 1e-9)))
-
     def _meets_needs(self, values: Values) -> bool:
         return all(need.satisfied(values) for need in self._needs)
-
-    def _below(self, cost: Cost, given: Values = _NOTHING) -> Iterator[Values]:
-        """All values that cost less; ``given`` are those of the first tunables."""
-        if len(given) == len(self._tunables):
-            yield given
-            return
-        each = self._tunables[len(given)]
-        for value in range(each.present, self._most[each.key] + 1):
-            left = cost - each.cost * (value - each.present)
-            if left <= Cost():
-                return
-            yield from self._below(left, {**given, each.key: value})
-
-    def _improved(self, values: Values) -> Values:
-        """Cheaper values close by that do not fail either, where the test is not monotone.
-
-        More nodes of one group can lead pods away from another one, so that a condition was too strict.
-        """
-        for each in self._tunables:
-            for fewer in _FEWER:
-                lower = values[each.key] - fewer
-                if lower < each.present or not any((each.cost.always, each.cost.at_most)):
-                    continue
-                for variant in self._free_variants(values):
-                    candidate = {**variant, each.key: lower}
-                    if self._limit.over:
-                        return values
-                    if self._meets_needs(candidate) and self._failing(candidate) is None:
-                        return self._improved(candidate)
-        return values
-
-    def _free_variants(self, values: Values) -> Iterator[Values]:
-        """The values, and those with one value changed that costs nothing."""
-        yield values
-        for each in self._tunables:
-            if each.most is not None:
-                yield {**values, each.key: each.most if values[each.key] == each.present else each.present}
 
     def _condition(self, values: Values, failure: Failure) -> Condition:
         """What all values that do not fail satisfy, and these do not; as strong as the time allows."""
