@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import starmap
 
-from multiarch.capacity.architectures import AllowedArchitectures
 from multiarch.capacity.failing import After, Before, fail, settled_before
 from multiarch.capacity.limits import Explainer
 from multiarch.capacity.minimums import Minimums
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, WorkloadResult
-from multiarch.capacity.notes import assumptions_on, limits_of, warnings_on
+from multiarch.capacity.notes import assumptions_on, warnings_on
 from multiarch.capacity.waiting import USUAL_WAITS, Waits
 from multiarch.capacity.workloads import (
     ImageSupport,
@@ -24,8 +23,9 @@ from multiarch.capacity.workloads import (
 )
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.scheduling.pods import Pod
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.supply import Supply
 from multiarch.stack.model import Plan
 
 ALL = PodCount(100, percent=True)
@@ -61,8 +61,8 @@ def evaluate(
     workloads = replicas_of(before.pods)
     minimums = Minimums(workloads, budgets, without_budget=without_budget)
     samples = [*(each.pods[0] for each in workloads), *before.written.values()]
-    allowed = AllowedArchitectures(plan, context, samples)
-    judge = _Judge(before, workloads, minimums, waits, allowed, explain=explain)
+    supply = Supply(plan.autoscaling, plan.node_groups, context, samples)
+    judge = _Judge(before, workloads, minimums, waits, supply, explain=explain)
     without = judge.result(After(Failure(), before.settled, before.settled.nodes))
     results = tuple(judge.result(fail(before, failure)) for failure in failures)
     return CapacityReport(
@@ -71,8 +71,7 @@ def evaluate(
         without_failure=without,
         failures=results,
         assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, waits)),
-        limits=limits_of(plan),
-        warnings=(*warnings_on(before, workloads, without, allowed), *minimums.warnings()),
+        warnings=(*warnings_on(before, workloads, without, supply), *minimums.warnings()),
     )
 
 
@@ -85,7 +84,7 @@ class _Judge:
         workloads: Sequence[Replicas],
         minimums: Minimums,
         waits: Waits,
-        allowed: AllowedArchitectures,
+        supply: Supply,
         *,
         explain: bool,
     ) -> None:
@@ -93,8 +92,8 @@ class _Judge:
         self._workloads = {alike(each.pods[0]): each for each in workloads}
         self._minimums = minimums
         self._waits = waits
-        self._allowed = allowed
-        self._explainer = Explainer(before, allowed) if explain else None
+        self._supply = supply
+        self._explainer = Explainer(before, supply) if explain else None
         self._on = {node.name: _by_workload(node) for node in before.settled.nodes}
 
     def result(self, after: After) -> FailureResult:
@@ -117,7 +116,7 @@ class _Judge:
                 WorkloadResult(
                     namespace=workload.namespace,
                     name=workload.name,
-                    architectures=self._allowed.of(workload.pods[0]),
+                    architectures=self._supply.architectures(workload.pods[0].spec),
                     replicas=len(workload.pods),
                     minimum=self._minimums.of(workload, staying, running),
                     surviving=surviving[key],

@@ -24,8 +24,9 @@ from multiarch.capacity.workloads import (
 )
 from multiarch.facts.labels import ZONE
 from multiarch.scheduling.pods import Pod
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled
-from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
+from multiarch.simulate.simulation import planned_nodes, settle
 from multiarch.stack.model import Plan
 
 

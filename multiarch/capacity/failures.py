@@ -127,8 +127,7 @@ def karpenter_lost(failure: Failure, plan: Plan) -> bool:
     home = next((each for each in plan.node_groups if karpenter and each.name == karpenter.controller_group), None)
     if home is None:
         return False
-    capacity = Capacity(home.architecture, home.capacity_type)
-    return _without_karpenter(failure).why_not(home.name, capacity, home.zones or (None,)) is not None
+    return _without_karpenter(failure).why_no_node(home, home.zones) is not None
 
 
 def lost_nodes(failure: Failure, nodes: Iterable[NodeState]) -> frozenset[str]:

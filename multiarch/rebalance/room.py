@@ -21,8 +21,9 @@ from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.batches import Counted
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import SimulationContext, settle
+from multiarch.simulate.simulation import settle
 
 Settle = Callable[[Sequence[NodeState], Sequence[Pod]], Settled]
 """Places pods without a node on the free room of nodes, and on arm64 nodes that the stack's autoscaler adds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from multiarch.scheduling.fit import Fit, daemon_overhead
+from multiarch.scheduling.fit import daemon_overhead, why_never
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
@@ -30,7 +30,6 @@ class Vacancy:
     def __init__(self, daemons: Sequence[Pod]) -> None:
         """Start without nodes. ``daemons`` are DaemonSets' templates, which take room on each node."""
         self._daemons = tuple(daemons)
-        self._fit = Fit()
         self._overhead: dict[NodeShape, Resources] = {}
         self._nodes: dict[str, NodeState] = {}
         self._free: dict[str, Resources] = {}
@@ -68,7 +67,7 @@ class Vacancy:
         return self._takes(node, self.left(node), pod, least)
 
     def _takes(self, node: NodeState, free: Resources, pod: Pod, least: int) -> bool:
-        if not free.covers(pod.requests) or self._fit.why_never(pod, node.shape) is not None:
+        if not free.covers(pod.requests) or why_never(pod.spec, node.shape) is not None:
             return False
         labels = labels_of(node)
         return pod.spec.affinity.allows(labels, node.name) and pod.spec.affinity.score(labels, node.name) >= least

@@ -23,6 +23,7 @@ from itertools import islice
 from multiarch.autoscaling.balancing import compared
 from multiarch.autoscaling.expander import highest, matched_priorities, priorities_text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.scheduling.fit import allowed_zones, why_never
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
@@ -202,7 +203,7 @@ class _ClusterAutoscaler:
         key = group.name, zone, there
         if key not in self._templates:
             node = group.shape.node(f"{group.name} new", zone)
-            fit = [each for each in self._batches if self._nodes.fit.why_never(each.sample, group.shape) is None]
+            fit = [each for each in self._batches if why_never(each.sample.spec, group.shape) is None]
             where = f"{EXPECTED_ZONE} {zone}, {'where it has a node' if there else 'its first zone'}"
             why = {each: self._why(each, group, node, where) for each in fit}
             self._templates[key] = _Template(node, self._nodes.domain(node), why)
@@ -314,7 +315,7 @@ class _ClusterAutoscaler:
     def _asks_for_zone(self, batch: Batch) -> bool:
         if batch not in self._zonal:
             self._zonal[batch] = any(
-                len(self._nodes.fit.zones(batch.sample, group.shape)) < len(group.shape.zones) for group in self._groups
+                len(allowed_zones(batch.sample.spec, group.shape)) < len(group.shape.zones) for group in self._groups
             )
         return self._zonal[batch]
 

@@ -20,8 +20,8 @@ from multiarch.simulate.model import (
     WorkloadOutcome,
 )
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.notes import limits_of, notes_on
-from multiarch.simulate.reasons import FinalState, answers, may_use, places
+from multiarch.simulate.notes import notes_on
+from multiarch.simulate.reasons import FinalState, answers, places
 
 
 def simulation_of(
@@ -42,10 +42,7 @@ def simulation_of(
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         daemon_sets=_daemon_sets(daemons, state.nodes),
         omitted=_omitted(pods),
-        notes=notes_on(
-            state.plan, state.groups, batches, zones_assumed=zones_assumed, pools=state.pools, region=region
-        ),
-        limits=limits_of(state.plan, priced=any(pool.priced for pool in state.pools)),
+        notes=notes_on(state.plan, state.supply, batches, zones_assumed=zones_assumed, region=region),
     )
 
 
@@ -72,7 +69,7 @@ def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadO
         unplaced=tuple(left),
         notes=unmodelled(batch.sample),
         on_amd64=sum(each.architectures == (Architecture.AMD64,) for each in placed)
-        if may_use(batch, Architecture.ARM64, state)
+        if any(Architecture.ARM64 in each.architectures for each in state.supply.takers(batch.sample.spec, sized=True))
         else 0,
     )
 

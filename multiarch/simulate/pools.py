@@ -25,7 +25,6 @@ from multiarch.facts.labels import (
 from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Effect
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
-from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.scheduling.fit import allowed_zones, daemon_overhead
 from multiarch.scheduling.nodes import Node
@@ -34,6 +33,7 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.batches import domains_of
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.offerings import Levels, Offerings, bits, first, priced_types
 from multiarch.simulate.settled import Unavailable
 from multiarch.simulate.shapes import pool_shapes
@@ -58,18 +58,16 @@ class Pool:
         self,
         plan: NodePoolPlan,
         node_class: NodeClassPlan,
-        zones: tuple[str, ...],
+        context: SimulationContext,
         keys: frozenset[str],
-        *,
-        region: str | None = None,
         unavailable: Unavailable | None = None,
-        prices: RegionPrices | None = None,
     ) -> None:
-        """Compute shapes and labels of all types. With ``prices``, types without one can't be bought."""
+        """Compute shapes and labels of all types. With prices, types without one can't be bought."""
+        prices = context.prices
         self.plan = plan
         order = [capacity.architecture for capacity in plan.capacities]
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
-        self.zones = tuple(wanted) or zones
+        self.zones = tuple(wanted) or context.zones
         priced = () if prices is None else priced_types(plan, prices)
         self.without_prices = prices is not None and not priced
         """Whether prices were given, and none of them is of the pool's types."""
@@ -78,7 +76,7 @@ class Pool:
         self.types = tuple(sorted(priced or plan.instance_types, key=lambda each: _size(each, order)))
         known = prices if priced else None
         self.offerings = Offerings(plan, self.types, self.zones or (None,), unavailable or Unavailable(), known)
-        shapes = pool_shapes(plan, node_class, self.zones, region)
+        shapes = pool_shapes(plan, node_class, self.zones, context.region)
         self.shapes = tuple(shapes[each.name] for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
         type_sets: dict[tuple[object, ...], int] = {}

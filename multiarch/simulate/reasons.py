@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
-from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import HOSTNAME
-from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.fit import why_never
 from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
 from multiarch.simulate.nodes import Nodes, SimNode
 from multiarch.simulate.offerings import bits
 from multiarch.simulate.pools import Pool, relaxations
+from multiarch.simulate.supply import Supply
 
 _HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
 """The name of a node in a reason: one that differs by it alone is the same."""
@@ -38,9 +37,7 @@ class FinalState:
     """The state once all pods are placed."""
 
     plan: AutoscalingPlan
-    groups: tuple[NodeGroupPlan, ...]
-    shapes: Mapping[str, NodeShape]
-    pools: tuple[Pool, ...]
+    supply: Supply
     nodes: Nodes
     reasons: Reasons
 
@@ -51,7 +48,7 @@ class FinalState:
     def _node_groups(self) -> Iterator[GroupView]:
         autoscaler = self.plan.cluster_autoscaler
         priorities = {row.group: row.priority for row in autoscaler.priorities} if autoscaler else {}
-        for group in self.groups:
+        for group in self.supply.groups:
             yield GroupView(
                 name=group.name,
                 kind=f"node group, {group.architecture} {group.capacity_type}",
@@ -61,7 +58,7 @@ class FinalState:
             )
 
     def _node_pools(self) -> Iterator[GroupView]:
-        for pool in self.pools:
+        for pool in self.supply.pools:
             capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
             yield GroupView(
                 pool.plan.name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight, None, pool
@@ -77,18 +74,6 @@ def places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
     found = state.nodes.where[batch.number]
     return tuple(
         PodPlacement(pod.name, node.group, node.node.name, node.new, node.architectures) for pod, node in found
-    )
-
-
-def may_use(batch: Batch, architecture: Architecture, state: FinalState) -> bool:
-    """Whether some node of an architecture would take a pod of the batch if it had room."""
-    groups = [group for group in state.groups if group.architecture is architecture]
-    if any(state.nodes.fit.why_never(batch.sample, state.shapes[group.name]) is None for group in groups):
-        return True
-    room = batch.sample.requests
-    offers = [(pool, pool.offer(batch.sample.spec, soft_taints=False)) for pool in state.pools if not pool.closed]
-    return any(
-        offer and architecture in pool.architectures(offer.types & pool.with_room_for(room)) for pool, offer in offers
     )
 
 
@@ -118,7 +103,7 @@ def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ..
 def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
     """Why a pod does not fit even an empty node of a group, or None."""
     if view.pool is None:
-        reason = state.nodes.fit.why_never(batch.sample, state.shapes[view.name])
+        reason = why_never(batch.sample.spec, state.supply.shapes[view.name])
         return None if reason is None else reason.text
     pool = view.pool
     offer = pool.offer(batch.sample.spec, soft_taints=False)
@@ -128,7 +113,7 @@ def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
         return f"Karpenter knows no values of the topology key {key}"
     texts = []
     for type_set in pool.type_sets:
-        reason = state.nodes.fit.why_never(batch.sample, pool.shapes[max(bits(type_set))])
+        reason = why_never(batch.sample.spec, pool.shapes[max(bits(type_set))])
         if reason is not None and reason.text not in texts:
             texts.append(reason.text)
     return "; ".join(texts) or "too large for its instance types, DaemonSets included"

@@ -12,7 +12,7 @@ from multiarch.capacity.waiting import USUAL_WAITS, Waits
 from multiarch.capacity.workloads import ImageSupport
 from multiarch.manifests.disruption_budgets import PodCount, disruption_budgets_from
 from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ZONES
 from tests.stack.words import plan
 

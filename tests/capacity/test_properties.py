@@ -13,7 +13,7 @@ from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import Failure
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES
 from tests.simulate.simulated import grown, pods
 from tests.stack.words import plan

@@ -11,8 +11,9 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts.architectures import Architecture, to_ami
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.shapes import group_shape
-from multiarch.simulate.simulation import SimulationContext, simulate
+from multiarch.simulate.simulation import simulate
 from multiarch.stack.model import Plan
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
 from sandbox.cluster.kube import Object, condition, is_true

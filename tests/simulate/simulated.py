@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.model import Answer, GroupOutcome, Simulation, WorkloadOutcome
-from multiarch.simulate.simulation import SimulationContext, simulate
+from multiarch.simulate.simulation import simulate
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, container, workload
 from tests.stack.words import merged, plan
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.model import Simulation
 from multiarch.simulate.preference import with_preference
-from multiarch.simulate.simulation import SimulationContext, simulate
+from multiarch.simulate.simulation import simulate
 from tests.scheduling.manifests import ZONES, expression, required
 from tests.simulate.simulated import TOLERANT, got, group, grown, of, pods
 from tests.stack.words import plan

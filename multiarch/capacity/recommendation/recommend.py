@@ -26,7 +26,7 @@ from multiarch.capacity.workloads import name_of
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.scheduling.pods import Pod
 from multiarch.serialization import INLINED, OMITTED
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.context import SimulationContext
 from multiarch.stack.model import Plan
 
 _Name = tuple[str, str]

@@ -21,7 +21,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A report, and what of it is shown. ``explain``: also workloads that only move, and what is not modelled."""
+    """A report, and what of it is shown. ``explain``: also workloads that only move."""
 
     report: CapacityReport
     without_pods: Sequence[ObjectCount] = ()
@@ -81,10 +81,8 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
     if shown.report.warnings:
         yield Items("Check", shown.report.warnings)
     yield Items("Assumed", [*shown.report.assumptions, *_about_images(shown)])
-    if shown.explain:
-        yield Items("Not modelled", shown.report.limits)
-    else:
-        yield "--explain adds the workloads whose pods all get another node, and what is not modelled."
+    if not shown.explain:
+        yield "--explain adds the workloads whose pods all get another node."
 
 
 def _head(shown: Shown) -> Iterator[str]:

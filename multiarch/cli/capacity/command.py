@@ -134,9 +134,7 @@ def capacity(
     check_images: Annotated[
         bool, typer.Option("--check-images", help="Read which architectures the images support.")
     ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show every workload whose pods move, and what is not modelled.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every workload whose pods move.")] = False,
     recommending: RecommendOptions,
     output: OutputOption = Format.TABLE,
     registries: RegistryOptions,

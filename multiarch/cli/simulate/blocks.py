@@ -64,10 +64,8 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
     notes = [*result.notes, *_unchecked(shown.workloads)]
     if notes:
         yield Items("Assumed, or not checked", notes)
-    if shown.explain:
-        yield Items("Not simulated, and where the real autoscaler can differ", result.limits)
-    else:
-        yield "--explain adds the reason for each group, CPU and memory, and what is not simulated."
+    if not shown.explain:
+        yield "--explain adds the reason for each group, CPU and memory."
 
 
 def _head(shown: Shown) -> Iterator[str]:
