@@ -11,7 +11,7 @@ from multiarch.capacity.limits import Explainer
 from multiarch.capacity.minimums import Minimums
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, WorkloadResult
 from multiarch.capacity.notes import assumptions_on, warnings_on
-from multiarch.capacity.waiting import USUAL_WAITS, Waits
+from multiarch.capacity.waiting import NODE_START, TOLERATION, added, eviction, replaced
 from multiarch.capacity.workloads import (
     ImageSupport,
     Replicas,
@@ -41,7 +41,7 @@ def evaluate(
     *,
     nodes: Sequence[NodeState] | None = None,
     images: Mapping[WorkloadName, ImageSupport] | None = None,
-    waits: Waits = USUAL_WAITS,
+    node_start: int = NODE_START,
     without_budget: PodCount = ALL,
     zonal_volumes: bool = True,
     explain: bool = True,
@@ -54,15 +54,13 @@ def evaluate(
     images support; pods are kept off the others. ``without_budget`` is the minimum of workloads without a
     PodDisruptionBudget. ``zonal_volumes``: volumes of PersistentVolumeClaims can't be attached in other zones.
     Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
-
-    Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
     before = settled_before(plan, pods, context, nodes=nodes, images=images, zonal_volumes=zonal_volumes)
     workloads = replicas_of(before.pods)
     minimums = Minimums(workloads, budgets, without_budget=without_budget)
     samples = [*(each.pods[0] for each in workloads), *before.written.values()]
     supply = Supply(plan.autoscaling, plan.node_groups, context, samples)
-    judge = _Judge(before, workloads, minimums, waits, supply, explain=explain)
+    judge = _Judge(before, workloads, minimums, node_start, supply, explain=explain)
     without = judge.result(After(Failure(), before.settled, before.settled.nodes))
     results = tuple(judge.result(fail(before, failure)) for failure in failures)
     return CapacityReport(
@@ -70,7 +68,7 @@ def evaluate(
         autoscaler=plan.autoscaling.use,
         without_failure=without,
         failures=results,
-        assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, waits)),
+        assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, node_start)),
         warnings=(*warnings_on(before, workloads, without, supply), *minimums.warnings()),
     )
 
@@ -83,7 +81,7 @@ class _Judge:
         before: Before,
         workloads: Sequence[Replicas],
         minimums: Minimums,
-        waits: Waits,
+        node_start: int,
         supply: Supply,
         *,
         explain: bool,
@@ -91,7 +89,7 @@ class _Judge:
         self._before = before
         self._workloads = {alike(each.pods[0]): each for each in workloads}
         self._minimums = minimums
-        self._waits = waits
+        self._node_start = node_start
         self._supply = supply
         self._explainer = Explainer(before, supply) if explain else None
         self._on = {node.name: _by_workload(node) for node in before.settled.nodes}
@@ -138,21 +136,21 @@ class _Judge:
         in_zone = Counter(node.zone for node in after.lost)
         for node in after.lost:
             for pod in node.pods:
-                stays = unreachable_seconds(pod.spec, self._waits.toleration)
+                stays = unreachable_seconds(pod.spec, TOLERATION)
                 if stays is not None:
-                    key, until = alike(pod), self._waits.eviction(stays, in_zone[node.zone])
+                    key, until = alike(pod), eviction(stays, in_zone[node.zone])
                     evicted[key] = max(evicted.get(key, 0), until)
         found: dict[Hashable, int] = dict(evicted)
         # The first new nodes of a node group replace lost ones.
-        replaced = Counter(node.group for node in after.lost)
+        missing = Counter(node.group for node in after.lost)
         managed = {group.name for group in self._before.plan.node_groups}
         for node in after.added:
-            replaces = node.group in managed and replaced[node.group] > 0
-            replaced[node.group] -= 1
+            replaces = node.group in managed and missing[node.group] > 0
+            missing[node.group] -= 1
             for key in {alike(pod) for pod in node.pods}:
                 until = evicted.get(key, 0)
                 plan = self._before.plan.autoscaling
-                ready = self._waits.replaced(until) if replaces else self._waits.added(until, plan)
+                ready = replaced(until, self._node_start) if replaces else added(until, plan, self._node_start)
                 found[key] = max(found.get(key, 0), ready)
         return found
 

@@ -14,11 +14,12 @@ from multiarch.capacity.failures import lost_nodes, unavailable
 from multiarch.capacity.model import Failure
 from multiarch.capacity.workloads import (
     ImageSupport,
-    Narrowed,
-    Restriction,
     WorkloadName,
     can_move,
     claims_volumes,
+    name_of,
+    narrowed,
+    restricted,
     unreachable_seconds,
     waiting_again,
 )
@@ -35,7 +36,7 @@ class Before:
     """A cluster before anything fails: its nodes with their pods, and pods that fit nowhere.
 
     ``zonal_volumes``: volumes of PersistentVolumeClaims stay in their zone, as EBS volumes do.
-    ``written`` are pods whose images exclude an architecture, one of each workload, as they were without that.
+    ``written`` are pods of workloads about whose images something is known, one of each, as their manifest has them.
     """
 
     plan: Plan
@@ -93,17 +94,20 @@ def settled_before(
     zonal_volumes: bool = True,
 ) -> Before:
     """Place all pods while nothing fails; parameters as in :func:`multiarch.capacity.evaluation.evaluate`."""
-    restriction = Restriction(images or {})
-    everything = [pod for pod in restriction.applied(pods) if pod.per_node or can_move(pod)]
+    support = images or {}
+    written = [pod for pod in pods if pod.per_node or can_move(pod)]
+    everything = list(restricted(written, support))
     if nodes is None:
         # A dump of a cluster's pods says where they were: that was another cluster.
         everything = [waiting_again(pod) for pod in everything]
         given: Sequence[NodeState] = planned_nodes(plan.node_groups, context, everything)
     else:
-        given = [replace(node, pods=tuple(restriction.applied(node.pods))) for node in nodes]
+        given = [replace(node, pods=tuple(restricted(node.pods, support))) for node in nodes]
     daemons = tuple(pod for pod in everything if pod.per_node)
     settled = settle(plan.autoscaling, plan.node_groups, context, given, everything)
-    return Before(plan, context, daemons, settled, images or {}, restriction.written, zonal_volumes)
+    before = (*written, *(pod for node in nodes or () for pod in node.pods))
+    samples = {name_of(pod): pod for pod in reversed(before) if name_of(pod) in support}
+    return Before(plan, context, daemons, settled, support, samples, zonal_volumes)
 
 
 def fail(before: Before, failure: Failure) -> After:
@@ -119,7 +123,6 @@ def fail(before: Before, failure: Failure) -> After:
 def _sorted_out(after: After, *, zonal_volumes: bool) -> After:
     """Tell apart the pods of lost nodes: those that get other nodes, and those that do not."""
     bare, staying, held, displaced = [], [], [], []
-    narrowed = Narrowed()
     for node in after.lost:
         for pod in filter(can_move, node.pods):
             in_zone = zonal_volumes and node.zone is not None and claims_volumes(pod.spec)
@@ -131,7 +134,7 @@ def _sorted_out(after: After, *, zonal_volumes: bool) -> After:
                 held.append(pod)
             else:
                 again = waiting_again(pod)
-                displaced.append(narrowed.to(again, ZONE, (node.zone,)) if in_zone and node.zone else again)
+                displaced.append(narrowed(again, ZONE, (node.zone,)) if in_zone and node.zone else again)
     return replace(after, displaced=tuple(displaced), bare=tuple(bare), staying=tuple(staying), held=tuple(held))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from multiarch.capacity.failing import Before
 from multiarch.capacity.model import FailureResult
-from multiarch.capacity.waiting import Waits
+from multiarch.capacity.waiting import described
 from multiarch.capacity.workloads import Replicas, claims_volumes
 from multiarch.facts.architectures import Architecture
 from multiarch.prices.model import RegionPrices
@@ -28,7 +28,7 @@ def named(workloads: Iterable[Replicas]) -> str:
     return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
 
 
-def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) -> Iterator[str]:
+def assumptions_on(before: Before, workloads: Sequence[Replicas], node_start: int) -> Iterator[str]:
     """Yield what is assumed for these workloads, a sentence or more each."""
     if before.context.assumed:
         yield before.context.assumed
@@ -48,7 +48,7 @@ def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) 
             f"{named(claiming)}: volumes of PersistentVolumeClaims stay in the zone of their pod, as EBS volumes do; "
             "--movable-volumes is for others. How many an instance can attach is not checked."
         )
-    yield from waits.described()
+    yield from described(node_start)
 
 
 def _about_types(prices: RegionPrices | None) -> str:

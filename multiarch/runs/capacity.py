@@ -15,7 +15,6 @@ from multiarch.capacity.model import CapacityReport, Failure
 from multiarch.capacity.recommendation.changes import Change, patched
 from multiarch.capacity.recommendation.recommend import Recommendation, Surroundings, recommend
 from multiarch.capacity.recommendation.time_limit import TimeLimit
-from multiarch.capacity.waiting import Waits
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
 from multiarch.errors import MultiarchError, StackError
 from multiarch.facts.architectures import Architecture
@@ -51,7 +50,7 @@ class CapacityRun:
     given: WorkloadInput
     budgets: tuple[DisruptionBudget, ...]
     images: dict[WorkloadName, ImageSupport] | None
-    waits: Waits
+    node_start: int
     without_budget: PodCount
     zonal_volumes: bool
     _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
@@ -69,7 +68,7 @@ class CapacityRun:
             self.given.context,
             nodes=self.given.nodes,
             images=self.images,
-            waits=self.waits,
+            node_start=self.node_start,
             without_budget=self.without_budget,
             zonal_volumes=self.zonal_volumes,
             explain=explain,

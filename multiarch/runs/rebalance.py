@@ -16,7 +16,7 @@ from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.cluster import ClusterState, read_cluster_state
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress
 from multiarch.rebalance.candidates import Choice
-from multiarch.rebalance.clock import SystemClock
+from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.lease import read_set_aside
 from multiarch.rebalance.model import MovePlan, RunReport
 from multiarch.rebalance.plan import Scope, make_plan
@@ -100,7 +100,7 @@ class Planner:
 
     def plan_moves(self, settings: Settings) -> PlannedMoves:
         """Return what a run would do now. Raises MultiarchError and OutsideError."""
-        now = SystemClock().now()
+        now = Clock().now()
         try:
             aside = read_set_aside(self._cluster, now)
         except ForbiddenError as error:
@@ -109,7 +109,7 @@ class Planner:
         found = self(read_snapshot(self._cluster), aside, (), settings.max_pods, None)
         return PlannedMoves(self.plan.stack, settings.quiet(now), found)
 
-    def move_pods(self, settings: Settings, clock: SystemClock) -> FinishedRun:
+    def move_pods(self, settings: Settings, clock: Clock) -> FinishedRun:
         """Move pods, and say what is done. Raises MultiarchError and OutsideError."""
         return FinishedRun(self.plan.stack, Run(self._cluster, clock, settings, self, self._say).execute())
 

@@ -13,7 +13,6 @@ from multiarch.kubernetes.access import ClusterAccess
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.cluster import GATED
 from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
-from multiarch.scheduling.pods import ObjectCount
 from multiarch.serialization import INLINED, OMITTED
 from multiarch.simulate.model import OmittedPods, Simulation
 from multiarch.simulate.preference import with_preference
@@ -23,13 +22,12 @@ from multiarch.stack.model import Plan
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStack:
-    """A simulation of ``stack``. ``without_pods`` are objects that create no pods, ``cost`` is None without prices."""
+    """A simulation of ``stack``. ``cost`` is None without prices."""
 
     stack: str
     pods: int
     unplaced: int
     simulation: Simulation = field(metadata=INLINED)
-    without_pods: tuple[ObjectCount, ...]
     cost: SimulatedCosts | None
     arm64_taint: Taint | None = field(metadata=OMITTED)
 
@@ -82,7 +80,6 @@ def _simulate(plan: Plan, given: WorkloadInput, pricing: Pricing | None, prefer:
         sum(each.pods for each in result.workloads),
         result.unplaced,
         result,
-        given.workloads.without_pods,
         None if pricing is None else simulated_costs(plan, pricing, settled, given.nodes),
         plan.arm64_taint,
     )

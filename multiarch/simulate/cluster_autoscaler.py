@@ -15,13 +15,11 @@ Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 
 from multiarch.autoscaling.balancing import compared
-from multiarch.autoscaling.expander import highest, matched_priorities, priorities_text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.scheduling.fit import allowed_zones, why_never
 from multiarch.scheduling.nodes import Node, NodeShape
@@ -41,12 +39,11 @@ _TOLERANCE = 0.05
 class ScalableGroup:
     """A node group that may grow to ``max_size`` nodes.
 
-    ``asg`` is a possible name of its Auto Scaling Group; ``capacity`` is what a node has before the kubelet's
-    reservations. ``zones`` are those in which new nodes can be had; ``unavailable`` says why there are none, or None.
+    ``capacity`` is what a node has before the kubelet's reservations. ``zones`` are those in which new nodes can be
+    had; ``unavailable`` says why there are none, or None.
     """
 
     name: str
-    asg: str
     shape: NodeShape
     capacity: Resources
     max_size: int
@@ -129,6 +126,7 @@ class _ClusterAutoscaler:
     ) -> None:
         """``batches`` are all that ever wait."""
         self._plan = plan
+        self._priorities = {row.group: row.priority for row in plan.priorities}
         self._groups = groups
         self._nodes = nodes
         self._reasons = reasons
@@ -138,10 +136,6 @@ class _ClusterAutoscaler:
         self._zonal: dict[Batch, bool] = {}
         self._by_domain: dict[tuple[int, tuple[str | None, ...]], str | None] = {}
         self._estimates: dict[str, _Estimate] = {}
-
-    @cached_property
-    def _priorities(self) -> Mapping[str, int]:
-        return matched_priorities(priorities_text(self._plan.priorities), [group.asg for group in self._groups])
 
     def refuse(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Give expendable pods the room that is left, and return the others."""
@@ -158,9 +152,7 @@ class _ClusterAutoscaler:
         options = self._options(waiting, newest=True) or self._options(waiting, newest=False)
         if not options:
             return False
-        by_asg = {option.group.asg: option for option in options.values()}
-        kept = [by_asg[asg] for asg in highest(self._priorities, list(by_asg))]
-        estimates = [self._estimate(option, options, waiting) for option in kept]
+        estimates = [self._estimate(options[name], options, waiting) for name in highest(self._priorities, options)]
         best = min((each for each in estimates if each.planned), key=_Estimate.waste, default=None)
         if best is None:
             return False
@@ -318,6 +310,16 @@ class _ClusterAutoscaler:
                 len(allowed_zones(batch.sample.spec, group.shape)) < len(group.shape.zones) for group in self._groups
             )
         return self._zonal[batch]
+
+
+def highest(priorities: Mapping[str, int], groups: Iterable[str]) -> list[str]:
+    """Return the groups that the priority expander keeps: those of the highest priority; all if none can win.
+
+    The search for the highest starts at -1, so negative priorities never win.
+    """
+    names = list(groups)
+    top = max((priorities.get(name, -1) for name in names), default=-1)
+    return [name for name in names if priorities.get(name, -1) == top] if top >= 0 else names
 
 
 def _near(first: Resources, second: Resources, tolerance: float, *, memory: float | None = None) -> bool:

@@ -18,7 +18,6 @@ from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.resources import Resources
 
 _SUFFIX = "20260101000000000000000001"
-_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 def group_shape(
@@ -71,11 +70,6 @@ def pool_shapes(
     return MappingProxyType(
         {each.name: pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
     )
-
-
-def asg_name(group: NodeGroupPlan) -> str:
-    """A name that AWS could give the group's Auto Scaling Group."""
-    return f"eks-{_made_name(group)}-{_UUID}" if group.kind is NodeGroupKind.MANAGED else _made_name(group)
 
 
 def _made_name(group: NodeGroupPlan) -> str:

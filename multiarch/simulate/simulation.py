@@ -26,7 +26,7 @@ from multiarch.simulate.outcome import simulation_of
 from multiarch.simulate.preemption import preempt
 from multiarch.simulate.reasons import FinalState
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.shapes import asg_name, group_capacity
+from multiarch.simulate.shapes import group_capacity
 from multiarch.simulate.supply import Supply, group_shapes
 
 
@@ -36,7 +36,7 @@ def simulate(
     """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
 
     Pods that already have a node, and pods of DaemonSets, are omitted; what DaemonSets request is reserved on every
-    node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
+    node.
     """
     return simulate_nodes(plan, groups, context, pods).simulation
 
@@ -109,8 +109,7 @@ def settle(
     NodePools count against the pools' limits. ``preempting``: pods take the place of others of lower priority on nodes
     that exist, before an autoscaler adds nodes for those.
 
-    Raises RegexError for a priority map with regular expressions that only the autoscaler can read, ValueError for two
-    nodes of one name.
+    Raises ValueError for two nodes of one name.
     """
     lost = unavailable or Unavailable()
     everything = list(pods)
@@ -153,7 +152,6 @@ def settle(
 def _scalable(group: NodeGroupPlan, shape: NodeShape, lost: Unavailable) -> ScalableGroup:
     return ScalableGroup(
         name=group.name,
-        asg=asg_name(group),
         shape=shape,
         capacity=group_capacity(group),
         max_size=group.sizes.maximum,

@@ -8,7 +8,6 @@ from typing import Any
 from multiarch.capacity.evaluation import ALL, evaluate
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
-from multiarch.capacity.waiting import USUAL_WAITS, Waits
 from multiarch.capacity.workloads import ImageSupport
 from multiarch.manifests.disruption_budgets import PodCount, disruption_budgets_from
 from multiarch.scheduling.pods import pods_from
@@ -34,7 +33,6 @@ def report(
     *documents: object,
     failures: Sequence[Failure] | None = None,
     images: Mapping[tuple[str, str], ImageSupport] | None = None,
-    waits: Waits = USUAL_WAITS,
     without_budget: PodCount = ALL,
     zonal_volumes: bool = True,
 ) -> CapacityReport:
@@ -47,7 +45,6 @@ def report(
         failures_of(made, ZONES) if failures is None else failures,
         SimulationContext(tuple(ZONES)),
         images=images,
-        waits=waits,
         without_budget=without_budget,
         zonal_volumes=zonal_volumes,
     )

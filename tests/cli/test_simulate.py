@@ -157,15 +157,15 @@ def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ..
     ("text", "said"),
     [
         ("", "standard input: no workloads found. Did the command before the pipe fail?"),
-        ("kind: Foo\nmetadata: {name: x}\n", "no workloads found: 1 object creates no pods: Foo 1. Give"),
+        ("kind: Foo\nmetadata: {name: x}\n", "no workloads found. Give"),
         ("kind: PodList\nitems: []\n", "standard input: no workloads found."),
         (
             json.dumps([{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "Service")]),
-            "3 objects create no pods: ConfigMap 1, Service 2.",
+            "no workloads found. Give",
         ),
         (
             json.dumps({"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 0, "template": FEW}}),
-            "1 object creates no pods: Deployment 1.",
+            "no workloads found. Give",
         ),
         (
             json.dumps({"kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": FEW}}),

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
 from multiarch.rebalance.run import Plan, Run, Settings
 from multiarch.rebalance.snapshot import Snapshot
@@ -79,7 +80,7 @@ def run(
 ) -> RunReport:
     usual: dict[str, Any] = {"max_pods": 20, "pace": 10.0, "timeout": 60.0}
     cluster = cast("Cluster", made)
-    return Run(cluster, made, Settings(name=name, **{**usual, **settings}), plan, say).execute()
+    return Run(cluster, cast("Clock", made), Settings(name=name, **{**usual, **settings}), plan, say).execute()
 
 
 def results(report: RunReport) -> list[Result]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
 from multiarch.cli.formats.report import Block, Details, Items, Table
-from multiarch.plurals import counted, describe_without_pods
-from multiarch.scheduling.pods import ObjectCount
+from multiarch.plurals import counted
 
 _MINUTE = 60
 _EXPLAINED = 20
@@ -24,7 +23,6 @@ class Shown:
     """A report, and what of it is shown. ``explain``: also workloads that only move."""
 
     report: CapacityReport
-    without_pods: Sequence[ObjectCount] = ()
     images_read: bool = False
     explain: bool = False
 
@@ -94,8 +92,6 @@ def _head(shown: Shown) -> Iterator[str]:
         f"{report.stack}, {autoscaler}: {counted(len(workloads), 'workload')}, {counted(report.pods, 'pod')}; "
         f"{counted(len(report.failures), 'failure')}, {bad} with a workload short of its minimum"
     )
-    if shown.without_pods:
-        yield describe_without_pods(shown.without_pods)
     if not bad and not any(each.pending for each in workloads):
         yield "Every workload keeps its minimum once its lost pods have another node."
 

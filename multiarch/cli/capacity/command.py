@@ -10,7 +10,6 @@ import typer
 
 from multiarch.capacity.headroom import Headroom
 from multiarch.capacity.model import CapacityReport
-from multiarch.capacity.waiting import Waits
 from multiarch.cli.capacity.blocks import Shown, make_blocks
 from multiarch.cli.capacity.recommendation import recommendation_blocks, show_patch
 from multiarch.cli.formats import Format, OutputOption, show
@@ -159,7 +158,7 @@ def capacity(
         given,
         given.budgets(),
         images,
-        Waits(node_start=node_start),
+        node_start,
         parse_pod_count(minimum),
         zonal_volumes=not movable_volumes,
     )
@@ -176,7 +175,7 @@ def capacity(
     no_prices = [f"No prices: {prices.reason}."] if isinstance(prices, UnknownPrice) else []
     notes = (*no_prices, *given.notes, *given.credentials.notes)
     report = replace(report, assumptions=(*notes, *report.assumptions))
-    shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
+    shown = Shown(report, images_read=check_images, explain=explain)
     more = [] if found is None else list(recommendation_blocks(found, recommending.search_time))
     data = CapacityResult(report, found)
     show(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)
