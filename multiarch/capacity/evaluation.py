@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import starmap
 
 from multiarch.capacity.failing import After, Before, fail, settled_before
@@ -32,45 +33,55 @@ ALL = PodCount(100, percent=True)
 """All pods: the minimum of workloads without a PodDisruptionBudget, unless another one is given."""
 
 
-def evaluate(
-    plan: Plan,
-    pods: Iterable[Pod],
-    budgets: Sequence[DisruptionBudget],
-    failures: Iterable[Failure],
-    context: SimulationContext,
-    *,
-    nodes: Sequence[NodeState] | None = None,
-    images: Mapping[WorkloadName, ImageSupport] | None = None,
-    node_start: int = NODE_START,
-    without_budget: PodCount = ALL,
-    zonal_volumes: bool = True,
-    explain: bool = True,
-) -> CapacityReport:
-    """Say of every workload what it keeps in each of ``failures``.
+@dataclass(slots=True)
+class Evaluation:
+    """What keeps running in failures, for given workloads: called with a stack and failures.
 
     ``pods`` are those of workloads and the templates of DaemonSets. Without ``nodes`` each group starts with its
     desired size, and all ``pods`` get a node first; ``nodes`` are those of a live cluster, with their pods, and
     ``pods`` those that are pending. ``images`` say by workload (namespace, ``Kind/name``) which architectures its
     images support; pods are kept off the others. ``without_budget`` is the minimum of workloads without a
     PodDisruptionBudget. ``zonal_volumes``: volumes of PersistentVolumeClaims can't be attached in other zones.
-    Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
     """
-    before = settled_before(plan, pods, context, nodes=nodes, images=images, zonal_volumes=zonal_volumes)
-    workloads = replicas_of(before.pods)
-    minimums = Minimums(workloads, budgets, without_budget=without_budget)
-    samples = [*(each.pods[0] for each in workloads), *before.written.values()]
-    supply = Supply(plan.autoscaling, plan.node_groups, context, samples)
-    judge = _Judge(before, workloads, minimums, node_start, supply, explain=explain)
-    without = judge.result(After(Failure(), before.settled, before.settled.nodes))
-    results = tuple(judge.result(fail(before, failure)) for failure in failures)
-    return CapacityReport(
-        stack=plan.stack,
-        autoscaler=plan.autoscaling.use,
-        without_failure=without,
-        failures=results,
-        assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, node_start)),
-        warnings=(*warnings_on(before, workloads, without, supply), *minimums.warnings()),
-    )
+
+    pods: Sequence[Pod]
+    budgets: Sequence[DisruptionBudget]
+    context: SimulationContext
+    nodes: Sequence[NodeState] | None = None
+    images: Mapping[WorkloadName, ImageSupport] = field(default_factory=dict)
+    node_start: int = NODE_START
+    without_budget: PodCount = ALL
+    zonal_volumes: bool = True
+    _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
+
+    def __call__(self, plan: Plan, failures: Iterable[Failure], *, explain: bool = True) -> CapacityReport:
+        """Say of every workload what it keeps in each failure; what was asked before is not evaluated again.
+
+        Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
+        """
+        asked = plan, tuple(failures)
+        if known := next((each[2] for each in self._known if explain and each[:2] == asked), None):
+            return known
+        before = settled_before(
+            plan, self.pods, self.context, nodes=self.nodes, images=self.images, zonal_volumes=self.zonal_volumes
+        )
+        workloads = replicas_of(before.pods)
+        minimums = Minimums(workloads, self.budgets, without_budget=self.without_budget)
+        samples = [*(each.pods[0] for each in workloads), *before.written.values()]
+        supply = Supply(plan.autoscaling, plan.node_groups, self.context, samples)
+        judge = _Judge(before, workloads, minimums, self.node_start, supply, explain=explain)
+        without = judge.result(After(Failure(), before.settled, before.settled.nodes))
+        made = CapacityReport(
+            stack=plan.stack,
+            autoscaler=plan.autoscaling.use,
+            without_failure=without,
+            failures=tuple(judge.result(fail(before, failure)) for failure in asked[1]),
+            assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, self.node_start)),
+            warnings=(*warnings_on(before, workloads, without, supply), *minimums.warnings()),
+        )
+        if explain:
+            self._known.append((*asked, made))
+        return made
 
 
 class _Judge:

@@ -93,7 +93,7 @@ def settled_before(
     images: Mapping[WorkloadName, ImageSupport] | None = None,
     zonal_volumes: bool = True,
 ) -> Before:
-    """Place all pods while nothing fails; parameters as in :func:`multiarch.capacity.evaluation.evaluate`."""
+    """Place all pods while nothing fails; parameters as in :class:`multiarch.capacity.evaluation.Evaluation`."""
     support = images or {}
     written = [pod for pod in pods if pod.per_node or can_move(pod)]
     everything = list(restricted(written, support))

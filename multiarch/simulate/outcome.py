@@ -12,10 +12,8 @@ from multiarch.scheduling.pods import Pod
 from multiarch.simulate.model import (
     Batch,
     DaemonSetOutcome,
-    GroupOutcome,
     OmittedPods,
     Simulation,
-    TypeCount,
     Waiting,
     WorkloadOutcome,
 )
@@ -38,7 +36,7 @@ def simulation_of(
     left = {batch.number: [pod.name for pod in waiting.get(batch, ())] for batch in batches}
     return Simulation(
         autoscaler=state.plan.use,
-        groups=_outcomes(state),
+        groups=state.groups,
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         daemon_sets=_daemon_sets(daemons, state.nodes),
         omitted=_omitted(pods),
@@ -86,28 +84,3 @@ def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[DaemonSetOutcome
         )
         for daemon in daemons
     )
-
-
-def _outcomes(state: FinalState) -> tuple[GroupOutcome, ...]:
-    rows = []
-    for group in state.all_groups():
-        nodes = state.nodes.of_group(group.name)
-        new = [node for node in nodes if node.new]
-        rows.append(
-            GroupOutcome(
-                name=group.name,
-                kind=group.kind,
-                scaled_by=group.scaled_by,
-                preference=group.preference,
-                existing=len(nodes) - len(new),
-                new=len(new),
-                max_size=group.max_size,
-                instance_types=tuple(starmap(TypeCount, sorted(Counter(node.instance_type for node in new).items()))),
-                pods=sum(node.pods for node in nodes),
-                cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
-                cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),
-                memory_allocatable=sum(node.shape.allocatable.memory for node in nodes),
-                memory_requested=sum(node.shape.allocatable.memory - node.free.memory for node in nodes),
-            )
-        )
-    return tuple(rows)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import starmap
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.facts.labels import HOSTNAME
 from multiarch.scheduling.fit import why_never
-from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
+from multiarch.simulate.model import Answer, Batch, GroupOutcome, PodPlacement, Reasons, TypeCount
 from multiarch.simulate.nodes import Nodes, SimNode
 from multiarch.simulate.offerings import bits
 from multiarch.simulate.pools import Pool, relaxations
@@ -20,19 +22,7 @@ _HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
 """The name of a node in a reason: one that differs by it alone is the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupView:
-    """What node groups and NodePools have in common. ``preference`` is a priority or a weight; higher comes first."""
-
-    name: str
-    kind: str
-    scaled_by: Autoscaler | None
-    preference: int | None
-    max_size: int | None
-    pool: Pool | None = None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FinalState:
     """The state once all pods are placed."""
 
@@ -41,32 +31,54 @@ class FinalState:
     nodes: Nodes
     reasons: Reasons
 
-    def all_groups(self) -> tuple[GroupView, ...]:
+    @cached_property
+    def pools(self) -> Mapping[str, Pool]:
+        """The NodePools, by name."""
+        return {pool.plan.name: pool for pool in self.supply.pools}
+
+    @cached_property
+    def groups(self) -> tuple[GroupOutcome, ...]:
         """All groups in the order in which they are tried: of the autoscaler in use first, then by preference."""
         return tuple(sorted((*self._node_groups(), *self._node_pools()), key=self._rank))
 
-    def _node_groups(self) -> Iterator[GroupView]:
+    def _node_groups(self) -> Iterator[GroupOutcome]:
         autoscaler = self.plan.cluster_autoscaler
         priorities = {row.group: row.priority for row in autoscaler.priorities} if autoscaler else {}
+        scaled_by = Autoscaler.CLUSTER_AUTOSCALER if autoscaler else None
         for group in self.supply.groups:
-            yield GroupView(
-                name=group.name,
-                kind=f"node group, {group.architecture} {group.capacity_type}",
-                scaled_by=Autoscaler.CLUSTER_AUTOSCALER if autoscaler else None,
-                preference=priorities.get(group.name),
-                max_size=group.sizes.maximum if autoscaler else None,
-            )
+            kind = f"node group, {group.architecture} {group.capacity_type}"
+            most = group.sizes.maximum if autoscaler else None
+            yield self._outcome(group.name, kind, scaled_by, priorities.get(group.name), most)
 
-    def _node_pools(self) -> Iterator[GroupView]:
-        for pool in self.supply.pools:
+    def _node_pools(self) -> Iterator[GroupOutcome]:
+        for name, pool in self.pools.items():
             capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
-            yield GroupView(
-                pool.plan.name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight, None, pool
-            )
+            yield self._outcome(name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight)
 
-    def _rank(self, view: GroupView) -> tuple[int, int, str]:
-        order = {self.plan.use: 0, None: 2}.get(view.scaled_by, 1)
-        return order, -(view.preference or 0), view.name
+    def _outcome(
+        self, name: str, kind: str, scaled_by: Autoscaler | None, preference: int | None, most: int | None = None
+    ) -> GroupOutcome:
+        nodes = self.nodes.of_group(name)
+        new = [node for node in nodes if node.new]
+        return GroupOutcome(
+            name=name,
+            kind=kind,
+            scaled_by=scaled_by,
+            preference=preference,
+            existing=len(nodes) - len(new),
+            new=len(new),
+            max_size=most,
+            instance_types=tuple(starmap(TypeCount, sorted(Counter(node.instance_type for node in new).items()))),
+            pods=sum(node.pods for node in nodes),
+            cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
+            cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),
+            memory_allocatable=sum(node.shape.allocatable.memory for node in nodes),
+            memory_requested=sum(node.shape.allocatable.memory - node.free.memory for node in nodes),
+        )
+
+    def _rank(self, group: GroupOutcome) -> tuple[int, int, str]:
+        order = {self.plan.use: 0, None: 2}.get(group.scaled_by, 1)
+        return order, -(group.preference or 0), group.name
 
 
 def places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
@@ -81,7 +93,7 @@ def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ..
     """One answer for each group, in the order in which they are tried for a batch."""
     counts = Counter(place.group for place in places(batch, state))
     fresh = {place.group for place in places(batch, state) if place.new}
-    views = state.all_groups()
+    views = state.groups
     used = [view for view in views if view.name in fresh]
     rows, rank = [], 0
     for view in views:
@@ -100,12 +112,12 @@ def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ..
     return tuple(rows)
 
 
-def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
+def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | None:
     """Why a pod does not fit even an empty node of a group, or None."""
-    if view.pool is None:
+    pool = state.pools.get(view.name)
+    if pool is None:
         reason = why_never(batch.sample.spec, state.supply.shapes[view.name])
         return None if reason is None else reason.text
-    pool = view.pool
     offer = pool.offer(batch.sample.spec, soft_taints=False)
     if offer is not None and offer.types & pool.with_room_for(batch.sample.requests):
         return None
@@ -119,7 +131,7 @@ def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
     return "; ".join(texts) or "too large for its instance types, DaemonSets included"
 
 
-def _why_no_more(batch: Batch, view: GroupView, state: FinalState, *, unplaced: bool) -> str:
+def _why_no_more(batch: Batch, view: GroupOutcome, state: FinalState, *, unplaced: bool) -> str:
     """Why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
     if view.scaled_by is None:
         more = unplaced or any(place.new for place in places(batch, state))
@@ -127,24 +139,27 @@ def _why_no_more(batch: Batch, view: GroupView, state: FinalState, *, unplaced: 
     return state.reasons.refused.get((batch.number, view.name), "")
 
 
-def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: FinalState, *, unplaced: bool) -> str:
+def _why_unused(
+    batch: Batch, view: GroupOutcome, used: list[GroupOutcome], state: FinalState, *, unplaced: bool
+) -> str:
     """Why a group that fits the pods got no new node for them."""
     recorded = state.reasons.get(batch, view.name)
     if view.scaled_by is None:
         if not used and not unplaced:
             return "existing nodes of other groups had room"
         return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes"
-    if view.pool is not None and view.pool.closed:
-        return view.pool.why_limited(batch.sample.requests)
+    pool = state.pools.get(view.name)
+    if pool is not None and pool.closed:
+        return pool.why_limited(batch.sample.requests)
     better = [each for each in used if each.scaled_by is view.scaled_by]
     if better:
-        return _why_not_before(batch, view, better[0], recorded)
+        return _why_not_before(batch, view, better[0], recorded, pool)
     if used and not recorded:
         return f"{used[0].scaled_by} placed the pods first"
     return recorded or "existing nodes had room"
 
 
-def _why_not_there(batch: Batch, view: GroupView, state: FinalState) -> str:
+def _why_not_there(batch: Batch, view: GroupOutcome, state: FinalState) -> str:
     """Return why the nodes of a group without an autoscaler take no more pods, each reason once."""
     there = state.nodes.of_group(view.name)
     if not there:
@@ -168,14 +183,14 @@ def _why_not_on(batch: Batch, node: SimNode, state: FinalState) -> str:
     return _HOST.sub("", reason.text) if reason else "excluded by other pods when these were scheduled"
 
 
-def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: str) -> str:
+def _why_not_before(batch: Batch, view: GroupOutcome, best: GroupOutcome, recorded: str, pool: Pool | None) -> str:
     """Why the same autoscaler chose another group."""
-    word = "weight" if view.pool else "priority"
+    word = "weight" if pool else "priority"
     if (view.preference or 0) < (best.preference or 0):
         return f"{word} {view.preference} below {best.name}'s {best.preference}"
     if recorded:
         return recorded
-    if view.pool is not None and _is_tried_later(batch, view.pool):
+    if pool is not None and _is_tried_later(batch, pool):
         return f"Karpenter tries the affinity term or preference first that {best.name} satisfies"
     if view.preference == best.preference:
         return f"same {word} as {best.name}, which was chosen"

@@ -30,17 +30,6 @@ from multiarch.simulate.shapes import group_capacity
 from multiarch.simulate.supply import Supply, group_shapes
 
 
-def simulate(
-    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
-) -> Simulation:
-    """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
-
-    Pods that already have a node, and pods of DaemonSets, are omitted; what DaemonSets request is reserved on every
-    node.
-    """
-    return simulate_nodes(plan, groups, context, pods).simulation
-
-
 def simulate_nodes(
     plan: AutoscalingPlan,
     groups: Sequence[NodeGroupPlan],
@@ -48,9 +37,10 @@ def simulate_nodes(
     pods: Iterable[Pod],
     live: Sequence[NodeState] | None = None,
 ) -> Settled:
-    """Simulate as :func:`simulate` does; return the nodes too: the existing ones, then the new ones.
+    """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
 
-    ``live`` are the nodes of a cluster with their pods; without them each group starts with its desired size.
+    Pods that already have a node, and pods of DaemonSets, are omitted; what DaemonSets request is reserved on every
+    node. ``live`` are the nodes of a cluster with their pods; without them each group starts with its desired size.
     """
     everything = list(pods)
     nodes = planned_nodes(groups, context, everything) if live is None else tuple(live)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multiarch.capacity.evaluation import ALL, evaluate
+from multiarch.capacity.evaluation import ALL, Evaluation
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
 from multiarch.capacity.workloads import ImageSupport
@@ -38,16 +38,15 @@ def report(
 ) -> CapacityReport:
     """Evaluate manifests against a stack, in three zones; by default in all failures."""
     made = plan({**words, "network": {"zones": list(ZONES)}})
-    return evaluate(
-        made,
-        pods_from(documents),
+    evaluate = Evaluation(
+        tuple(pods_from(documents)),
         list(disruption_budgets_from(documents)),
-        failures_of(made, ZONES) if failures is None else failures,
         SimulationContext(tuple(ZONES)),
-        images=images,
+        images=images or {},
         without_budget=without_budget,
         zonal_volumes=zonal_volumes,
     )
+    return evaluate(made, failures_of(made, ZONES) if failures is None else failures)
 
 
 def in_failure(found: CapacityReport, name: str) -> FailureResult:

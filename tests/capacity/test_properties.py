@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failing import fail, settled_before
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import Failure
@@ -82,7 +82,7 @@ def test_every_pending_pod_has_its_limit_and_the_numbers_add_up(
     groups: dict[str, Any], workloads: list[tuple[str, int, bool]]
 ) -> None:
     stack = made(groups)
-    report = evaluate(stack, manifests(workloads), [], failures_of(stack, ZONES), CONTEXT)
+    report = Evaluation(manifests(workloads), [], CONTEXT)(stack, failures_of(stack, ZONES))
     for result in (report.without_failure, *report.failures):
         for each, (_, count, _) in zip(result.workloads, workloads, strict=True):
             assert each.surviving + each.moved + each.pending == each.replicas == count

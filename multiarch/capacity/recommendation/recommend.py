@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Protocol
 
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.model import NO_FAILURE, CapacityReport, Failure, FailureResult, WorkloadResult
 from multiarch.capacity.recommendation.changes import Change, changes_between
 from multiarch.capacity.recommendation.needs import Demand, Need, Sources
@@ -24,22 +24,13 @@ from multiarch.capacity.recommendation.time_limit import NO_LIMIT, TimeLimit
 from multiarch.capacity.recommendation.tunables import Cost, Key, Values, tunables_of, with_values
 from multiarch.capacity.workloads import name_of
 from multiarch.prices.model import RegionPrices, UnknownPrice
-from multiarch.scheduling.pods import Pod
 from multiarch.serialization import INLINED, OMITTED
-from multiarch.simulate.context import SimulationContext
 from multiarch.stack.model import Plan
 
 _Name = tuple[str, str]
 _NOTHING: Values = MappingProxyType({})
 _SHARE = 0.7
 """The part of the time that is left which one search may take: another one may have to follow."""
-
-
-class Evaluate(Protocol):
-    """The evaluation of a plan under failures, with everything else about it given."""
-
-    def __call__(self, plan: Plan, failures: Sequence[Failure], *, explain: bool) -> CapacityReport:
-        """Return the report; without ``explain`` it gives no limits and changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +60,6 @@ class Recommendation:
     report: CapacityReport = field(metadata=OMITTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The pods of an evaluation from nothing but a plan, and its zones: they say how many nodes are needed."""
-
-    pods: Sequence[Pod]
-    context: SimulationContext
-
-
 Replan = Callable[[Sequence[Change]], Plan | None]
 """The plan of the stack file with some changes; None if that is not a valid stack."""
 
@@ -84,22 +67,20 @@ Replan = Callable[[Sequence[Change]], Plan | None]
 def recommend(
     plan: Plan,
     failures: Sequence[Failure],
-    evaluate: Evaluate,
+    evaluate: Evaluation,
     prices: RegionPrices | UnknownPrice | None = None,
     *,
-    surroundings: Surroundings | None = None,
     replan: Replan | None = None,
     limit: TimeLimit = NO_LIMIT,
 ) -> Recommendation:
     """Find the cheapest change of a plan's stack file under which all of ``failures`` leave every minimum.
 
-    ``surroundings`` make it faster; for a live cluster, whose nodes are not all of the plan, there are none. With
-    ``replan``, node groups become one for each zone where no size helps. After ``limit`` the search ends with the
+    With ``replan``, node groups become one for each zone where no size helps. After ``limit`` the search ends with the
     cheapest change so far: the evaluations that find one at all are made in any case. Raises MultiarchError without
     highspy.
     """
     rates = rates_of(plan, prices)
-    first = _Recommender(plan, failures, evaluate, rates, surroundings)
+    first = _Recommender(plan, failures, evaluate, rates)
     if replan is None or not first.lacking():
         return first.run(limit)
 
@@ -109,7 +90,7 @@ def recommend(
         if new is None:
             return None
         under = renamed(failures, plan, new)
-        return _Recommender(new, under, evaluate, rates_of(new, prices), surroundings), changes
+        return _Recommender(new, under, evaluate, rates_of(new, prices)), changes
 
     chosen = groups_over_zones(plan)
     best = split(chosen)
@@ -133,14 +114,12 @@ class _Recommender:
         self,
         plan: Plan,
         failures: Sequence[Failure],
-        evaluate: Evaluate,
+        evaluate: Evaluation,
         rates: Rates,
-        surroundings: Surroundings | None,
     ) -> None:
         self.plan = plan
         self._evaluate = evaluate
         self._rates = rates
-        self._surroundings = surroundings
         self._tunables = tunables_of(plan, rates)
         self._failures = (NO_FAILURE, *dict.fromkeys(failures))
         self._unsolved: Mapping[Failure, Mapping[_Name, WorkloadResult]] = {}
@@ -234,9 +213,9 @@ class _Recommender:
 
     def _needs(self) -> list[Need]:
         """What the minimums need; of workloads that share a budget, those are the least with the largest values."""
-        given = self._surroundings
-        if given is None:
-            return []
+        given = self._evaluate
+        if given.nodes is not None:
+            return []  # The nodes of a live cluster are not all of the plan.
         samples = {name_of(pod): pod for pod in given.pods if not pod.daemon}
         demands = [
             Demand(result.failure, sample, each.needed)

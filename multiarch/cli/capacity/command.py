@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.headroom import Headroom
 from multiarch.capacity.model import CapacityReport
 from multiarch.cli.capacity.blocks import Shown, make_blocks
@@ -27,7 +28,6 @@ from multiarch.prices.file import read
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.runs.capacity import (
     CapacityResult,
-    CapacityRun,
     choose_failures,
     find_image_support,
     parse_pod_count,
@@ -150,24 +150,26 @@ def capacity(
     else:
         given = from_manifests(plan, source.files, prices=known)
     failures = choose_failures(plan, given, failure or (), largest)
-    images = None
+    images = {}
     if check_images:
         with progress("reading images") as step:
             images = find_image_support(given, registries.access, step)
-    run = CapacityRun(
-        given,
+    evaluate = Evaluation(
+        given.workloads.pods,
         given.budgets(),
+        given.context,
+        given.nodes,
         images,
         node_start,
         parse_pod_count(minimum),
         zonal_volumes=not movable_volumes,
     )
-    report = run(plan, failures)
+    report = evaluate(plan, failures)
     found = None
     if recommending.recommend:
         with progress("simulating changes"):
             found = recommend_change(
-                path, plan, failures, run, prices, seconds=recommending.search_time, write=recommending.write
+                path, plan, failures, evaluate, prices, seconds=recommending.search_time, write=recommending.write
             )
     if recommending.headroom is not None:
         changed, after = (plan, report) if found is None else (found.result.plan, found.report)
