@@ -28,6 +28,7 @@ _COMPUTE = {
 # The price list has bare metal as dedicated capacity only.
 _FAMILIES = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
 _PAGE = 100
+_HOURS = ("hrs", "hr", "hours", "hour")
 _CURRENCIES = {"aws-cn": "CNY"}
 _PREFIX = re.compile(r"[A-Z0-9]+-")
 """What begins a usage type outside us-east-1: ``EUW1-``."""
@@ -127,12 +128,7 @@ def _prices(terms: Mapping[str, Any], currency: str) -> Iterator[tuple[str, Deci
             if not price.is_finite() or price < 0:
                 raise ValueError(f"the price {price}")
             if price:
-                yield _unit(rate["unit"]), price.normalize()
-
-
-def _unit(text: str) -> str:
-    """``hour`` for Hrs, Hours and hour; other units as they are."""
-    return "hour" if text.lower() in {"hrs", "hr", "hours", "hour"} else text
+                yield "hour" if rate["unit"].lower() in _HOURS else rate["unit"], price.normalize()
 
 
 class _Region:

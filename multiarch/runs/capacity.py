@@ -14,7 +14,7 @@ from multiarch.capacity.headroom import Headroom, headroom_of, manifests
 from multiarch.capacity.model import CapacityReport, Failure
 from multiarch.capacity.recommendation.changes import Change, patched
 from multiarch.capacity.recommendation.recommend import Recommendation, recommend
-from multiarch.capacity.recommendation.time_limit import TimeLimit
+from multiarch.capacity.recommendation.search import TimeLimit
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
 from multiarch.errors import MultiarchError, StackError
 from multiarch.facts.architectures import Architecture

@@ -19,13 +19,11 @@ from multiarch.rebalance.candidates import Choice
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.lease import read_set_aside
 from multiarch.rebalance.model import MovePlan, RunReport
-from multiarch.rebalance.plan import Scope, make_plan
-from multiarch.rebalance.room import settling
+from multiarch.rebalance.plan import make_plan
 from multiarch.rebalance.run import Run, Settings
 from multiarch.rebalance.snapshot import Snapshot, read_snapshot
 from multiarch.runs.images import Arm64ImageJudge
 from multiarch.serialization import INLINED
-from multiarch.simulate.context import simulation_context
 from multiarch.stack.model import Plan
 
 ShowProgress = Callable[[], AbstractContextManager[Progress]]
@@ -78,21 +76,12 @@ class Planner:
         max_nodes: int | None = 1,
     ) -> MovePlan:
         """Return the plan for a snapshot, without the nodes ``without``."""
-        scope = self._scope(snapshot, set_aside)
-        return make_plan(snapshot, scope, max_pods=max_pods, without=without, max_nodes=max_nodes)
-
-    def _scope(self, snapshot: Snapshot, set_aside: Mapping[WorkloadKey, str]) -> Scope:
         plan = self.plan
         state = read_cluster_state(snapshot.running, plan.node_groups, plan.autoscaling.pool_names)
         _check_cluster(plan, state, snapshot.running.name)
-        context = simulation_context(plan, seen=state.zones)
-        return Scope(
-            autoscaling=plan.autoscaling,
-            taint=plan.arm64_taint,
-            choice=replace(self._choice, set_aside=set_aside),
-            judge_images=self._judge,
-            nodes=state.nodes,
-            settle=settling(plan.autoscaling, plan.node_groups, context),
+        choice = replace(self._choice, set_aside=set_aside)
+        return make_plan(
+            snapshot, plan, state, choice, self._judge, max_pods=max_pods, without=without, max_nodes=max_nodes
         )
 
     def _note(self, text: str) -> None:

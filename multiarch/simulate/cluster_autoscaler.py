@@ -169,7 +169,8 @@ class _ClusterAutoscaler:
             out = group.unavailable
             if out is None and self._nodes.count(group.name) >= group.max_size:
                 out = f"at its maxSize {group.max_size}"
-            zones = self._zones(group)
+            # Of the group's nodes, the newest first, or else its first zone.
+            zones = self._nodes.zones(group.name) or (group.shape.zones or (None,))[:1]
             for zone in zones[:1] if newest else zones[1:]:
                 template = self._template(group, zone)
                 able = []
@@ -185,10 +186,6 @@ class _ClusterAutoscaler:
                     found[group.name] = _Option(group, zone, frozenset(able))
                     break
         return found
-
-    def _zones(self, group: ScalableGroup) -> Sequence[str | None]:
-        """The zones that the template can be in: of the group's nodes, the newest first, or else its first zone."""
-        return self._nodes.zones(group.name) or (group.shape.zones or (None,))[:1]
 
     def _template(self, group: ScalableGroup, zone: str | None) -> _Template:
         there = self._nodes.count(group.name) > 0

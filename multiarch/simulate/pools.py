@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.labels import (
     ARCHITECTURE,
     HOSTNAME,
@@ -73,7 +72,12 @@ class Pool:
         """Whether prices were given, and none of them is of the pool's types."""
         self.priced = bool(priced)
         """Whether prices decide about the type that is bought."""
-        self.types = tuple(sorted(priced or plan.instance_types, key=lambda each: _size(each, order)))
+        self.types = tuple(
+            sorted(
+                priced or plan.instance_types,
+                key=lambda each: (each.vcpus, each.memory_mib, order.index(each.architecture), each.name),
+            )
+        )
         known = prices if priced else None
         self.offerings = Offerings(plan, self.types, self.zones or (None,), unavailable or Unavailable(), known)
         shapes = pool_shapes(plan, node_class, self.zones, context.region)
@@ -131,7 +135,9 @@ class Pool:
         if amount <= 0:
             return self.all
         if resource not in self._room:
-            self._room[resource] = Levels([_amount(each, resource) for each in self._free])
+            self._room[resource] = Levels(
+                [{**dict(each.items()), "pods": each.pods}.get(resource, 0) for each in self._free]
+            )
         return self._room[resource].at_least(amount)
 
     @property
@@ -210,11 +216,6 @@ class Pool:
         return next((key for key in domains_of(spec, hard=True) if key not in self._topology_keys), None)
 
 
-def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
-    """Sort key of types: size, then the position of the architecture in ``order``."""
-    return instance.vcpus, instance.memory_mib, order.index(instance.architecture), instance.name
-
-
 def relaxations(spec: PodSpec, *, soft_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
     """Yield the specs that Karpenter tries for a pod, in order, and whether ``PreferNoSchedule`` taints exclude it.
 
@@ -283,7 +284,3 @@ class _Remaining:
 
 def _by_weight(terms: Sequence[_Weighted]) -> list[_Weighted]:
     return sorted(terms, key=lambda term: -term.weight)
-
-
-def _amount(resources: Resources, name: str) -> int:
-    return resources.pods if name == "pods" else dict(resources.items()).get(name, 0)

@@ -30,7 +30,11 @@ def group_shape(
     instance = group.instance_types[0]
     given = node_resources(group)
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
-    more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is NodeGroupKind.MANAGED else {}
+    more = (
+        {EKS_NODE_GROUP: asked[0] if asked else f"{group.name_prefix}{_SUFFIX}"}
+        if group.kind is NodeGroupKind.MANAGED
+        else {}
+    )
     return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)
 
 
@@ -70,10 +74,6 @@ def pool_shapes(
     return MappingProxyType(
         {each.name: pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
     )
-
-
-def _made_name(group: NodeGroupPlan) -> str:
-    return f"{group.name_prefix}{_SUFFIX}"
 
 
 def _shape(

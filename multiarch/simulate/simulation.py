@@ -66,17 +66,14 @@ def planned_nodes(
             name=f"{group.name}-{number + 1}",
             group=group.name,
             shape=shapes[group.name],
-            zone=_in_turn(shapes[group.name].zones, number),
+            zone=zones[number % len(zones)],
             instance_type=group.instance_types[0].name,
             capacity_type=group.capacity_type,
         )
         for group in groups
+        for zones in ((shapes[group.name].zones or (None,)),)
         for number in range(group.sizes.desired)
     )
-
-
-def _in_turn(zones: Sequence[str], number: int) -> str | None:
-    return zones[number % len(zones)] if zones else None
 
 
 def settle(

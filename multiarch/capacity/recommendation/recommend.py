@@ -19,8 +19,7 @@ from multiarch.capacity.recommendation.one_per_zone import (
     total,
 )
 from multiarch.capacity.recommendation.rates import Rates, rates_of
-from multiarch.capacity.recommendation.search import Found, search
-from multiarch.capacity.recommendation.time_limit import NO_LIMIT, TimeLimit
+from multiarch.capacity.recommendation.search import NO_LIMIT, Found, TimeLimit, search
 from multiarch.capacity.recommendation.tunables import Cost, Key, Values, tunables_of, with_values
 from multiarch.capacity.workloads import name_of
 from multiarch.prices.model import RegionPrices, UnknownPrice

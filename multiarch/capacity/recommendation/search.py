@@ -9,6 +9,8 @@ fail are the cheapest ones.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,7 +18,6 @@ from types import MappingProxyType
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.cheapest import Condition, OutOfTimeError, cheapest
 from multiarch.capacity.recommendation.needs import Need
-from multiarch.capacity.recommendation.time_limit import NO_LIMIT, TimeLimit
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 
 Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
@@ -24,6 +25,26 @@ Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 
 _MOST_PERCENT = 400
 _NOTHING: Values = MappingProxyType({})
+
+
+class TimeLimit:
+    """A number of ``seconds`` from now on, infinite for no limit; ``clock`` says the time in seconds."""
+
+    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start now."""
+        self._clock, self._end = clock, clock() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds until the end, 0 after it."""
+        return max(0.0, self._end - self._clock())
+
+    def share(self, part: float) -> TimeLimit:
+        """Return a limit, from now on, of this part of the seconds that are left."""
+        return TimeLimit(self.left * part, clock=self._clock)
+
+
+NO_LIMIT = TimeLimit(math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +107,7 @@ class _Search:
         most = cost_of(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
-        while not self._limit.over:
+        while self._limit.left:
             values = self._named(self._most, conditions)
             if values is None:
                 break  # the test is not monotone here, or the time is over
@@ -154,7 +175,7 @@ class _Search:
         by_cost = sorted(self._tunables, key=lambda each: (each.cost * each.step, each.key), reverse=True)
         for each in by_cost:
             low, high = each.present, lowered[each.key]
-            while low < high and not self._limit.over:
+            while low < high and self._limit.left:
                 middle = (low + high) // 2
                 candidate = {**lowered, each.key: middle}
                 if self._meets_needs(candidate) and self._failing(candidate) is None:
@@ -177,7 +198,7 @@ class _Search:
 
     def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: Failure) -> None:
         """Raise the values of ``keys`` as far as they still fail; all at once where they have nothing to do with it."""
-        if not keys or self._limit.over:
+        if not keys or not self._limit.left:
             return
         if self._fails({**values, **{key: self._most[key] for key in keys}}, failure):
             values.update({key: self._most[key] for key in keys})
@@ -191,10 +212,10 @@ class _Search:
     def _largest_failing(self, key: Key, values: Values, failure: Failure) -> int:
         low, high, step = values[key], self._most[key], 1
         # It is rarely far away.
-        while low + step < high and not self._limit.over and self._fails({**values, key: low + step}, failure):
+        while low + step < high and self._limit.left and self._fails({**values, key: low + step}, failure):
             low, step = low + step, step * 2
         high = min(high, low + step)
-        while high - low > 1 and not self._limit.over:
+        while high - low > 1 and self._limit.left:
             middle = (low + high) // 2
             if self._fails({**values, key: middle}, failure):
                 low = middle

@@ -10,6 +10,7 @@ from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.plurals import counted
 
 _MINUTE = 60
+_IMAGES_NOT_READ = "Images are not read: architectures follow from scheduling rules alone. --check-images reads them."
 _EXPLAINED = 20
 """Workloads whose limits are shown without ``--explain``."""
 _COLUMNS = (
@@ -78,7 +79,7 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
         yield f"{counted(len(lacking) - len(explained), 'more workload')} with pending pods: --explain shows them all."
     if shown.report.warnings:
         yield Items("Check", shown.report.warnings)
-    yield Items("Assumed", [*shown.report.assumptions, *_about_images(shown)])
+    yield Items("Assumed", [*shown.report.assumptions, *([] if shown.images_read else [_IMAGES_NOT_READ])])
     if not shown.explain:
         yield "--explain adds the workloads whose pods all get another node."
 
@@ -148,11 +149,6 @@ def _why(row: _Row, shown: Shown) -> Details:
         likewise = [f"likewise: {', '.join(other for other, _ in others)}"] if others else []
         statements.append((f"{name}: {example.limit}", [*([example.change] if example.change else []), *likewise]))
     return Details(title, statements)
-
-
-def _about_images(shown: Shown) -> Iterator[str]:
-    if not shown.images_read:
-        yield "Images are not read: architectures follow from scheduling rules alone. --check-images reads them."
 
 
 def _number(count: int) -> str:
