@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from multiarch.cost.model import CostReport, Saving
 from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
@@ -20,7 +19,7 @@ from multiarch.facts.instance_types import InstanceType, instance_types
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.owners import WorkloadKey, top_of
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.amounts import minus, share_of, total
+from multiarch.prices.amounts import largest_first, minus, share_of, total
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
@@ -93,14 +92,8 @@ def arm64_costs(
     notes = [HOW_COMPARED]
     if unjudged:
         notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {unjudged}.")
-    savings.sort(key=_worst_first)
+    savings.sort(key=lambda each: (*largest_first(each.monthly), each.namespace, each.workload))
     return replace(report, fallback=compared, savings=tuple(savings), notes=(*report.notes, *notes))
-
-
-def _worst_first(saving: Saving) -> tuple[bool, Decimal, str, str]:
-    unknown = isinstance(saving.monthly, UnknownPrice)
-    amount = Decimal(0) if isinstance(saving.monthly, UnknownPrice) else saving.monthly
-    return unknown, -amount, saving.namespace, saving.workload
 
 
 def _workload(pod: Pod) -> WorkloadKey:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 
 from multiarch.cost.model import LabelCost
 from multiarch.cost.stack import NodePrices
-from multiarch.prices.amounts import share_of, total
-from multiarch.prices.model import Amount, UnknownPrice
+from multiarch.prices.amounts import largest_first, share_of, total
+from multiarch.prices.model import Amount
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.settled import NodeState
 
@@ -38,11 +38,4 @@ def costs_by_label(nodes: Iterable[NodeState], prices: NodePrices, label: str) -
             amounts.setdefault(value, []).append(share_of(month, part / whole))
         amounts.setdefault(None, []).append(share_of(month, max(1 - taken, Decimal(0))))
     found = [LabelCost(value, pods.get(value, 0), total(each)) for value, each in amounts.items()]
-    return tuple(sorted(found, key=lambda each: tuple(_largest_first(each))))
-
-
-def _largest_first(cost: LabelCost) -> Iterator[object]:
-    known = not isinstance(cost.monthly, UnknownPrice)
-    yield not known
-    yield -cost.monthly if isinstance(cost.monthly, Decimal) else Decimal(0)
-    yield cost.value or ""
+    return tuple(sorted(found, key=lambda each: (*largest_first(each.monthly), each.value or "")))
