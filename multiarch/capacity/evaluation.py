@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
 
-from multiarch.capacity.failing import After, Before, fail, settled_before
+from multiarch.capacity.failures import After, Before, fail, settled_before
 from multiarch.capacity.limits import Explainer
 from multiarch.capacity.minimums import Minimums
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, WorkloadResult

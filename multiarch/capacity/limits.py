@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.capacity.failing import After, Before, placed_again
-from multiarch.capacity.failures import karpenter_lost, unavailable
+from multiarch.capacity.failures import After, Before, karpenter_lost, placed_again, unavailable
 from multiarch.capacity.model import Failure
 from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike
 from multiarch.facts.architectures import Architecture

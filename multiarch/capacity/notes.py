@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from multiarch.capacity.failing import Before
+from multiarch.capacity.failures import Before
 from multiarch.capacity.model import FailureResult
 from multiarch.capacity.waiting import described
 from multiarch.capacity.workloads import Replicas, claims_volumes

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from multiarch.cost.model import CostReport, Saving
 from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
-from multiarch.cost.sharing import share
-from multiarch.cost.stack import NodePrices, stack_costs
+from multiarch.cost.stack import NodePrices, share, stack_costs
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types
 from multiarch.facts.taints import Effect, Taint

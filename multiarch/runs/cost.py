@@ -10,8 +10,7 @@ from multiarch.audit.workloads import WorkloadAudit, audit_workloads
 from multiarch.cost.arm64 import arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
-from multiarch.cost.sharing import costs_by_label
-from multiarch.cost.stack import NodePrices, cluster_costs, region_of_nodes, stack_costs
+from multiarch.cost.stack import NodePrices, cluster_costs, costs_by_label, region_of_nodes, stack_costs
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.access import ClusterAccess

@@ -22,9 +22,8 @@ from multiarch.simulate.karpenter import Karpenter
 from multiarch.simulate.model import Batch, Reasons, Simulation, Waiting
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on_nodes
-from multiarch.simulate.outcome import simulation_of
+from multiarch.simulate.outcome import FinalState, simulation_of
 from multiarch.simulate.preemption import preempt
-from multiarch.simulate.reasons import FinalState
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.shapes import group_capacity
 from multiarch.simulate.supply import Supply, group_shapes

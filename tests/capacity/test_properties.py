@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.failing import fail, settled_before
-from multiarch.capacity.failures import failures_of
+from multiarch.capacity.failures import fail, failures_of, settled_before
 from multiarch.capacity.model import Failure
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import pods_from
