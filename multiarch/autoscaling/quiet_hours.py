@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 from cronsim import CronSim, CronSimError
 
+from multiarch.autoscaling.syntax import duration_seconds
+
 _MACROS = MappingProxyType(
     {
         "@annually": "0 0 1 1 *",
@@ -32,7 +34,6 @@ _SUNDAY = "7"
 _FIRST, _LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2029, 12, 31, tzinfo=UTC)
 _STARTS = 10_000
 _TWO_WEEKS = timedelta(days=15)
-_UNIT = re.compile(r"([0-9]+)([hm])", re.ASCII)
 
 
 def schedule_fault(schedule: str) -> str | None:
@@ -55,7 +56,7 @@ def schedule_fault(schedule: str) -> str | None:
 
 def never_end(schedule: str, duration: str) -> bool:
     """Return whether valid quiet hours always start again before their valid duration is over."""
-    return minutes_of(duration) >= longest_pause(schedule)
+    return duration_seconds(duration) >= 60 * longest_pause(schedule)
 
 
 def longest_pause(schedule: str) -> int:
@@ -71,9 +72,4 @@ def are_quiet(schedule: str, duration: str, at: datetime) -> bool:
     """Return whether the last start of a valid schedule is less than a valid duration before ``at``, in UTC."""
     # A start at `at` itself counts.
     last = next(CronSim(_MACROS.get(schedule, schedule), at + timedelta(seconds=1), reverse=True))
-    return (at - last).total_seconds() < 60 * minutes_of(duration)
-
-
-def minutes_of(duration: str) -> int:
-    """Return the minutes of a valid duration of hours and minutes."""
-    return sum(int(amount) * (60 if unit == "h" else 1) for amount, unit in _UNIT.findall(duration))
+    return (at - last).total_seconds() < duration_seconds(duration)

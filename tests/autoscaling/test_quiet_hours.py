@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from multiarch.autoscaling.quiet_hours import are_quiet, longest_pause, minutes_of
+from multiarch.autoscaling.quiet_hours import are_quiet, longest_pause
 
 DAY, HOUR = 24 * 60, 60
 
@@ -36,11 +36,6 @@ DAY, HOUR = 24 * 60, 60
 )
 def test_the_longest_time_between_two_beginnings(schedule: str, minutes: int) -> None:
     assert longest_pause(schedule) == minutes
-
-
-@pytest.mark.parametrize(("text", "minutes"), [("24h", DAY), ("1h30m", 90), ("45m", 45), ("10h0s", 600)])
-def test_a_duration_is_read_in_hours_and_minutes(text: str, minutes: int) -> None:
-    assert minutes_of(text) == minutes
 
 
 @pytest.mark.parametrize(
