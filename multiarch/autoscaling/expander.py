@@ -1,4 +1,4 @@
-"""The cluster autoscaler's priority expander: its ConfigMap, and how it chooses.
+"""The ConfigMap of the cluster autoscaler's priority expander.
 
 It matches names of Auto Scaling Groups, not of node groups. AWS creates them: ``eks-NODEGROUP-UUID`` for a managed
 group, where NODEGROUP is our prefix with a unique suffix; for a self-managed group, its prefix with such a suffix.
@@ -12,10 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from multiarch.autoscaling.model import Capacity, Priority, rank
-from multiarch.errors import MultiarchError
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
-from multiarch.yaml_text.events import YamlError
-from multiarch.yaml_text.reader import only_document
 
 PRIORITIES = (90, 70, 50, 30)
 """By position in the order of capacities, with room between them for priorities that teams set."""
@@ -28,10 +25,6 @@ CORDONED_PRIORITY = 1
 _SUFFIX = "[0-9a-f]+"
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
-
-
-class RegexError(MultiarchError):
-    """A regular expression of a priority map that can't be compiled."""
 
 
 def group_regex(group: NodeGroupPlan) -> str:
@@ -75,59 +68,3 @@ def priorities_text(priorities: Sequence[Priority]) -> str:
         quoted = sorted(row.regex.replace("'", "''") for row in priorities if row.priority == priority)
         lines += [f"  - '{regex}'" for regex in quoted]
     return "".join(f"{line}\n" for line in lines)
-
-
-def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, ...]:
-    """Return the groups that the expander keeps, in the order of ``asg_names``; the next expander picks among them.
-
-    The highest priority with a matching expression wins; groups that match nothing are dropped, unless none matches;
-    a map that is missing (None) or malformed filters nothing; negative priorities never win. Raises RegexError for an
-    expression that can't be compiled: the autoscaler's choice is unknown then.
-    """
-    return highest(matched_priorities(priorities_yaml, asg_names), asg_names)
-
-
-def matched_priorities(priorities_yaml: str | None, asg_names: Iterable[str]) -> dict[str, int]:
-    """The highest priority of each group that matches an expression and can win.
-
-    Raises RegexError like :func:`choose`.
-    """
-    rules = _rules(priorities_yaml)
-    best: dict[str, int] = {}
-    for name in asg_names:
-        matching = [priority for priority, regexes in rules if any(each.search(name) for each in regexes)]
-        # The search for the highest starts at -1, which is below every priority that can win.
-        if matching and max(matching) >= 0:
-            best[name] = max(matching)
-    return best
-
-
-def highest(priorities: Mapping[str, int], asg_names: Sequence[str]) -> tuple[str, ...]:
-    """The groups among ``asg_names`` with the highest of their :func:`matched_priorities`; all if none has one."""
-    top = max((priorities[name] for name in asg_names if name in priorities), default=None)
-    if top is None:
-        return tuple(asg_names)
-    return tuple(name for name in asg_names if priorities.get(name) == top)
-
-
-def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]]]:
-    """Read the map; empty where the autoscaler would ignore it."""
-    try:
-        document = only_document(priorities_yaml or "")
-    except YamlError:
-        return []
-    if document is None or not isinstance(document.value, dict):
-        return []
-    rules = []
-    for priority, regexes in document.value.items():
-        if isinstance(priority, bool) or not isinstance(priority, int) or not isinstance(regexes, list | None):
-            return []
-        rules.append((priority, [_compile_regex(regex) for regex in regexes or []]))
-    return rules
-
-
-def _compile_regex(regex: object) -> re.Pattern[str]:
-    try:
-        return re.compile(str(regex), re.ASCII)
-    except re.error as error:
-        raise RegexError(f"The priority map has the expression {regex!r}, which is not readable: {error}.") from error

@@ -5,7 +5,6 @@ A node's taints are its group's or pool's own, :attr:`NodeGroupPlan.taints` and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts import labels as keys
 from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 _EKS_DOMAINS = ("eks.amazonaws.com",)
@@ -23,8 +23,6 @@ _NEVER = (
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
 )
-# What zones and local zones begin with: us-east-1 of us-east-1a and of us-east-1-bos-1a.
-_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ def node_labels(
     cloud-provider-aws, ``pkg/providers/v2/instances.go``; karpenter-provider-aws,
     ``pkg/providers/instancetype/types.go``.
     """
-    region = region or (region_of([zone]) if zone else None)
+    region = region or (region_of_zone(zone) if zone else None)
     standard = {
         keys.ARCHITECTURE: str(instance.architecture),
         keys.OPERATING_SYSTEM: "linux",
@@ -84,8 +82,7 @@ def group_labels(group: NodeGroupPlan) -> dict[str, str]:
 
 def region_of(zones: Iterable[str]) -> str | None:
     """The region that all zones are in, by their names; None where the names do not tell."""
-    found = [_REGION.match(zone) for zone in zones]
-    regions = {each[0] if each else None for each in found}
+    regions = set(map(region_of_zone, zones))
     return regions.pop() if len(regions) == 1 else None
 
 

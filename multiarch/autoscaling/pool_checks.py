@@ -194,13 +194,10 @@ def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
     hours = spec.settings.quiet_hours
     if hours is None or quiet_hours.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):
         return
-    pause = quiet_hours.longest_pause(hours.schedule)
-    if pause is not None and quiet_hours.minutes_of(hours.duration) < pause:
-        return
-    why = "never matches a date" if pause is None else f"starts again before {hours.duration} is over"
-    report(
-        "quiet-hours-always",
-        (*spec.path, "quietHours", "schedule" if pause is None else "duration"),
-        f"{hours.schedule!r} {why}: quiet hours never end, and no node of {spec.name} would be consolidated, or "
-        "replaced after a change.",
-    )
+    if quiet_hours.never_end(hours.schedule, hours.duration):
+        report(
+            "quiet-hours-always",
+            (*spec.path, "quietHours", "duration"),
+            f"{hours.schedule!r} starts again before {hours.duration} is over: quiet hours never end, and no node of "
+            f"{spec.name} would be consolidated, or replaced after a change.",
+        )

@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 from cronsim import CronSim, CronSimError
 
+from multiarch.autoscaling.syntax import duration_seconds
+
 _MACROS = MappingProxyType(
     {
         "@annually": "0 0 1 1 *",
@@ -32,7 +34,6 @@ _SUNDAY = "7"
 _FIRST, _LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2029, 12, 31, tzinfo=UTC)
 _STARTS = 10_000
 _TWO_WEEKS = timedelta(days=15)
-_UNIT = re.compile(r"([0-9]+)([hm])", re.ASCII)
 
 
 def schedule_fault(schedule: str) -> str | None:
@@ -48,43 +49,27 @@ def schedule_fault(schedule: str) -> str | None:
     try:
         CronSim(schedule, _FIRST)
     except CronSimError as error:
-        # cronsim rejects a date that never comes too, which Karpenter's parser accepts.
-        return None if _never_comes(fields) else f"{schedule!r} is not a cron schedule: {str(error).lower()}"
+        # It rejects a date that never comes too, such as 31 February, which Karpenter's parser accepts.
+        return f"{schedule!r} is not a cron schedule: {str(error).lower()}"
     return None
 
 
-def longest_pause(schedule: str) -> int | None:
-    """Return the maximum number of minutes between two starts of a valid schedule; None if it never starts."""
+def never_end(schedule: str, duration: str) -> bool:
+    """Return whether valid quiet hours always start again before their valid duration is over."""
+    return duration_seconds(duration) >= 60 * longest_pause(schedule)
+
+
+def longest_pause(schedule: str) -> int:
+    """Return the maximum number of minutes between two starts of a valid schedule."""
     written = _MACROS.get(schedule, schedule)
-    try:
-        starts = CronSim(written, _FIRST)
-    except CronSimError:
-        return None
     # Without a day of the month or a month it repeats every week.
     last = _FIRST + _TWO_WEEKS if written.split(" ")[2:4] == ["*", "*"] else _LAST
-    found = list(takewhile(lambda start: start <= last, islice(starts, _STARTS)))
-    return max(int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found)) if found else None
+    found = list(takewhile(lambda start: start <= last, islice(CronSim(written, _FIRST), _STARTS)))
+    return max(int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found))
 
 
 def are_quiet(schedule: str, duration: str, at: datetime) -> bool:
     """Return whether the last start of a valid schedule is less than a valid duration before ``at``, in UTC."""
-    try:
-        # A start at `at` itself counts.
-        last = next(CronSim(_MACROS.get(schedule, schedule), at + timedelta(seconds=1), reverse=True), None)
-    except CronSimError:
-        return False
-    return last is not None and (at - last).total_seconds() < 60 * minutes_of(duration)
-
-
-def minutes_of(duration: str) -> int:
-    """Return the minutes of a valid duration of hours and minutes."""
-    return sum(int(amount) * (60 if unit == "h" else 1) for amount, unit in _UNIT.findall(duration))
-
-
-def _never_comes(fields: list[str]) -> bool:
-    """Return whether a schedule is valid but for its date, such as 31 February."""
-    try:
-        CronSim(" ".join((*fields[:2], "1", *fields[3:])), _FIRST)
-    except CronSimError:
-        return False
-    return all(0 < int(day) <= 31 for day in re.findall(r"[0-9]+", fields[2]))  # noqa: PLR2004  (days of a month)
+    # A start at `at` itself counts.
+    last = next(CronSim(_MACROS.get(schedule, schedule), at + timedelta(seconds=1), reverse=True))
+    return (at - last).total_seconds() < duration_seconds(duration)

@@ -41,11 +41,7 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
 
 def values(instance: InstanceType, key: str) -> tuple[str, ...]:
     """Return the values that nodes of a type can have for a label of :func:`labels`; none for any other label."""
-    return _VALUES.get(key, _no_values)(instance)
-
-
-def _no_values(_: InstanceType) -> tuple[str, ...]:
-    return ()
+    return _VALUES[key](instance) if key in _VALUES else ()
 
 
 @cache  # a simulation asks for those of all types of each NodePool

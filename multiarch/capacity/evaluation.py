@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import starmap
 
-from multiarch.capacity.architectures import AllowedArchitectures
-from multiarch.capacity.failing import After, Before, fail, settled_before
+from multiarch.capacity.failures import After, Before, fail, settled_before
 from multiarch.capacity.limits import Explainer
 from multiarch.capacity.minimums import Minimums
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, WorkloadResult
-from multiarch.capacity.notes import assumptions_on, limits_of, warnings_on
-from multiarch.capacity.waiting import USUAL_WAITS, Waits
+from multiarch.capacity.notes import assumptions_on, warnings_on
+from multiarch.capacity.waiting import NODE_START, TOLERATION, added, eviction, replaced
 from multiarch.capacity.workloads import (
     ImageSupport,
     Replicas,
@@ -24,56 +24,64 @@ from multiarch.capacity.workloads import (
 )
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.scheduling.pods import Pod
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.supply import Supply
 from multiarch.stack.model import Plan
 
 ALL = PodCount(100, percent=True)
 """All pods: the minimum of workloads without a PodDisruptionBudget, unless another one is given."""
 
 
-def evaluate(
-    plan: Plan,
-    pods: Iterable[Pod],
-    budgets: Sequence[DisruptionBudget],
-    failures: Iterable[Failure],
-    context: SimulationContext,
-    *,
-    nodes: Sequence[NodeState] | None = None,
-    images: Mapping[WorkloadName, ImageSupport] | None = None,
-    waits: Waits = USUAL_WAITS,
-    without_budget: PodCount = ALL,
-    zonal_volumes: bool = True,
-    explain: bool = True,
-) -> CapacityReport:
-    """Say of every workload what it keeps in each of ``failures``.
+@dataclass(slots=True)
+class Evaluation:
+    """What keeps running in failures, for given workloads: called with a stack and failures.
 
     ``pods`` are those of workloads and the templates of DaemonSets. Without ``nodes`` each group starts with its
     desired size, and all ``pods`` get a node first; ``nodes`` are those of a live cluster, with their pods, and
     ``pods`` those that are pending. ``images`` say by workload (namespace, ``Kind/name``) which architectures its
     images support; pods are kept off the others. ``without_budget`` is the minimum of workloads without a
     PodDisruptionBudget. ``zonal_volumes``: volumes of PersistentVolumeClaims can't be attached in other zones.
-    Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
-
-    Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
-    before = settled_before(plan, pods, context, nodes=nodes, images=images, zonal_volumes=zonal_volumes)
-    workloads = replicas_of(before.pods)
-    minimums = Minimums(workloads, budgets, without_budget=without_budget)
-    samples = [*(each.pods[0] for each in workloads), *before.written.values()]
-    allowed = AllowedArchitectures(plan, context, samples)
-    judge = _Judge(before, workloads, minimums, waits, allowed, explain=explain)
-    without = judge.result(After(Failure(), before.settled, before.settled.nodes))
-    results = tuple(judge.result(fail(before, failure)) for failure in failures)
-    return CapacityReport(
-        stack=plan.stack,
-        autoscaler=plan.autoscaling.use,
-        without_failure=without,
-        failures=results,
-        assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, waits)),
-        limits=limits_of(plan),
-        warnings=(*warnings_on(before, workloads, without, allowed), *minimums.warnings()),
-    )
+
+    pods: Sequence[Pod]
+    budgets: Sequence[DisruptionBudget]
+    context: SimulationContext
+    nodes: Sequence[NodeState] | None = None
+    images: Mapping[WorkloadName, ImageSupport] = field(default_factory=dict)
+    node_start: int = NODE_START
+    without_budget: PodCount = ALL
+    zonal_volumes: bool = True
+    _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
+
+    def __call__(self, plan: Plan, failures: Iterable[Failure], *, explain: bool = True) -> CapacityReport:
+        """Say of every workload what it keeps in each failure; what was asked before is not evaluated again.
+
+        Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
+        """
+        asked = plan, tuple(failures)
+        if known := next((each[2] for each in self._known if explain and each[:2] == asked), None):
+            return known
+        before = settled_before(
+            plan, self.pods, self.context, nodes=self.nodes, images=self.images, zonal_volumes=self.zonal_volumes
+        )
+        workloads = replicas_of(before.pods)
+        minimums = Minimums(workloads, self.budgets, without_budget=self.without_budget)
+        samples = [*(each.pods[0] for each in workloads), *before.written.values()]
+        supply = Supply(plan.autoscaling, plan.node_groups, self.context, samples)
+        judge = _Judge(before, workloads, minimums, self.node_start, supply, explain=explain)
+        without = judge.result(After(Failure(), before.settled, before.settled.nodes))
+        made = CapacityReport(
+            stack=plan.stack,
+            autoscaler=plan.autoscaling.use,
+            without_failure=without,
+            failures=tuple(judge.result(fail(before, failure)) for failure in asked[1]),
+            assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, self.node_start)),
+            warnings=(*warnings_on(before, workloads, without, supply), *minimums.warnings()),
+        )
+        if explain:
+            self._known.append((*asked, made))
+        return made
 
 
 class _Judge:
@@ -84,17 +92,17 @@ class _Judge:
         before: Before,
         workloads: Sequence[Replicas],
         minimums: Minimums,
-        waits: Waits,
-        allowed: AllowedArchitectures,
+        node_start: int,
+        supply: Supply,
         *,
         explain: bool,
     ) -> None:
         self._before = before
         self._workloads = {alike(each.pods[0]): each for each in workloads}
         self._minimums = minimums
-        self._waits = waits
-        self._allowed = allowed
-        self._explainer = Explainer(before, allowed) if explain else None
+        self._node_start = node_start
+        self._supply = supply
+        self._explainer = Explainer(before, supply) if explain else None
         self._on = {node.name: _by_workload(node) for node in before.settled.nodes}
 
     def result(self, after: After) -> FailureResult:
@@ -117,7 +125,7 @@ class _Judge:
                 WorkloadResult(
                     namespace=workload.namespace,
                     name=workload.name,
-                    architectures=self._allowed.of(workload.pods[0]),
+                    architectures=self._supply.architectures(workload.pods[0].spec),
                     replicas=len(workload.pods),
                     minimum=self._minimums.of(workload, staying, running),
                     surviving=surviving[key],
@@ -139,21 +147,21 @@ class _Judge:
         in_zone = Counter(node.zone for node in after.lost)
         for node in after.lost:
             for pod in node.pods:
-                stays = unreachable_seconds(pod.spec, self._waits.toleration)
+                stays = unreachable_seconds(pod.spec, TOLERATION)
                 if stays is not None:
-                    key, until = alike(pod), self._waits.eviction(stays, in_zone[node.zone])
+                    key, until = alike(pod), eviction(stays, in_zone[node.zone])
                     evicted[key] = max(evicted.get(key, 0), until)
         found: dict[Hashable, int] = dict(evicted)
         # The first new nodes of a node group replace lost ones.
-        replaced = Counter(node.group for node in after.lost)
+        missing = Counter(node.group for node in after.lost)
         managed = {group.name for group in self._before.plan.node_groups}
         for node in after.added:
-            replaces = node.group in managed and replaced[node.group] > 0
-            replaced[node.group] -= 1
+            replaces = node.group in managed and missing[node.group] > 0
+            missing[node.group] -= 1
             for key in {alike(pod) for pod in node.pods}:
                 until = evicted.get(key, 0)
                 plan = self._before.plan.autoscaling
-                ready = self._waits.replaced(until) if replaces else self._waits.added(until, plan)
+                ready = replaced(until, self._node_start) if replaces else added(until, plan, self._node_start)
                 found[key] = max(found.get(key, 0), ready)
         return found
 

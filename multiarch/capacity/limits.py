@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from multiarch.autoscaling.model import Autoscaler, Capacity
-from multiarch.capacity.architectures import AllowedArchitectures
-from multiarch.capacity.failing import After, Before, placed_again
-from multiarch.capacity.failures import karpenter_lost, unavailable
+from multiarch.autoscaling.model import Autoscaler
+from multiarch.capacity.failures import After, Before, karpenter_lost, placed_again, unavailable
 from multiarch.capacity.model import Failure
 from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike
 from multiarch.facts.architectures import Architecture
@@ -17,6 +15,7 @@ from multiarch.facts.instance_types import instance_types
 from multiarch.facts.labels import ZONE
 from multiarch.simulate.batches import mentioned
 from multiarch.simulate.model import EXPECTED_ZONE, Answer, WorkloadOutcome
+from multiarch.simulate.supply import Supply
 
 _MAX_SIZE, _TAINT, _OTHER_PODS = "at its maxSize", "does not tolerate", ("topology spread", "pod anti-affinity")
 _UNAVAILABLE, _MEMORY_LIMIT = "no new nodes", "limit memory"
@@ -50,10 +49,10 @@ class _Case:
 class Explainer:
     """Explains pending pods of one stack."""
 
-    def __init__(self, before: Before, allowed: AllowedArchitectures) -> None:
-        """``allowed`` says which architectures a pod may use in this stack."""
+    def __init__(self, before: Before, supply: Supply) -> None:
+        """``supply`` are the nodes that can be added while nothing fails."""
         self._before = before
-        self._allowed = allowed
+        self._supply = supply
         plan = before.plan
         self._groups = {group.name: group for group in plan.node_groups}
         self._architectures: dict[str, tuple[Architecture, ...]] = {
@@ -87,7 +86,7 @@ class Explainer:
             workload = workloads[key]
             parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key]))
             if key in outcomes:
-                case = _Case(workload, after, outcomes[key], needed, self._allowed.of(workload.pods[0]))
+                case = _Case(workload, after, outcomes[key], needed, self._supply.architectures(workload.pods[0].spec))
                 parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
             total = len(workload.pods)
             limit = "; ".join((*(each.limit for each in parts), f"{total - count} of {total} pods run"))
@@ -115,7 +114,7 @@ class Explainer:
 
     def _limits(self, case: _Case) -> Iterator[str]:
         """What keeps pods without a node: the architecture, the groups that are full or lost, the zone."""
-        if len(case.architectures) == 1 and len(self._allowed.all) > 1:
+        if len(case.architectures) == 1 and len(self._supply.all_architectures) > 1:
             yield self._only(case)
         if zones := self._lost_zones(case):
             yield f"requires zone {' or '.join(zones)}"
@@ -140,7 +139,7 @@ class Explainer:
     def _only(self, case: _Case) -> str:
         """``amd64 only (image shop/api:1 has no arm64 build)``, ``amd64 only (does not tolerate …)``."""
         (only,) = case.architectures
-        (other,) = (each for each in self._allowed.all if each is not only)
+        (other,) = (each for each in self._supply.all_architectures if each is not only)
         images = self._images(case.workload).missing(other)
         if images:
             return f"{only} only ({', '.join(images)} has no {other} build)"
@@ -207,9 +206,8 @@ class Explainer:
         group = self._groups.get(answer.group)
         if group is None:
             return answer.reason.startswith(_UNAVAILABLE)
-        zones = group.zones or self._before.context.zones or (None,)
         lost = unavailable(case.after.failure, self._before.plan)
-        return lost.why_not(group.name, Capacity(group.architecture, group.capacity_type), zones) is not None
+        return lost.why_no_node(group, group.zones or self._before.context.zones) is not None
 
     def _for_other_architecture(self, case: _Case) -> Iterator[str]:
         taint = self._before.plan.arm64_taint
@@ -217,7 +215,7 @@ class Explainer:
         lost = Architecture.ARM64 in case.after.failure.architectures or all(
             self._is_lost(case, each) for each in others
         )
-        if lost or Architecture.ARM64 in case.architectures or Architecture.ARM64 not in self._allowed.all:
+        if lost or Architecture.ARM64 in case.architectures or Architecture.ARM64 not in self._supply.all_architectures:
             return
         images = self._images(case.workload).missing(Architecture.ARM64)
         if images:
@@ -228,7 +226,7 @@ class Explainer:
     def _lost_zones(self, case: _Case) -> tuple[str, ...]:
         """The zones that a workload requires by its own rules, where all of them are lost."""
         pod = case.workload.pods[0]
-        asked = self._allowed.zones(pod) if ZONE in set(mentioned(pod.spec)) else ()
+        asked = self._supply.zones(pod.spec) if ZONE in set(mentioned(pod.spec)) else ()
         return asked if set(asked) <= set(case.after.failure.zones) else ()
 
     def _images(self, workload: Replicas) -> ImageSupport:

@@ -161,7 +161,7 @@ class CapacityReport:
 
     ``without_failure`` is the result when nothing fails: pods that are pending there fit nowhere. ``assumptions`` say
     what was assumed for these workloads, ``warnings`` what is wrong with them (contradictory budgets, images that could
-    not be read, pods that fit nowhere), ``limits`` what is never modelled.
+    not be read, pods that fit nowhere). docs/explanation/capacity.md says what is never modelled.
     """
 
     stack: str
@@ -169,7 +169,6 @@ class CapacityReport:
     without_failure: FailureResult
     failures: tuple[FailureResult, ...]
     assumptions: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @JsonProperty

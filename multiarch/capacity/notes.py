@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from multiarch.capacity.architectures import AllowedArchitectures
-from multiarch.capacity.failing import Before
+from multiarch.capacity.failures import Before
 from multiarch.capacity.model import FailureResult
-from multiarch.capacity.waiting import Waits
+from multiarch.capacity.waiting import described
 from multiarch.capacity.workloads import Replicas, claims_volumes
 from multiarch.facts.architectures import Architecture
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.fit import unmodelled
-from multiarch.stack.model import Plan
+from multiarch.simulate.supply import Supply
 
 _PREEMPTION = "priority class"
 """How the note begins about pods of higher priority, which displace others here."""
@@ -29,7 +28,7 @@ def named(workloads: Iterable[Replicas]) -> str:
     return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
 
 
-def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) -> Iterator[str]:
+def assumptions_on(before: Before, workloads: Sequence[Replicas], node_start: int) -> Iterator[str]:
     """Yield what is assumed for these workloads, a sentence or more each."""
     if before.context.assumed:
         yield before.context.assumed
@@ -49,7 +48,7 @@ def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) 
             f"{named(claiming)}: volumes of PersistentVolumeClaims stay in the zone of their pod, as EBS volumes do; "
             "--movable-volumes is for others. How many an instance can attach is not checked."
         )
-    yield from waits.described()
+    yield from described(node_start)
 
 
 def _about_types(prices: RegionPrices | None) -> str:
@@ -63,7 +62,7 @@ def _about_types(prices: RegionPrices | None) -> str:
 
 
 def warnings_on(
-    before: Before, workloads: Sequence[Replicas], without_failure: FailureResult, allowed: AllowedArchitectures
+    before: Before, workloads: Sequence[Replicas], without_failure: FailureResult, supply: Supply
 ) -> Iterator[str]:
     """Yield what makes the report uncertain or worse than it has to be."""
     for result in without_failure.workloads:
@@ -72,7 +71,7 @@ def warnings_on(
                 f"{result.namespace} {result.name}: {result.pending} of {result.replicas} pods get no node even when "
                 f"nothing fails: {result.limit}."
             )
-    yield from _about_images(before, workloads, allowed)
+    yield from _about_images(before, workloads, supply)
     by_note: dict[str, list[Replicas]] = {}
     for workload in workloads:
         for note in unmodelled(workload.pods[0]):
@@ -86,7 +85,7 @@ def warnings_on(
         yield f"{named(found)}: not checked: {note}."
 
 
-def _about_images(before: Before, workloads: Sequence[Replicas], allowed: AllowedArchitectures) -> Iterator[str]:
+def _about_images(before: Before, workloads: Sequence[Replicas], supply: Supply) -> Iterator[str]:
     for workload in workloads:
         support = before.images.get(workload.key)
         if support is None:
@@ -96,7 +95,7 @@ def _about_images(before: Before, workloads: Sequence[Replicas], allowed: Allowe
         for architecture in Architecture:
             missing = support.missing(architecture)
             written = before.written.get(workload.key)
-            if written is not None and missing and architecture in allowed.of(written):
+            if written is not None and missing and architecture in supply.architectures(written.spec):
                 yield (
                     f"{workload}: its pods may be scheduled to {architecture} nodes, where {', '.join(missing)} does "
                     f"not run. `multiarch workload patch FILE --require {_other(architecture)}` prevents it; here they "
@@ -106,15 +105,3 @@ def _about_images(before: Before, workloads: Sequence[Replicas], allowed: Allowe
 
 def _other(architecture: Architecture) -> Architecture:
     return next(each for each in Architecture if each is not architecture)
-
-
-def limits_of(plan: Plan) -> tuple[str, ...]:
-    """Return what is never modelled, for the autoscalers of ``plan``."""
-    general = (
-        "A failure begins at once and lasts: what comes back, and capacity that AWS lacks elsewhere, is not modelled.",
-        "Pods count as running once they have a node: their start, readiness and load are not looked at.",
-        "A StatefulSet replaces a lost pod only once the Node object is deleted, as when EC2 terminates the instance.",
-    )
-    if plan.autoscaling.karpenter is None:
-        return general
-    return (*general, "Karpenter's consolidation before and after a failure is not modelled.")

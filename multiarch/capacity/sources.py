@@ -13,28 +13,21 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.manifests import names_of
 from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.source import LoadedObject, placed
-from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, disruption_budgets_from
+from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.values import ManifestError
-from multiarch.plurals import counted, describe_without_pods
-from multiarch.scheduling.pods import ObjectCount, Pod, kinds_without_pods
-from multiarch.scheduling.priorities import PRIORITY_CLASS
+from multiarch.plurals import counted
+from multiarch.scheduling.pods import Pod
 
-_READ = (DISRUPTION_BUDGET, PRIORITY_CLASS)
-"""Kinds that create no pods and are read."""
 _AUTOSCALER = "HorizontalPodAutoscaler"
 
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """Pods, DaemonSets' templates among them, and budgets.
-
-    ``without_pods`` counts other objects by kind; ``notes`` say whose number of pods is another one in a cluster.
-    """
+    """Pods, DaemonSets' templates among them, and budgets; ``notes`` say where a cluster has another number of pods."""
 
     pods: tuple[Pod, ...]
     budgets: tuple[DisruptionBudget, ...]
-    without_pods: tuple[ObjectCount, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -44,20 +37,13 @@ def workloads_in(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workl
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
     pods, budgets = pods_in(objects), budgets_in(objects)
-    without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] not in _READ)
     if all(pod.per_node for pod in pods):
-        raise _no_workloads(names_of(files), without, len(pods), piped="-" in files)
-    return Workloads(pods, budgets, without, tuple(_scaled(objects, pods)))
-
-
-def _no_workloads(names: str, without: Sequence[ObjectCount], daemon_sets: int, *, piped: bool) -> MultiarchError:
-    there = [describe_without_pods(without)] if without else []
-    if daemon_sets:
-        there.append(f"{counted(daemon_sets, 'DaemonSet')}, and no node is created for a DaemonSet")
-    hint = "Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods."
-    if not there and piped:
-        hint = f"Did the command before the pipe fail? {hint}"
-    return MultiarchError(f"{names}: no workloads found{': ' if there else ''}{'; '.join(there)}.", hint=hint)
+        there = f": {counted(len(pods), 'DaemonSet')}, and no node is created for a DaemonSet" if pods else ""
+        hint = "Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods."
+        if not objects and "-" in files:
+            hint = f"Did the command before the pipe fail? {hint}"
+        raise MultiarchError(f"{names_of(files)}: no workloads found{there}.", hint=hint)
+    return Workloads(pods, budgets, tuple(_scaled(objects, pods)))
 
 
 def _scaled(objects: Iterable[LoadedObject], pods: Iterable[Pod]) -> Iterator[str]:

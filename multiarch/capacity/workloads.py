@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
@@ -125,42 +126,19 @@ def waiting_again(pod: Pod) -> Pod:
     return replace(pod, node_name="", phase="") if pod.node_name or pod.phase else pod
 
 
-class Restriction:
-    """Keeps pods off the nodes of architectures that their images do not support, by required node affinity."""
-
-    def __init__(self, images: Mapping[WorkloadName, ImageSupport]) -> None:
-        """``images`` by workload; workloads that are not in it may be on both architectures."""
-        self._images = images
-        self.written: dict[WorkloadName, Pod] = {}
-        """The first pod of each workload that was changed, as it was before."""
-        self._narrowed = Narrowed()
-
-    def applied(self, pods: Iterable[Pod]) -> Iterator[Pod]:
-        """Yield the pods in their order."""
-        for pod in pods:
-            support = self._images.get(name_of(pod))
-            if support is None or not support.unsupported:
-                yield pod
-                continue
-            self.written.setdefault(name_of(pod), pod)
-            yield self._narrowed.to(pod, ARCHITECTURE, support.architectures)
+def restricted(pods: Iterable[Pod], images: Mapping[WorkloadName, ImageSupport]) -> Iterator[Pod]:
+    """Yield the pods, kept off the nodes of architectures that their images do not support by required affinity."""
+    for pod in pods:
+        support = images.get(name_of(pod))
+        yield narrowed(pod, ARCHITECTURE, support.architectures) if support and support.unsupported else pod
 
 
-class Narrowed:
-    """Pods that require a node label; pods with the same spec share the changed one."""
-
-    def __init__(self) -> None:
-        """Start with nothing changed."""
-        self._changed: dict[tuple[PodSpec, str, tuple[str, ...]], PodSpec] = {}
-
-    def to(self, pod: Pod, label: str, values: tuple[str, ...]) -> Pod:
-        """The pod, with one of ``values`` of a node label required besides its own rules."""
-        key = pod.spec, label, values
-        if key not in self._changed:
-            self._changed[key] = _narrowed_spec(*key)
-        return replace(pod, spec=self._changed[key])
+def narrowed(pod: Pod, label: str, values: tuple[str, ...]) -> Pod:
+    """Return the pod, with one of ``values`` of a node label required besides its own rules."""
+    return replace(pod, spec=_narrowed_spec(pod.spec, label, values))
 
 
+@lru_cache(maxsize=1 << 12)  # pods with the same spec share the changed one
 def _narrowed_spec(spec: PodSpec, label: str, values: tuple[str, ...]) -> PodSpec:
     allowed = Expression(label, Operator.IN, values)
     required = spec.affinity.required

@@ -78,7 +78,7 @@ def fetch(
     """Fetch prices, as :data:`FETCH` says."""
     now = datetime.now(UTC)
     prices = files.read(file) if file.exists() else PriceList(str(file), {})
-    regions = list(dict.fromkeys(region or [_default_region(profile)]))
+    regions = list(dict.fromkeys(region or [str(open_client("pricing", None, profile=profile).meta.region_name)]))
     fetched, kept = [], []
     for name in regions:
         old = prices.regions.get(name)
@@ -131,10 +131,6 @@ def show_prices(
         ),
         output,
     )
-
-
-def _default_region(profile: str | None) -> str:
-    return str(open_client("pricing", None, profile=profile).meta.region_name)
 
 
 def _fetched(region: str, profile: str | None, now: datetime, *, spot: bool) -> RegionPrices:

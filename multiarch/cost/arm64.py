@@ -7,20 +7,18 @@ buys it for arm64, and of the same size if one of its instance types has that si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from multiarch.cost.model import CostReport, Saving
 from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
-from multiarch.cost.sharing import share
-from multiarch.cost.stack import NodePrices
+from multiarch.cost.stack import NodePrices, share, stack_costs
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.owners import WorkloadKey, top_of
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.amounts import minus, share_of, total
+from multiarch.prices.amounts import largest_first, minus, share_of, total
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
@@ -42,19 +40,6 @@ _NOT_FOUND = "the workloads of pods on amd64 nodes were not found"
 
 
 @dataclass(frozen=True, slots=True)
-class Arm64Costs:
-    """What pods on amd64 nodes cost more there than on arm64 nodes.
-
-    ``fallback`` is of pods that may run on arm64, ``savings`` of workloads that can't yet, the largest first;
-    ``unjudged`` counts pods of workloads about which nothing is known.
-    """
-
-    fallback: Amount
-    savings: tuple[Saving, ...]
-    unjudged: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Offer:
     """A node that the stack can add."""
 
@@ -67,13 +52,13 @@ class _Offer:
 def arm64_costs(
     plan: Plan,
     pricing: Pricing,
-    nodes: Iterable[NodeState],
+    nodes: Sequence[NodeState],
     blockers: Mapping[WorkloadKey, Sequence[str]],
     *,
     owners: Mapping[WorkloadKey, WorkloadKey] | None = None,
     running: bool = False,
-) -> Arm64Costs:
-    """Compare pods on amd64 nodes with what they would cost on arm64.
+) -> CostReport:
+    """Return the costs of ``nodes``, and what pods on amd64 nodes cost more than they would on arm64.
 
     ``blockers`` says for each workload what keeps it off arm64, nothing if it may run there. A pod belongs to the
     workload that ``owners`` lead to from its own owner, such as from a Job to its CronJob.
@@ -102,21 +87,12 @@ def arm64_costs(
         for key, amounts in blocked.items()
     ]
     compared = total(fallback) if fallback or not unjudged else UnknownPrice(_NOT_FOUND)
-    return Arm64Costs(compared, tuple(sorted(savings, key=_worst_first)), unjudged)
-
-
-def with_arm64_costs(report: CostReport, found: Arm64Costs) -> CostReport:
-    """Return the report with the comparison."""
+    report = stack_costs(plan, pricing, nodes, running=running)
     notes = [HOW_COMPARED]
-    if found.unjudged:
-        notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {found.unjudged}.")
-    return replace(report, fallback=found.fallback, savings=found.savings, notes=(*report.notes, *notes))
-
-
-def _worst_first(saving: Saving) -> tuple[bool, Decimal, str, str]:
-    unknown = isinstance(saving.monthly, UnknownPrice)
-    amount = Decimal(0) if isinstance(saving.monthly, UnknownPrice) else saving.monthly
-    return unknown, -amount, saving.namespace, saving.workload
+    if unjudged:
+        notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {unjudged}.")
+    savings.sort(key=lambda each: (*largest_first(each.monthly), each.namespace, each.workload))
+    return replace(report, fallback=compared, savings=tuple(savings), notes=(*report.notes, *notes))
 
 
 def _workload(pod: Pod) -> WorkloadKey:

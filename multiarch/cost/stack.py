@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
-from multiarch.cost.model import CostLine, CostReport, GroupAmount, OtherAmount
+from multiarch.cost.model import CostLine, CostReport, GroupAmount, LabelCost, OtherAmount
 from multiarch.cost.pricing import LEFT_OUT, Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import region_of_zone
-from multiarch.prices.amounts import total
+from multiarch.prices.amounts import largest_first, share_of, total
 from multiarch.prices.model import Amount, UnknownPrice
+from multiarch.scheduling.resources import Resources
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
 
@@ -167,3 +169,31 @@ def _notes_on_prices(pricing: Pricing) -> Iterator[str]:
         yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}."
     if pricing.stale:
         yield f"{pricing.stale}."
+
+
+def share(wanted: Resources, allocatable: Resources) -> Decimal:
+    """Return the largest share that a pod requests of a node's resources, 0 to 1."""
+    here = {"pods": allocatable.pods, **dict(allocatable.items())}
+    asked = {"pods": wanted.pods, **dict(wanted.items())}
+    shares = [Decimal(amount) / here[name] for name, amount in asked.items() if here.get(name, 0) > 0]
+    return min(max(shares, default=Decimal(0)), Decimal(1))
+
+
+def costs_by_label(nodes: Iterable[NodeState], prices: NodePrices, label: str) -> tuple[LabelCost, ...]:
+    """Return what the pods of each value of a label cost, the largest amount first, and what no pod requests.
+
+    Where the pods of a node request more than all of it, by different resources, each pays its part of the node.
+    """
+    pods: dict[str | None, int] = {}
+    amounts: dict[str | None, list[Amount]] = {}
+    for node in nodes:
+        month, taken = prices.month(node), Decimal(0)
+        shares = [(dict(pod.labels).get(label, ""), share(pod.requests, node.shape.allocatable)) for pod in node.pods]
+        whole = max(sum((part for _, part in shares), Decimal(0)), Decimal(1))
+        for value, part in shares:
+            taken += part / whole
+            pods[value] = pods.get(value, 0) + 1
+            amounts.setdefault(value, []).append(share_of(month, part / whole))
+        amounts.setdefault(None, []).append(share_of(month, max(1 - taken, Decimal(0))))
+    found = [LabelCost(value, pods.get(value, 0), total(each)) for value, each in amounts.items()]
+    return tuple(sorted(found, key=lambda each: (*largest_first(each.monthly), each.value or "")))

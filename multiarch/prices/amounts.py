@@ -42,6 +42,11 @@ def known_sum(amounts: Iterable[Amount]) -> Decimal:
     return sum((each for each in amounts if not isinstance(each, UnknownPrice)), Decimal(0))
 
 
+def largest_first(amount: Amount) -> tuple[bool, Decimal]:
+    """Return a sort key: the largest amount first, unknown ones last."""
+    return isinstance(amount, UnknownPrice), Decimal(0) if isinstance(amount, UnknownPrice) else -amount
+
+
 def reasons(amounts: Iterable[Amount]) -> tuple[str, ...]:
     """Return why amounts are unknown, each once and sorted."""
     return tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)}))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, Protocol
+from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.partitions import partition_of
@@ -28,23 +28,13 @@ _COMPUTE = {
 # The price list has bare metal as dedicated capacity only.
 _FAMILIES = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
 _PAGE = 100
+_HOURS = ("hrs", "hr", "hours", "hour")
 _CURRENCIES = {"aws-cn": "CNY"}
 _PREFIX = re.compile(r"[A-Z0-9]+-")
 """What begins a usage type outside us-east-1: ``EUW1-``."""
 
-
-class Paginator(Protocol):
-    """What is used of a boto3 paginator."""
-
-    def paginate(self, **parameters: Any) -> Iterable[Mapping[str, Any]]:
-        """Yield one response per page."""
-
-
-class Client(Protocol):
-    """What is used of boto3's clients of Pricing and of EC2."""
-
-    def get_paginator(self, operation_name: str, /) -> Paginator:
-        """Return a paginator for ``get_products`` or ``describe_spot_price_history``."""
+Client = Any
+"""A boto3 client of Pricing or of EC2; None for no spot prices."""
 
 
 def pricing_region(region: str, available: Iterable[str]) -> str:
@@ -66,7 +56,7 @@ def pricing_region(region: str, available: Iterable[str]) -> str:
     return (near or [each for each in regions if each == "us-east-1"] or regions)[0]
 
 
-def fetch(pricing: Client, ec2: Client | None, region: str, now: datetime) -> RegionPrices:
+def fetch(pricing: Client, ec2: Client, region: str, now: datetime) -> RegionPrices:
     """Return all prices of ``region``. Without ``ec2``, a client in that region, there are no spot prices.
 
     ``now`` is in UTC. Raises OutsideError for a price list that has no instances or can't be read; botocore's own
@@ -138,12 +128,7 @@ def _prices(terms: Mapping[str, Any], currency: str) -> Iterator[tuple[str, Deci
             if not price.is_finite() or price < 0:
                 raise ValueError(f"the price {price}")
             if price:
-                yield _unit(rate["unit"]), price.normalize()
-
-
-def _unit(text: str) -> str:
-    """``hour`` for Hrs, Hours and hour; other units as they are."""
-    return "hour" if text.lower() in {"hrs", "hr", "hours", "hour"} else text
+                yield "hour" if rate["unit"].lower() in _HOURS else rate["unit"], price.normalize()
 
 
 class _Region:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import FrameType
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 
@@ -23,27 +23,7 @@ _FORBIDDEN_SECONDS = 15.0
 _SERVER_FAULT = 500
 
 
-class Clock(Protocol):
-    """What a run knows of time."""
-
-    def now(self) -> datetime:
-        """The time in UTC."""
-        ...
-
-    def elapsed(self) -> float:
-        """Seconds since some moment; never set back."""
-        ...
-
-    def wait(self, seconds: float) -> bool:
-        """Wait, and say whether the run is to stop; at once if it is."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Wait, also if the run is to stop."""
-        ...
-
-
-class SystemClock:
+class Clock:
     """The system's clock. ``signal`` is the number of the signal that asked the run to stop, or None."""
 
     def __init__(self) -> None:
@@ -60,11 +40,11 @@ class SystemClock:
         return time.clock_gettime(_COUNTS_SUSPENSION)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a signal for so long."""
+        """Wait for so long, and say whether the run is to stop; at once if it is."""
         return self._stop.wait(max(0.0, seconds))
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so long."""
+        """Wait for so long, also if the run is to stop."""
         time.sleep(seconds)
 
     @contextmanager

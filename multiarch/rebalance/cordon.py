@@ -6,7 +6,7 @@ nothing or a node that the next run recognises.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,8 +17,10 @@ from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.snapshot import leftover_of, why_unfit
 
+_Patch = list[dict[str, Any]]
 _NODES = RESOURCES[Kind.NODE]
 _PATH = f"/metadata/annotations/{CORDON_ANNOTATION.replace('~', '~0').replace('/', '~1')}"
+_PAUSE = 0.2
 _TRIES = 20
 """Kubelets and controllers write to a Node every few seconds."""
 
@@ -30,8 +32,8 @@ def in_notation(time: datetime) -> str:
 
 def cordon(cluster: Cluster, clock: Clock, node: str, run: str) -> str:
     """Cordon a node for a run. Returns why it was not done, a clause, or an empty text. Raises ClusterError."""
-    for _ in range(_TRIES):
-        value = cluster.get(_NODES, None, node)
+
+    def changes(value: Mapping[str, Any] | None) -> _Patch | str:
         if value is None:
             return "it was deleted"
         if (value.get("spec") or {}).get("unschedulable"):
@@ -40,21 +42,15 @@ def cordon(cluster: Cluster, clock: Clock, node: str, run: str) -> str:
             return "" if found is not None and found.run == run else "it is cordoned"
         if why := why_unfit(value):
             return why
-        metadata = value["metadata"]
-        whole = [] if metadata.get("annotations") else [{"op": "add", "path": "/metadata/annotations", "value": {}}]
-        operations = [
-            _unchanged(value),
-            *whole,
+        whole = {"op": "add", "path": "/metadata/annotations", "value": {}}
+        return [
+            *([] if value["metadata"].get("annotations") else [whole]),
             {"op": "add", "path": _PATH, "value": f"{run} {in_notation(clock.now())}"},
             {"op": "add", "path": "/spec/unschedulable", "value": True},
         ]
-        try:
-            cluster.patch_node(node, operations)
-        except ConflictError:
-            clock.sleep(_PAUSE)
-        else:
-            return ""
-    return "it changes too often to be cordoned"
+
+    why = _patch(cluster, clock, node, changes)
+    return "it changes too often to be cordoned" if why is None else why
 
 
 def uncordon(cluster: Cluster, clock: Clock, node: str, run: str) -> None:
@@ -62,25 +58,33 @@ def uncordon(cluster: Cluster, clock: Clock, node: str, run: str) -> None:
 
     Raises ClusterError.
     """
-    for _ in range(_TRIES):
-        value = cluster.get(_NODES, None, node)
+
+    def changes(value: Mapping[str, Any] | None) -> _Patch | str:
         found = None if value is None else leftover_of(value)
         if value is None or found is None or found.run != run:
-            return
-        operations = [_unchanged(value), {"op": "remove", "path": _PATH}]
-        if (value.get("spec") or {}).get("unschedulable"):
-            operations.append({"op": "remove", "path": "/spec/unschedulable"})
+            return ""
+        closed = (value.get("spec") or {}).get("unschedulable")
+        opened = [{"op": "remove", "path": "/spec/unschedulable"}] if closed else []
+        return [{"op": "remove", "path": _PATH}, *opened]
+
+    if _patch(cluster, clock, node, changes) is None:
+        raise ClusterError(f"Node {node} changes too often to be uncordoned.", hint=f"Run `kubectl uncordon {node}`.")
+
+
+def _patch(
+    cluster: Cluster, clock: Clock, node: str, changes: Callable[[Mapping[str, Any] | None], _Patch | str]
+) -> str | None:
+    """Write ``changes`` of a node as it is; return what they say instead, or None for one that changes too often."""
+    for _ in range(_TRIES):
+        value = cluster.get(_NODES, None, node)
+        found = changes(value)
+        if value is None or isinstance(found, str):
+            return str(found)
+        version = value["metadata"]["resourceVersion"]
         try:
-            cluster.patch_node(node, operations)
+            cluster.patch_node(node, [{"op": "test", "path": "/metadata/resourceVersion", "value": version}, *found])
         except ConflictError:
             clock.sleep(_PAUSE)
         else:
-            return
-    raise ClusterError(f"Node {node} changes too often to be uncordoned.", hint=f"Run `kubectl uncordon {node}`.")
-
-
-def _unchanged(node: Mapping[str, Any]) -> dict[str, Any]:
-    return {"op": "test", "path": "/metadata/resourceVersion", "value": node["metadata"]["resourceVersion"]}
-
-
-_PAUSE = 0.2
+            return ""
+    return None

@@ -92,7 +92,7 @@ class Lease:
         """Remember that a workload's pod could not be moved. Raises LeaseHeldError if another run has the Lease."""
         found = self._read() or {}
         kept = {key: row for key, row in _rows(found).items() if _since(row) > self._clock.now() - SET_ASIDE}
-        kept[_written(workload)] = {"at": in_notation(self._clock.now()), "why": why}
+        kept[f"{workload.namespace}/{workload}"] = {"at": in_notation(self._clock.now()), "why": why}
         text = json.dumps(dict(sorted(kept.items())), separators=(",", ":"))
         self._change([{"op": "add", "path": _ASIDE_PATH, "value": text}])
 
@@ -170,10 +170,6 @@ def read_set_aside(cluster: Cluster, now: datetime) -> dict[WorkloadKey, str]:
         if len(parts) == len(("namespace", "kind", "name")) and _since(row) > now - SET_ASIDE:
             aside[WorkloadKey(*parts)] = f"a run at {row['at']} could not move it: {row['why']}"
     return aside
-
-
-def _written(workload: WorkloadKey) -> str:
-    return f"{workload.namespace}/{workload}"
 
 
 def _rows(lease: Mapping[str, Any]) -> dict[str, dict[str, str]]:

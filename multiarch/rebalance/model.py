@@ -13,23 +13,34 @@ from multiarch.serialization import INLINED, OMITTED
 
 
 @dataclass(frozen=True, slots=True)
+class Controller:
+    """An object that replaces pods. ``workload`` is the object at the end of its chain of owners.
+
+    ``selector`` is in kubectl's notation. ``changing`` says why a new pod would differ from the one that it replaces;
+    empty if it would not.
+    """
+
+    uid: str
+    kind: Kind
+    name: str
+    workload: WorkloadKey
+    selector: str
+    changing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """A pod to evict. ``target`` is the group of the arm64 node that it is expected on.
 
-    ``controller`` is the uid of the object that replaces it; ``controller_kind`` and ``controller_name`` are its name.
-    ``selector`` is a label selector in kubectl's notation that matches the pod and the one that replaces it.
-    ``grace_seconds`` is its termination grace period; ``placeholder`` the spec of a pod that needs the same room.
-    ``needs_another``: it is evicted only while another pod of its controller is ready.
+    ``controller`` replaces it. ``grace_seconds`` is its termination grace period; ``placeholder`` the spec of a pod
+    that needs the same room. ``needs_another``: it is evicted only while another pod of its controller is ready.
     """
 
     namespace: str
     name: str
     uid: str = field(metadata=OMITTED)
     workload: WorkloadKey
-    controller: str = field(metadata=OMITTED)
-    controller_kind: Kind = field(metadata=OMITTED)
-    controller_name: str = field(metadata=OMITTED)
-    selector: str = field(metadata=OMITTED)
+    controller: Controller = field(metadata=OMITTED)
     target: str
     new_node: bool
     grace_seconds: int = field(default=30, metadata=OMITTED)

@@ -142,10 +142,10 @@ class Mover:
 
     def _not_wanted(self, move: Move, there: list[Mapping[str, Any]]) -> bool:
         """Whether the controller is gone, or has as many pods as it is to have without the one that is moved."""
-        kind = move.controller_kind
-        name = move.controller_name
-        found = self._patience.do(lambda: self._cluster.get(RESOURCES[kind], move.namespace, name))
-        if found is None or found["metadata"]["uid"] != move.controller or found["metadata"].get("deletionTimestamp"):
+        controller = move.controller
+        kind = RESOURCES[controller.kind]
+        found = self._patience.do(lambda: self._cluster.get(kind, move.namespace, controller.name))
+        if found is None or found["metadata"]["uid"] != controller.uid or found["metadata"].get("deletionTimestamp"):
             return True
         wanted = (found.get("spec") or {}).get("replicas", 1)
         gone = all(each["metadata"]["uid"] != move.uid for each in there)
@@ -155,10 +155,12 @@ class Mover:
         """The pods of the same controller that have not ended."""
 
         def listed() -> Iterator[Mapping[str, Any]]:
-            for found in self._cluster.objects([Kind.POD], namespaces=[move.namespace], selector=move.selector):
+            for found in self._cluster.objects(
+                [Kind.POD], namespaces=[move.namespace], selector=move.controller.selector
+            ):
                 owners = found.value["metadata"].get("ownerReferences") or ()
                 ended = (found.value.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-                if not ended and any(each.get("uid") == move.controller for each in owners):
+                if not ended and any(each.get("uid") == move.controller.uid for each in owners):
                     yield found.value
 
         return self._patience.do(lambda: list(listed()))

@@ -4,82 +4,75 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
-from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.observed.cluster import ClusterState
 from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_meant, needs_another, why_stays
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Skipped, Staying
 from multiarch.rebalance.nodes import why_left_to_karpenter, why_skipped
 from multiarch.rebalance.placeholders import placeholder_spec
-from multiarch.rebalance.room import Room, Settle, cordoned
+from multiarch.rebalance.room import Room, cordoned, settling
 from multiarch.rebalance.snapshot import LivePod, Snapshot, why_unfit
+from multiarch.simulate.context import simulation_context
 from multiarch.simulate.settled import NodeState
+from multiarch.stack.model import Plan
 
 JudgeImages = Callable[[Sequence[LoadedObject]], Mapping[str, str]]
 """Takes pods, and says by uid why the images of one do not run on arm64, or are unknown; without pods that are fine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a plan is made for: the stack's autoscalers and the taint of its arm64 nodes, and which pods are chosen.
-
-    ``nodes`` are the states of the snapshot's nodes, ``settle`` places pods on them.
-    """
-
-    autoscaling: AutoscalingPlan
-    taint: Taint | None
-    choice: Choice
-    judge_images: JudgeImages
-    nodes: Sequence[NodeState]
-    settle: Settle
-
-
-@dataclass(slots=True)
-class _Counts:
-    """What is counted while pods are looked at."""
-
-    on_amd64: int = 0
-    possible: int = 0
-
-
 def make_plan(
-    snapshot: Snapshot, scope: Scope, *, max_pods: int, without: Sequence[str] = (), max_nodes: int | None = None
+    snapshot: Snapshot,
+    plan: Plan,
+    state: ClusterState,
+    choice: Choice,
+    judge_images: JudgeImages,
+    *,
+    max_pods: int,
+    without: Sequence[str] = (),
+    max_nodes: int | None = None,
 ) -> MovePlan:
-    """Plan at most ``max_pods`` moves from at most ``max_nodes`` nodes; nodes in ``without`` were done already."""
+    """Plan at most ``max_pods`` moves from at most ``max_nodes`` nodes; nodes in ``without`` were done already.
+
+    ``state`` has the snapshot's nodes, ``choice`` says which pods may be moved.
+    """
     unfit = {str(each.value["metadata"]["name"]) for each in snapshot.running.nodes if why_unfit(each.value)}
-    states = {each.name: cordoned(each) if each.name in unfit else each for each in scope.nodes}
+    states = {each.name: cordoned(each) if each.name in unfit else each for each in state.nodes}
     by_node: defaultdict[str, list[LivePod]] = defaultdict(list)
     for each in snapshot.pods:
         by_node[each.pod.node_name].append(each)
-    counts, staying = _Counts(), Counter[tuple[WorkloadKey, str]]()
+    staying = Counter[tuple[WorkloadKey, str]]()
+    on_amd64 = possible = 0
     skipped: list[Skipped] = []
     sources: dict[str, list[LivePod]] = {}
     for node in snapshot.running.nodes:
         name = str(node.value["metadata"]["name"])
         if (node.value["metadata"].get("labels") or {}).get(ARCHITECTURE) != Architecture.AMD64:
             continue
-        could = _could_move(by_node[name], scope, counts)
+        meant = [each for each in by_node[name] if is_meant(each, choice)]
+        could = [each for each in meant if could_run(each, plan.arm64_taint)]
+        on_amd64, possible = on_amd64 + len(meant), possible + len(could)
         if not could or name in without:
             continue
-        if (found := _skipped(node.value, by_node[name], len(could), scope)) is not None:
+        if (found := _skipped(node.value, by_node[name], len(could), plan.autoscaling)) is not None:
             skipped.append(found)
         elif name in states:
             sources[name] = could
-    movable = _movable(sources, snapshot, scope, staying)
+    movable = _movable(sources, snapshot, choice, judge_images, staying)
     candidates = [each.pod for pods in movable.values() for each in pods]
-    room = Room(states.values(), snapshot.daemons, scope.settle, candidates)
+    settle = settling(plan.autoscaling, plan.node_groups, simulation_context(plan, seen=state.zones))
+    room = Room(states.values(), snapshot.daemons, settle, candidates)
     nodes: list[NodeMoves] = []
     left = max_pods
     for name in _order(movable, by_node):
         if not left or len(nodes) == max_nodes:
             break
-        moves = _moves(name, movable[name], snapshot, scope.choice, room, staying)[:left]
+        moves = _moves(name, movable[name], snapshot, choice, room, staying)[:left]
         room.move(name, [(each.pod, target) for each, _, target in moves])
         if moves:
             stay = sum(not each.pod.daemon for each in by_node[name]) - len(moves)
@@ -90,43 +83,36 @@ def make_plan(
         staying=tuple(sorted(Staying(workload, why, count) for (workload, why), count in staying.items())),
         leftovers=snapshot.leftovers,
         skipped=tuple(skipped),
-        on_amd64=counts.on_amd64,
-        possible=counts.possible,
+        on_amd64=on_amd64,
+        possible=possible,
     )
 
 
-def _skipped(node: Mapping[str, Any], there: Sequence[LivePod], pods: int, scope: Scope) -> Skipped | None:
+def _skipped(node: Mapping[str, Any], there: Sequence[LivePod], pods: int, plan: AutoscalingPlan) -> Skipped | None:
     name = str(node["metadata"]["name"])
-    if why := why_skipped(node, scope.autoscaling):
+    if why := why_skipped(node, plan):
         return Skipped(name, why, pods)
-    if why := why_left_to_karpenter(node, [each.annotations for each in there], scope.autoscaling):
+    if why := why_left_to_karpenter(node, [each.annotations for each in there], plan):
         return Skipped(name, why, pods, by_karpenter=True)
     return None
-
-
-def _could_move(pods: Sequence[LivePod], scope: Scope, counts: _Counts) -> list[LivePod]:
-    meant = [each for each in pods if is_meant(each, scope.choice)]
-    could = [each for each in meant if could_run(each, scope.taint)]
-    counts.on_amd64 += len(meant)
-    counts.possible += len(could)
-    return could
 
 
 def _movable(
     sources: Mapping[str, Sequence[LivePod]],
     snapshot: Snapshot,
-    scope: Scope,
+    choice: Choice,
+    judge_images: JudgeImages,
     staying: Counter[tuple[WorkloadKey, str]],
 ) -> dict[str, list[LivePod]]:
     """The pods that nothing but room keeps where they are, by node; ``staying`` counts the others."""
     open_to: dict[str, list[LivePod]] = {}
     for name, pods in sources.items():
         for each in pods:
-            if why := why_stays(each, snapshot, scope.choice):
+            if why := why_stays(each, snapshot, choice):
                 staying[workload_of(each, snapshot), why] += 1
             else:
                 open_to.setdefault(name, []).append(each)
-    faults = scope.judge_images([each.found for pods in open_to.values() for each in pods])
+    faults = judge_images([each.found for pods in open_to.values() for each in pods])
     found: dict[str, list[LivePod]] = {}
     for name, pods in open_to.items():
         for each in pods:
@@ -167,10 +153,7 @@ def _moves(
             name=each.pod.name,
             uid=each.uid,
             workload=workload,
-            controller=controller.uid,
-            controller_kind=controller.kind,
-            controller_name=controller.name,
-            selector=controller.selector,
+            controller=controller,
             target=expected.node.group or expected.node.name,
             new_node=expected.new,
             grace_seconds=grace_seconds(each.value),

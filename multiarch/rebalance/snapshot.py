@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,34 +14,18 @@ from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
-from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
+from multiarch.manifests.owners import key_of, owner_of
 from multiarch.manifests.selectors import Expression, Operator, label_selector_from
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.observed.cluster import Running
 from multiarch.observed.objects import read_running
-from multiarch.rebalance.model import Leftover
+from multiarch.rebalance.model import Controller, Leftover
 from multiarch.scheduling.pods import Pod
 
 _LEAVING = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption")
 """Taints of nodes that an autoscaler is draining."""
 REPLACE_PODS = (Kind.REPLICA_SET, Kind.STATEFUL_SET, Kind.REPLICATION_CONTROLLER)
 """Kinds that create another pod for one that is evicted, and lose no work by it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """An object that replaces pods. ``workload`` is the object at the end of its chain of owners.
-
-    ``selector`` is in kubectl's notation. ``changing`` says why a new pod would differ from the one that it replaces;
-    empty if it would not.
-    """
-
-    uid: str
-    kind: Kind
-    name: str
-    workload: WorkloadKey
-    selector: str
-    changing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +91,8 @@ class Snapshot:
     @property
     def leftovers(self) -> tuple[Leftover, ...]:
         """The nodes that a run has cordoned."""
-        return tuple(sorted(_leftovers(self.running.nodes)))
+        found = (leftover_of(each.value) for each in self.running.nodes)
+        return tuple(sorted(each for each in found if each is not None))
 
 
 def read_snapshot(cluster: Cluster) -> Snapshot:
@@ -154,12 +139,6 @@ def leftover_of(node: Mapping[str, Any]) -> Leftover | None:
     return Leftover(str(metadata["name"]), run, at)
 
 
-def _leftovers(nodes: Iterable[LoadedObject]) -> Iterator[Leftover]:
-    for each in nodes:
-        if (found := leftover_of(each.value)) is not None:
-            yield found
-
-
 def _budgets(found: Sequence[LoadedObject]) -> Mapping[str, tuple[DisruptionBudget, ...]]:
     by_namespace: defaultdict[str, list[DisruptionBudget]] = defaultdict(list)
     try:
@@ -172,7 +151,11 @@ def _budgets(found: Sequence[LoadedObject]) -> Mapping[str, tuple[DisruptionBudg
 
 def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:
     # Only ReplicaSets of one owner are its revisions: an operator's object may have several StatefulSets.
-    revisions = [each for each in found if each.value["kind"] == Kind.REPLICA_SET and _wanted(each.value)]
+    revisions = [
+        each
+        for each in found
+        if each.value["kind"] == Kind.REPLICA_SET and (each.value.get("spec") or {}).get("replicas", 1) != 0
+    ]
     active = Counter(owner for each in revisions if (owner := owner_of(each.value)) is not None)
     for each in found:
         kind, owner = str(each.value["kind"]), owner_of(each.value)
@@ -221,11 +204,6 @@ def _changing(value: Mapping[str, Any], *, rolling: bool) -> str:
     if value["kind"] == Kind.STATEFUL_SET and status.get("currentRevision") != status.get("updateRevision"):
         return "its StatefulSet has an update that is not complete, and a new pod may be of another revision"
     return ""
-
-
-def _wanted(value: Mapping[str, Any]) -> bool:
-    """Whether a controller is to have pods: one without a number has one."""
-    return bool((value.get("spec") or {}).get("replicas", 1) != 0)
 
 
 def _value(found: LoadedObject) -> Value:

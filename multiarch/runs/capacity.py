@@ -8,26 +8,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import failures_of, parse_failure
 from multiarch.capacity.headroom import Headroom, headroom_of, manifests
 from multiarch.capacity.model import CapacityReport, Failure
 from multiarch.capacity.recommendation.changes import Change, patched
-from multiarch.capacity.recommendation.recommend import Recommendation, Surroundings, recommend
-from multiarch.capacity.recommendation.time_limit import TimeLimit
-from multiarch.capacity.waiting import Waits
+from multiarch.capacity.recommendation.recommend import Recommendation, recommend
+from multiarch.capacity.recommendation.search import TimeLimit
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
 from multiarch.errors import MultiarchError, StackError
 from multiarch.facts.architectures import Architecture
 from multiarch.files import write_atomically
-from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
+from multiarch.manifests.disruption_budgets import PodCount
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.workloads import uses_in
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.rules import Severity
 from multiarch.runs.images import list_image_support, name_deployment
 from multiarch.runs.workload_input import WorkloadInput
-from multiarch.scheduling.pods import Pod
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import load_text
 from multiarch.stack.model import Plan
@@ -39,48 +37,6 @@ from multiarch.yaml_text.dump import dump
 
 _MINIMUM = re.compile(r"([0-9]{1,4})(%?)")
 _WHOLE = 100
-
-
-@dataclass(slots=True)
-class CapacityRun:
-    """Evaluates failures of a stack with its workloads.
-
-    ``without_budget`` is what workloads without a PodDisruptionBudget are to keep; ``images`` is what images support,
-    None if they were not read.
-    """
-
-    given: WorkloadInput
-    budgets: tuple[DisruptionBudget, ...]
-    images: dict[WorkloadName, ImageSupport] | None
-    waits: Waits
-    without_budget: PodCount
-    zonal_volumes: bool
-    _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
-
-    def __call__(
-        self, plan: Plan, failures: Sequence[Failure], *, explain: bool = True, pods: Sequence[Pod] | None = None
-    ) -> CapacityReport:
-        """Return the report. The same one is evaluated once: a recommendation starts and ends with some."""
-        keep = explain and pods is None
-        asked = plan, tuple(failures)
-        if known := next((each[2] for each in self._known if keep and each[:2] == asked), None):
-            return known
-        made = evaluate(
-            plan,
-            self.given.workloads.pods if pods is None else pods,
-            self.budgets,
-            failures,
-            self.given.context,
-            nodes=self.given.nodes,
-            images=self.images,
-            waits=self.waits,
-            without_budget=self.without_budget,
-            zonal_volumes=self.zonal_volumes,
-            explain=explain,
-        )
-        if keep:
-            self._known.append((*asked, made))
-        return made
 
 
 def choose_failures(plan: Plan, given: WorkloadInput, written: Sequence[str], largest: int) -> list[Failure]:
@@ -136,7 +92,7 @@ def recommend_change(
     path: Path,
     plan: Plan,
     failures: Sequence[Failure],
-    run: CapacityRun,
+    evaluate: Evaluation,
     prices: RegionPrices | UnknownPrice | None,
     *,
     seconds: int,
@@ -147,8 +103,7 @@ def recommend_change(
     Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
     sizes, as when its subnets are too small.
     """
-    given = run.given
-    planned = given.nodes is None
+    planned = evaluate.nodes is None
     if not planned and plan.autoscaling.use is Autoscaler.NONE:
         raise MultiarchError(
             "--recommend with --live needs an autoscaler: without one the cluster keeps the nodes that it has.",
@@ -165,10 +120,9 @@ def recommend_change(
     result = recommend(
         plan,
         failures,
-        run,
+        evaluate,
         prices,
-        # The nodes of a live cluster are not all the plan's, and belong to the groups that there are.
-        surroundings=Surroundings(given.workloads.pods, run.budgets, given.context) if planned else None,
+        # The nodes of a live cluster belong to the groups that there are.
         replan=replan if planned else None,
         limit=TimeLimit(seconds),
     )
@@ -186,7 +140,7 @@ def recommend_change(
     if write:
         write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
-    report = run(changed, result.failures)
+    report = evaluate(changed, result.failures)
     return RecommendedChange(shown(path), written=write, result=result, report=report, old=text, new=new)
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from multiarch.audit.subjects import gather
 from multiarch.audit.workloads import WorkloadAudit, audit_workloads
-from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
+from multiarch.cost.arm64 import arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
-from multiarch.cost.sharing import costs_by_label
-from multiarch.cost.stack import NodePrices, cluster_costs, region_of_nodes, stack_costs
+from multiarch.cost.stack import NodePrices, cluster_costs, costs_by_label, region_of_nodes, stack_costs
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.access import ClusterAccess
@@ -76,12 +75,10 @@ def cost_placement(
 
     ``objects`` tell which workloads own others.
     """
-    report = stack_costs(plan, pricing, placement.nodes, running=placement.live)
     if audit is None:
-        return report
+        return stack_costs(plan, pricing, placement.nodes, running=placement.live)
     owners, blockers = owners_in(each.value for each in objects), audit.why_not_on_arm64()
-    compared = arm64_costs(plan, pricing, placement.nodes, blockers, owners=owners, running=placement.live)
-    return with_arm64_costs(report, compared)
+    return arm64_costs(plan, pricing, placement.nodes, blockers, owners=owners, running=placement.live)
 
 
 def _describe_nodes(given: WorkloadInput, placement: Placement) -> tuple[str, ...]:

@@ -16,16 +16,14 @@ from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.cluster import ClusterState, read_cluster_state
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress
 from multiarch.rebalance.candidates import Choice
-from multiarch.rebalance.clock import SystemClock
+from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.lease import read_set_aside
 from multiarch.rebalance.model import MovePlan, RunReport
-from multiarch.rebalance.plan import Scope, make_plan
-from multiarch.rebalance.room import settling
+from multiarch.rebalance.plan import make_plan
 from multiarch.rebalance.run import Run, Settings
 from multiarch.rebalance.snapshot import Snapshot, read_snapshot
 from multiarch.runs.images import Arm64ImageJudge
 from multiarch.serialization import INLINED
-from multiarch.simulate.context import simulation_context
 from multiarch.stack.model import Plan
 
 ShowProgress = Callable[[], AbstractContextManager[Progress]]
@@ -78,21 +76,12 @@ class Planner:
         max_nodes: int | None = 1,
     ) -> MovePlan:
         """Return the plan for a snapshot, without the nodes ``without``."""
-        scope = self._scope(snapshot, set_aside)
-        return make_plan(snapshot, scope, max_pods=max_pods, without=without, max_nodes=max_nodes)
-
-    def _scope(self, snapshot: Snapshot, set_aside: Mapping[WorkloadKey, str]) -> Scope:
         plan = self.plan
         state = read_cluster_state(snapshot.running, plan.node_groups, plan.autoscaling.pool_names)
         _check_cluster(plan, state, snapshot.running.name)
-        context = simulation_context(plan, seen=state.zones)
-        return Scope(
-            autoscaling=plan.autoscaling,
-            taint=plan.arm64_taint,
-            choice=replace(self._choice, set_aside=set_aside),
-            judge_images=self._judge,
-            nodes=state.nodes,
-            settle=settling(plan.autoscaling, plan.node_groups, context),
+        choice = replace(self._choice, set_aside=set_aside)
+        return make_plan(
+            snapshot, plan, state, choice, self._judge, max_pods=max_pods, without=without, max_nodes=max_nodes
         )
 
     def _note(self, text: str) -> None:
@@ -100,7 +89,7 @@ class Planner:
 
     def plan_moves(self, settings: Settings) -> PlannedMoves:
         """Return what a run would do now. Raises MultiarchError and OutsideError."""
-        now = SystemClock().now()
+        now = Clock().now()
         try:
             aside = read_set_aside(self._cluster, now)
         except ForbiddenError as error:
@@ -109,7 +98,7 @@ class Planner:
         found = self(read_snapshot(self._cluster), aside, (), settings.max_pods, None)
         return PlannedMoves(self.plan.stack, settings.quiet(now), found)
 
-    def move_pods(self, settings: Settings, clock: SystemClock) -> FinishedRun:
+    def move_pods(self, settings: Settings, clock: Clock) -> FinishedRun:
         """Move pods, and say what is done. Raises MultiarchError and OutsideError."""
         return FinishedRun(self.plan.stack, Run(self._cluster, clock, settings, self, self._say).execute())
 

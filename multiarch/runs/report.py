@@ -11,7 +11,7 @@ from multiarch.audit.daemonset_model import DaemonSetAudit
 from multiarch.audit.daemonsets import audit_objects
 from multiarch.audit.subjects import gather
 from multiarch.audit.workloads import WorkloadAudit
-from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport
 from multiarch.capacity.sources import Workloads
@@ -160,15 +160,9 @@ class _Parts:
 
     def _capacity(self, images: _Images | Unread) -> CapacityReport:
         given = self.source.given
-        report = evaluate(
-            self.plan,
-            given.workloads.pods,
-            given.budgets(),
-            failures_of(self.plan, given.context.zones),
-            given.context,
-            nodes=given.nodes,
-            images={} if isinstance(images, Unread) else list_image_support(images.images),
-        )
+        supported = {} if isinstance(images, Unread) else list_image_support(images.images)
+        evaluate = Evaluation(given.workloads.pods, given.budgets(), given.context, given.nodes, supported)
+        report = evaluate(self.plan, failures_of(self.plan, given.context.zones))
         unread = (_NO_IMAGES,) if isinstance(images, Unread) else ()
         assumptions = (*given.notes, *report.assumptions)
         return replace(report, assumptions=assumptions, warnings=(*unread, *report.warnings))

@@ -12,8 +12,7 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.cluster import GATED
-from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, read_cluster
-from multiarch.scheduling.pods import ObjectCount
+from multiarch.runs.workload_input import WorkloadInput, from_cluster, read_cluster
 from multiarch.serialization import INLINED, OMITTED
 from multiarch.simulate.model import OmittedPods, Simulation
 from multiarch.simulate.preference import with_preference
@@ -23,13 +22,12 @@ from multiarch.stack.model import Plan
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStack:
-    """A simulation of ``stack``. ``without_pods`` are objects that create no pods, ``cost`` is None without prices."""
+    """A simulation of ``stack``. ``cost`` is None without prices."""
 
     stack: str
     pods: int
     unplaced: int
     simulation: Simulation = field(metadata=INLINED)
-    without_pods: tuple[ObjectCount, ...]
     cost: SimulatedCosts | None
     arm64_taint: Taint | None = field(metadata=OMITTED)
 
@@ -39,23 +37,10 @@ class SimulatedStack:
         return replace(self, simulation=replace(self.simulation, workloads=lacking))
 
 
-def simulate_manifests(
-    plan: Plan, files: Sequence[str], *, pricing: Pricing | None = None, prefer: Architecture | None = None
-) -> SimulatedStack:
-    """Simulate the pods of manifests. Raises MultiarchError, naming file, document and line; also without any pod."""
-    return _simulate(plan, from_manifests(plan, files), pricing, prefer)
-
-
-def simulate_pending(
-    plan: Plan,
-    access: ClusterAccess,
-    *,
-    namespaces: Sequence[str] = (),
-    selector: str = "",
-    pricing: Pricing | None = None,
-    prefer: Architecture | None = None,
-) -> SimulatedStack:
-    """Simulate the pods of a cluster that have no node, on its nodes with the pods that they have.
+def read_pending(
+    plan: Plan, access: ClusterAccess, *, namespaces: Sequence[str] = (), selector: str = ""
+) -> WorkloadInput:
+    """Return the pods of a cluster that have no node, and its nodes with the pods that they have.
 
     Only pods in ``namespaces`` (all if empty) that match the label ``selector`` are placed. Raises MultiarchError and
     OutsideError.
@@ -64,10 +49,13 @@ def simulate_pending(
     cluster = read_cluster(plan, access, images=False, namespaces=namespaces)
     given = from_cluster(plan, cluster)
     pods = (*cluster.state.choose_pending(namespaces, chosen), *cluster.state.daemon_sets)
-    return _simulate(plan, replace(given, workloads=replace(given.workloads, pods=pods)), pricing, prefer)
+    return replace(given, workloads=replace(given.workloads, pods=pods))
 
 
-def _simulate(plan: Plan, given: WorkloadInput, pricing: Pricing | None, prefer: Architecture | None) -> SimulatedStack:
+def simulate_workloads(
+    plan: Plan, given: WorkloadInput, *, pricing: Pricing | None = None, prefer: Architecture | None = None
+) -> SimulatedStack:
+    """Simulate the pods of manifests, or of a cluster; with ``prefer``, as if they preferred that architecture."""
     pods = with_preference(given.workloads.pods, prefer) if prefer else given.workloads.pods
     context = given.context if pricing is None else replace(given.context, prices=pricing.known)
     settled = simulate_nodes(plan.autoscaling, plan.node_groups, context, pods, given.nodes)
@@ -82,7 +70,6 @@ def _simulate(plan: Plan, given: WorkloadInput, pricing: Pricing | None, prefer:
         sum(each.pods for each in result.workloads),
         result.unplaced,
         result,
-        given.workloads.without_pods,
         None if pricing is None else simulated_costs(plan, pricing, settled, given.nodes),
         plan.arm64_taint,
     )

@@ -19,9 +19,9 @@ from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
 from multiarch.observed.workloads import uses_in
 from multiarch.prices.model import RegionPrices
 from multiarch.report.contents import Placement
-from multiarch.simulate.context import simulation_context
+from multiarch.simulate.context import SimulationContext, simulation_context
 from multiarch.simulate.settled import NodeState
-from multiarch.simulate.simulation import SimulationContext, simulate_nodes
+from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 
 _SHOWN = 5

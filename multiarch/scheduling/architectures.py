@@ -29,10 +29,12 @@ from multiarch.facts.labels import (
 )
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.manifests.values import ObjectReference, Value
-from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from, required_by
+from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from, required_by
 
 __all__ = ["Exclusion", "allowed_architectures", "exclusions"]
 
+_Rule = tuple[Expression, str]
+"""A rule on the labels of nodes, and how it is named."""
 _LINUX = "linux"
 _SYSTEMS: Mapping[Architecture, tuple[str, ...]] = MappingProxyType(
     {Architecture.AMD64: (_LINUX, "windows"), Architecture.ARM64: (_LINUX,)}
@@ -95,51 +97,41 @@ def why_excluded(pod_spec: Value, affinity: NodeAffinity, architecture: Architec
     system = pod_spec["os"]["name"].text()
     if system and system not in _SYSTEMS[architecture]:
         return f"os.name requires {system}{_only(each for each in Architecture if system in _SYSTEMS[each])}"
-    selector = [Expression(key, Operator.IN, (value,)) for key, value in affinity.selector]
-    for each in selector:
-        why = _unmet(each, architecture)
-        if why is not None:
-            return f"{_selected(each)}{why}"
-    of_type = [each for each in selector if each.key in _OF_THE_TYPE]
-    if why := _unmet_together(of_type, architecture):
-        return f"{' and '.join(map(_selected, of_type))}{why}"
+    selector = [
+        (Expression(key, Operator.IN, (value,)), f"nodeSelector requires {key}={value}")
+        for key, value in affinity.selector
+    ]
+    if why := _why_unmet(selector, architecture):
+        return why
     if affinity.required is None:
         return None
     if not affinity.required:
         return affinity.unmet_terms({})
     unmet = [
-        _unmet_of_term(term, number, architecture, of_type) for number, term in enumerate(affinity.required, start=1)
+        f"affinity term {number} is empty, which matches no node"
+        if term.empty
+        else _why_unmet([(each, required_by(each, number)) for each in term.expressions], architecture, selector)
+        for number, term in enumerate(affinity.required, start=1)
     ]
     reasons = [each for each in unmet if each is not None]
     return ", and ".join(reasons) if len(reasons) == len(unmet) else None
 
 
-def _selected(pair: Expression) -> str:
-    return f"nodeSelector requires {pair.key}={pair.values[0]}"
+def _why_unmet(rules: Sequence[_Rule], architecture: Architecture, beside: Sequence[_Rule] = ()) -> str | None:
+    """What no node of the architecture meets, ``None`` if some may meet all rules.
 
-
-def _unmet_of_term(term: Term, number: int, architecture: Architecture, selected: Sequence[Expression]) -> str | None:
-    """What no node of the architecture meets in a term, ``None`` if some may meet all of it.
-
-    ``selected`` are the rules of the node selector on the instance type, which the same node has to meet.
+    First each rule by itself; then those on the instance type together, with those ``beside`` them that the same node
+    has to meet: no type of the architecture may meet them, but one of the other.
     """
-    if term.empty:
-        return f"affinity term {number} is empty, which matches no node"
-    for each in sorted(term.expressions, key=lambda each: not each.invalid):
+    for each, text in sorted(rules, key=lambda rule: not rule[0].invalid):
         why = _unmet(each, architecture)
         if why is not None:
-            return f"{required_by(each, number)}{why}"
-    of_type = [each for each in term.expressions if each.key in _OF_THE_TYPE]
-    if why := _unmet_together([*selected, *of_type], architecture):
-        reasons = (*map(_selected, selected), *(required_by(each, number) for each in of_type))
-        return f"{' and '.join(reasons)}{why}"
+            return f"{text}{why}"
+    of_type = [rule for rule in (*beside, *rules) if rule[0].key in _OF_THE_TYPE]
+    met_by = _meeting(tuple(each for each, _ in of_type)) if len(of_type) > 1 else ()
+    if met_by and architecture not in met_by:
+        return f"{' and '.join(text for _, text in of_type)}{_only(met_by)}"
     return None
-
-
-def _unmet_together(rules: Sequence[Expression], architecture: Architecture) -> str | None:
-    """What to add about rules on the instance type that no type of the architecture meets, but one of the other."""
-    met_by = _meeting(tuple(rules)) if len(rules) > 1 else ()
-    return _only(met_by) if met_by and architecture not in met_by else None
 
 
 def _unmet(expression: Expression, architecture: Architecture) -> str | None:
@@ -177,7 +169,10 @@ def _meeting(rules: tuple[Expression, ...]) -> tuple[Architecture, ...]:
     """
     if not any(each.operator is Operator.IN for each in rules):
         return ()
-    if not all(each.key in _OF_THE_TYPE and _known(each) for each in rules):
+    if not all(
+        each.key in _OF_THE_TYPE and (each.operator is not Operator.IN or _values_of(each.key).issuperset(each.values))
+        for each in rules
+    ):
         return ()
     found: set[Architecture] = set()
     for kind in instance_types().values():
@@ -186,10 +181,6 @@ def _meeting(rules: tuple[Expression, ...]) -> tuple[Architecture, ...]:
         ):
             found.add(kind.architecture)
     return tuple(sorted(found))
-
-
-def _known(rule: Expression) -> bool:
-    return rule.operator is not Operator.IN or _values_of(rule.key).issuperset(rule.values)
 
 
 @cache

@@ -10,6 +10,7 @@ not checked.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
@@ -19,38 +20,34 @@ from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import first_untolerated
 
 _SYSTEM = "linux"
+_KEPT = 1 << 15
 
 
-class Fit:
-    """Judges pods against shapes, each pair of spec and shape once: pods of one workload share their answer."""
+@lru_cache(maxsize=_KEPT)
+def why_never(spec: PodSpec, shape: NodeShape) -> Reason | None:
+    """Why a pod cannot run on any node of this shape, even an empty one, or ``None`` if it can.
 
-    def __init__(self) -> None:
-        """Start with nothing judged."""
-        self._never: dict[tuple[PodSpec, NodeShape], Reason | None] = {}
-        self._zones: dict[tuple[PodSpec, NodeShape], tuple[str | None, ...]] = {}
-
-    def why_never(self, pod: Pod, shape: NodeShape) -> Reason | None:
-        """Why ``pod`` cannot run on any node of this shape, even an empty one, or ``None`` if it can."""
-        if pod.node_name:
-            return Reason(Cause.NODE_NAME, f"spec.nodeName binds it to {pod.node_name}")
-        pair = (pod.spec, shape)
-        if pair not in self._never:
-            self._never[pair] = _why_never(pod.spec, shape)
-        return self._never[pair]
-
-    def zones(self, pod: Pod, shape: NodeShape) -> tuple[str | None, ...]:
-        """List the shape's zones in which ``pod``'s selector and affinity allow a node, in the shape's order.
-
-        For a shape without zones the answer is ``(None,)`` or empty. A pod for another operating system has none.
-        """
-        pair = (pod.spec, shape)
-        if pair not in self._zones:
-            self._zones[pair] = allowed_zones(pod.spec, shape)
-        return self._zones[pair]
+    Kept for each pair: pods of one workload share their answer.
+    """
+    if spec.operating_system != _SYSTEM:
+        # kube-scheduler does not look at it. The kubelet rejects the pod, and its controller makes another one.
+        return Reason(Cause.OPERATING_SYSTEM, f"os.name requires {spec.operating_system}, and the nodes run Linux")
+    tainted = _tainted(spec, shape)
+    if tainted is not None:
+        return tainted
+    if not allowed_zones(spec, shape):
+        return _excluded(spec, shape)
+    if not shape.allocatable.covers(spec.requests):
+        return _too_large(spec.requests, shape)
+    return None
 
 
+@lru_cache(maxsize=_KEPT)
 def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
-    """Like :meth:`Fit.zones`, without its cache."""
+    """List the shape's zones in which a pod's selector and affinity allow a node, in the shape's order.
+
+    For a shape without zones the answer is ``(None,)`` or empty. A pod for another operating system has none.
+    """
     if spec.operating_system != _SYSTEM:
         return ()
     return tuple(zone for zone in shape.zones or (None,) if spec.affinity.allows(shape.labels_in(zone)))
@@ -91,20 +88,6 @@ def unmodelled(pod: Pod) -> tuple[str, ...]:
         *pod.spec.unmodelled,
         f"label keys {', '.join(unknown)}, to be compared with other pods': not in the manifest",
     )
-
-
-def _why_never(spec: PodSpec, shape: NodeShape) -> Reason | None:
-    if spec.operating_system != _SYSTEM:
-        # kube-scheduler does not look at it. The kubelet rejects the pod, and its controller makes another one.
-        return Reason(Cause.OPERATING_SYSTEM, f"os.name requires {spec.operating_system}, and the nodes run Linux")
-    tainted = _tainted(spec, shape)
-    if tainted is not None:
-        return tainted
-    if not allowed_zones(spec, shape):
-        return _excluded(spec, shape)
-    if not shape.allocatable.covers(spec.requests):
-        return _too_large(spec.requests, shape)
-    return None
 
 
 def _tainted(spec: PodSpec, shape: NodeShape) -> Reason | None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import starmap
-from typing import NamedTuple
 
 from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, pod_template_of
 from multiarch.manifests.objects import Object, Owner, objects_in
@@ -109,29 +106,6 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
         if found is not None:
             _refuse_second(each, seen)
             yield found
-
-
-class ObjectCount(NamedTuple):
-    """A number of objects of one kind."""
-
-    kind: str
-    objects: int
-
-
-def kinds_without_pods(documents: Iterable[object]) -> tuple[ObjectCount, ...]:
-    """Count, sorted by kind, the objects of a stream that make no pod: other kinds, and workloads of no replica.
-
-    A workload that :func:`pods_from` leaves to its pods is not counted. Raises ManifestError as that does.
-    """
-    counts: Counter[str] = Counter()
-    for number, document in enumerate(documents, start=1):
-        if isinstance(document, dict) and document.get("kind") == "Pod":
-            continue  # there can be thousands
-        for each in objects_in(document, number):
-            if each.kind != "Pod":
-                found = pod_template_of(each.kind, each.value)
-                counts[each.kind] += found is None or not found.count
-    return tuple(starmap(ObjectCount, sorted((+counts).items())))
 
 
 def _refuse_second(each: Object, seen: _Seen) -> None:

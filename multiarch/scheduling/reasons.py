@@ -9,7 +9,6 @@ from enum import StrEnum
 class Cause(StrEnum):
     """What excludes a node, after the scheduler's filters."""
 
-    NODE_NAME = "node-name"
     OPERATING_SYSTEM = "operating-system"
     TAINT = "taint"
     NODE_SELECTOR = "node-selector"

@@ -83,12 +83,9 @@ def _at_pod_level(resources: Value, of_containers: _Amounts) -> _Amounts:
     """
     limits = {name: amount for name, amount in resources["limits"].quantities().items() if _pod_level(name)}
     requests = {name: amount for name, amount in resources["requests"].quantities().items() if _pod_level(name)}
-    return {**limits, **of_containers, **_of_huge_pages(limits), **requests}
-
-
-def _of_huge_pages(limits: Mapping[str, Fraction]) -> _Amounts:
     # Huge pages can't be overcommitted: their request is the limit, even if containers request less.
-    return {name: amount for name, amount in limits.items() if name.startswith("hugepages-")}
+    huge = {name: amount for name, amount in limits.items() if name.startswith("hugepages-")}
+    return {**limits, **of_containers, **huge, **requests}
 
 
 def _pod_level(resource: str) -> bool:

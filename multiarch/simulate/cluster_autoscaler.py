@@ -15,14 +15,13 @@ Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 
 from multiarch.autoscaling.balancing import compared
-from multiarch.autoscaling.expander import highest, matched_priorities, priorities_text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.scheduling.fit import allowed_zones, why_never
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
@@ -40,12 +39,11 @@ _TOLERANCE = 0.05
 class ScalableGroup:
     """A node group that may grow to ``max_size`` nodes.
 
-    ``asg`` is a possible name of its Auto Scaling Group; ``capacity`` is what a node has before the kubelet's
-    reservations. ``zones`` are those in which new nodes can be had; ``unavailable`` says why there are none, or None.
+    ``capacity`` is what a node has before the kubelet's reservations. ``zones`` are those in which new nodes can be
+    had; ``unavailable`` says why there are none, or None.
     """
 
     name: str
-    asg: str
     shape: NodeShape
     capacity: Resources
     max_size: int
@@ -128,6 +126,7 @@ class _ClusterAutoscaler:
     ) -> None:
         """``batches`` are all that ever wait."""
         self._plan = plan
+        self._priorities = {row.group: row.priority for row in plan.priorities}
         self._groups = groups
         self._nodes = nodes
         self._reasons = reasons
@@ -137,10 +136,6 @@ class _ClusterAutoscaler:
         self._zonal: dict[Batch, bool] = {}
         self._by_domain: dict[tuple[int, tuple[str | None, ...]], str | None] = {}
         self._estimates: dict[str, _Estimate] = {}
-
-    @cached_property
-    def _priorities(self) -> Mapping[str, int]:
-        return matched_priorities(priorities_text(self._plan.priorities), [group.asg for group in self._groups])
 
     def refuse(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Give expendable pods the room that is left, and return the others."""
@@ -157,9 +152,7 @@ class _ClusterAutoscaler:
         options = self._options(waiting, newest=True) or self._options(waiting, newest=False)
         if not options:
             return False
-        by_asg = {option.group.asg: option for option in options.values()}
-        kept = [by_asg[asg] for asg in highest(self._priorities, list(by_asg))]
-        estimates = [self._estimate(option, options, waiting) for option in kept]
+        estimates = [self._estimate(options[name], options, waiting) for name in highest(self._priorities, options)]
         best = min((each for each in estimates if each.planned), key=_Estimate.waste, default=None)
         if best is None:
             return False
@@ -176,7 +169,8 @@ class _ClusterAutoscaler:
             out = group.unavailable
             if out is None and self._nodes.count(group.name) >= group.max_size:
                 out = f"at its maxSize {group.max_size}"
-            zones = self._zones(group)
+            # Of the group's nodes, the newest first, or else its first zone.
+            zones = self._nodes.zones(group.name) or (group.shape.zones or (None,))[:1]
             for zone in zones[:1] if newest else zones[1:]:
                 template = self._template(group, zone)
                 able = []
@@ -193,16 +187,12 @@ class _ClusterAutoscaler:
                     break
         return found
 
-    def _zones(self, group: ScalableGroup) -> Sequence[str | None]:
-        """The zones that the template can be in: of the group's nodes, the newest first, or else its first zone."""
-        return self._nodes.zones(group.name) or (group.shape.zones or (None,))[:1]
-
     def _template(self, group: ScalableGroup, zone: str | None) -> _Template:
         there = self._nodes.count(group.name) > 0
         key = group.name, zone, there
         if key not in self._templates:
             node = group.shape.node(f"{group.name} new", zone)
-            fit = [each for each in self._batches if self._nodes.fit.why_never(each.sample, group.shape) is None]
+            fit = [each for each in self._batches if why_never(each.sample.spec, group.shape) is None]
             where = f"{EXPECTED_ZONE} {zone}, {'where it has a node' if there else 'its first zone'}"
             why = {each: self._why(each, group, node, where) for each in fit}
             self._templates[key] = _Template(node, self._nodes.domain(node), why)
@@ -314,9 +304,19 @@ class _ClusterAutoscaler:
     def _asks_for_zone(self, batch: Batch) -> bool:
         if batch not in self._zonal:
             self._zonal[batch] = any(
-                len(self._nodes.fit.zones(batch.sample, group.shape)) < len(group.shape.zones) for group in self._groups
+                len(allowed_zones(batch.sample.spec, group.shape)) < len(group.shape.zones) for group in self._groups
             )
         return self._zonal[batch]
+
+
+def highest(priorities: Mapping[str, int], groups: Iterable[str]) -> list[str]:
+    """Return the groups that the priority expander keeps: those of the highest priority; all if none can win.
+
+    The search for the highest starts at -1, so negative priorities never win.
+    """
+    names = list(groups)
+    top = max((priorities.get(name, -1) for name in names), default=-1)
+    return [name for name in names if priorities.get(name, -1) == top] if top >= 0 else names
 
 
 def _near(first: Resources, second: Resources, tolerance: float, *, memory: float | None = None) -> bool:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from multiarch.prices.model import RegionPrices
-from multiarch.simulate.simulation import SimulationContext
 from multiarch.stack.model import ExistingNetwork, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationContext:
+    """Where pods are placed: ``zones`` and ``region`` of the plan's network.
+
+    ``assumed`` is a sentence that says where zone names are placeholders, or empty. With ``prices`` Karpenter buys the
+    cheapest instance type, without them the smallest.
+    """
+
+    zones: tuple[str, ...]
+    assumed: str = ""
+    region: str | None = None
+    prices: RegionPrices | None = None
 
 
 def simulation_context(

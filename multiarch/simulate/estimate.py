@@ -115,7 +115,7 @@ class _Estimator:
         """The same for pods that depend on others, one by one."""
         if self.planned:
             count = self._share_by_rules(batch, count)
-        while count and (self._fits_last(batch) or self._add(batch)):
+        while count and ((self.planned and self._fits(batch, self.planned[-1])) or self._add(batch)):
             self._put(batch, self.planned[-1], 1)
             count -= 1
 
@@ -141,9 +141,6 @@ class _Estimator:
                 # Rules about pods are by labels that all planned nodes share.
                 break
         return count
-
-    def _fits_last(self, batch: Batch) -> bool:
-        return bool(self.planned) and self._fits(batch, self.planned[-1])
 
     def _add(self, batch: Batch) -> bool:
         """Add a node, and say whether a pod fits it."""

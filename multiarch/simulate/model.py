@@ -126,7 +126,7 @@ class Simulation:
     """The result.
 
     ``omitted`` counts pods that were not simulated, by reason; ``notes`` say what is assumed or omitted for these
-    pods, ``limits`` what is never simulated, and where the real autoscaler differs.
+    pods. docs/explanation/simulation.md says what is never simulated, and where the real autoscalers differ.
     """
 
     autoscaler: Autoscaler
@@ -135,7 +135,6 @@ class Simulation:
     daemon_sets: tuple[DaemonSetOutcome, ...]
     omitted: tuple[OmittedPods, ...]
     notes: tuple[str, ...]
-    limits: tuple[str, ...]
 
     @property
     def unplaced(self) -> int:

@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import HOSTNAME, ZONE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
-from multiarch.scheduling.fit import Fit, daemon_overhead, runs_on
+from multiarch.scheduling.fit import daemon_overhead, runs_on, why_never
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
@@ -95,9 +95,7 @@ class Nodes:
     An autoscaler plans new nodes by its own rules and adds them here once they are settled.
     """
 
-    def __init__(
-        self, batches: Sequence[Batch], daemons: Sequence[Pod], fit: Fit, given: Sequence[NodeState] = ()
-    ) -> None:
+    def __init__(self, batches: Sequence[Batch], daemons: Sequence[Pod], given: Sequence[NodeState] = ()) -> None:
         """Start with ``given`` nodes. ``daemons`` are reserved on every node that they may run on.
 
         Raises ValueError for two nodes of one name.
@@ -105,7 +103,6 @@ class Nodes:
         self.all: list[SimNode] = []
         self.where: dict[int, list[tuple[Pod, SimNode]]] = {batch.number: [] for batch in batches}
         self.placements = Placements()
-        self.fit = fit
         self._daemons = tuple(daemons)
         self._overhead: dict[NodeShape, Resources] = {}
         self._assumed: dict[NodeShape, Resources] = {}
@@ -359,7 +356,7 @@ class Nodes:
                 continue
             alike = (node.shape, node.zone, node.node.name if by_host else "")
             if alike not in judged:
-                able = self.fit.why_never(sample, node.shape) is None and sample.spec.affinity.allows(node.node.labels)
+                able = why_never(sample.spec, node.shape) is None and sample.spec.affinity.allows(node.node.labels)
                 judged[alike] = self._preference(sample, node) if able else None
             if (preference := judged[alike]) is not None:
                 domain = self.domain(node.node) if by_domain else ()

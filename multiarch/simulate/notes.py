@@ -4,48 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan
+from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.node_labels import NodeLabels, node_labels
 from multiarch.facts.labels import EKS_NODE_GROUP, HOSTNAME, ZONE
-from multiarch.facts.taints import Effect
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import mentioned
 from multiarch.simulate.model import Batch
 from multiarch.simulate.pools import Pool
 from multiarch.simulate.settled import NodeState
+from multiarch.simulate.supply import Supply
 
 _COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", "hugepages-")
 
 
 def notes_on(
     plan: AutoscalingPlan,
-    groups: Sequence[NodeGroupPlan],
+    supply: Supply,
     batches: Sequence[Batch],
     *,
     zones_assumed: str,
-    pools: Sequence[Pool] = (),
     region: str | None = None,
 ) -> tuple[str, ...]:
     """Return a sentence for each reason that applies why the cluster may behave differently."""
     keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
     return (
         *_about_zones(batches, keys, assumed=zones_assumed),
-        *_about_labels(_labels(plan, groups, region), keys),
+        *_about_labels(_labels(plan, supply.groups, region), keys),
         *_about_resources(batches),
         *_about_balancing(plan),
-        *_about_pools(plan, batches, priced=any(pool.priced for pool in pools)),
-        *_about_prices(pools),
-    )
-
-
-def limits_of(plan: AutoscalingPlan, *, priced: bool = False) -> tuple[str, ...]:
-    """Return what is never simulated, and where the autoscalers can decide otherwise, a sentence or more for each."""
-    return (
-        "Node memory is a low estimate: 7.5 % less than EC2 states, as Karpenter assumes.",
-        *_limits_of_cluster_autoscaler(plan),
-        *_limits_of_karpenter(plan, priced=priced),
-        *_limits_of_both(plan),
+        *_about_pools(plan, priced=any(pool.priced for pool in supply.pools)),
+        *_about_prices(supply.pools),
     )
 
 
@@ -133,16 +122,9 @@ def _about_prices(pools: Sequence[Pool]) -> Iterator[str]:
         yield f"No instance type of {', '.join(without)} has a price: the smallest that holds a node's pods is named."
 
 
-def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch], *, priced: bool) -> Iterator[str]:
+def _about_pools(plan: AutoscalingPlan, *, priced: bool) -> Iterator[str]:
     if plan.karpenter is None:
         return
-    losing = sorted(batch.name for batch in batches if _loses_count(plan.karpenter, batch.sample))
-    if losing:
-        yield (
-            f"{', '.join(losing)}: once Karpenter drops a PreferNoSchedule taint or a required affinity term for a "
-            "pod, its topology spread no longer counts the pods that were planned before; kube-scheduler leaves the "
-            "surplus pods pending until Karpenter's next round. Here the spread holds at once."
-        )
     both = sorted(
         pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.capacities}) > 1
     )
@@ -151,45 +133,3 @@ def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch], *, priced: boo
             f"{', '.join(both)}: NodePool of two architectures. Where neither the pods nor their size decide, prices "
             "do; here a type of the preferred architecture is named."
         )
-
-
-def _limits_of_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
-    if plan.cluster_autoscaler is not None:
-        yield (
-            "Cluster autoscaler: among groups with the same priority and waste the real one takes any, here the first "
-            "by name; of equally good nodes kube-scheduler takes any, here the oldest. The next node of a group is "
-            "expected in the zone of its newest node, and Auto Scaling fills the zones of a group evenly."
-        )
-
-
-def _limits_of_karpenter(plan: AutoscalingPlan, *, priced: bool) -> Iterator[str]:
-    if plan.karpenter is None:
-        return
-    size = "cheapest" if priced else "smallest"
-    why = "EC2 may take another cheap type for spot nodes" if priced else "--prices names the cheapest"
-    yield f"Karpenter: the {size} type that holds a node's pods is named, and counted against limits; {why}."
-    yield (
-        "Karpenter takes pods of one size by age, here in the order of the files. Among equally empty zones, or both "
-        "architectures of a NodePool, it takes any; so it does among more than 12 planned nodes with as many pods."
-    )
-    yield (
-        "Karpenter gives a planned node any label that its pods narrow to one value, such as with NotIn and In; here a "
-        "node has only the labels of its NodePool and its instance type."
-    )
-
-
-def _limits_of_both(plan: AutoscalingPlan) -> Iterator[str]:
-    if plan.cluster_autoscaler is None and plan.karpenter is None:
-        return
-    yield (
-        "Pods get the node that was planned for them. kube-scheduler may bind a pod to any node with room; the "
-        "autoscaler then adds another node for the pod that the room was meant for."
-    )
-    removed = "Consolidation" if plan.use is Autoscaler.KARPENTER else "Scale-down"
-    yield f"{removed}, spot interruptions and EC2 capacity shortages are not simulated."
-
-
-def _loses_count(karpenter: KarpenterPlan, pod: Pod) -> bool:
-    """Whether a pod has spread constraints, and Karpenter may relax what they count by."""
-    soft = any(taint.effect is Effect.PREFER_NO_SCHEDULE for pool in karpenter.pools for taint in pool.taints)
-    return bool(pod.spec.spread) and (soft or len(pod.spec.affinity.required or ()) > 1)

@@ -1,27 +1,220 @@
-"""The result of a simulation, put together once all pods are placed."""
+"""The result of a simulation, put together once all pods are placed: for every group why it was used, or why not."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import starmap
 
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.facts.architectures import Architecture
-from multiarch.scheduling.fit import runs_on, unmodelled
+from multiarch.facts.labels import HOSTNAME
+from multiarch.scheduling.fit import runs_on, unmodelled, why_never
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.model import (
+    Answer,
     Batch,
     DaemonSetOutcome,
     GroupOutcome,
     OmittedPods,
+    PodPlacement,
+    Reasons,
     Simulation,
     TypeCount,
     Waiting,
     WorkloadOutcome,
 )
-from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.notes import limits_of, notes_on
-from multiarch.simulate.reasons import FinalState, answers, may_use, places
+from multiarch.simulate.nodes import Nodes, SimNode
+from multiarch.simulate.notes import notes_on
+from multiarch.simulate.offerings import bits
+from multiarch.simulate.pools import Pool, relaxations
+from multiarch.simulate.supply import Supply
+
+_HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
+"""The name of a node in a reason: one that differs by it alone is the same."""
+
+
+@dataclass(frozen=True)
+class FinalState:
+    """The state once all pods are placed."""
+
+    plan: AutoscalingPlan
+    supply: Supply
+    nodes: Nodes
+    reasons: Reasons
+
+    @cached_property
+    def pools(self) -> Mapping[str, Pool]:
+        """The NodePools, by name."""
+        return {pool.plan.name: pool for pool in self.supply.pools}
+
+    @cached_property
+    def groups(self) -> tuple[GroupOutcome, ...]:
+        """All groups in the order in which they are tried: of the autoscaler in use first, then by preference."""
+        return tuple(sorted((*self._node_groups(), *self._node_pools()), key=self._rank))
+
+    def _node_groups(self) -> Iterator[GroupOutcome]:
+        autoscaler = self.plan.cluster_autoscaler
+        priorities = {row.group: row.priority for row in autoscaler.priorities} if autoscaler else {}
+        scaled_by = Autoscaler.CLUSTER_AUTOSCALER if autoscaler else None
+        for group in self.supply.groups:
+            kind = f"node group, {group.architecture} {group.capacity_type}"
+            most = group.sizes.maximum if autoscaler else None
+            yield self._outcome(group.name, kind, scaled_by, priorities.get(group.name), most)
+
+    def _node_pools(self) -> Iterator[GroupOutcome]:
+        for name, pool in self.pools.items():
+            capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
+            yield self._outcome(name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight)
+
+    def _outcome(
+        self, name: str, kind: str, scaled_by: Autoscaler | None, preference: int | None, most: int | None = None
+    ) -> GroupOutcome:
+        nodes = self.nodes.of_group(name)
+        new = [node for node in nodes if node.new]
+        return GroupOutcome(
+            name=name,
+            kind=kind,
+            scaled_by=scaled_by,
+            preference=preference,
+            existing=len(nodes) - len(new),
+            new=len(new),
+            max_size=most,
+            instance_types=tuple(starmap(TypeCount, sorted(Counter(node.instance_type for node in new).items()))),
+            pods=sum(node.pods for node in nodes),
+            cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
+            cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),
+            memory_allocatable=sum(node.shape.allocatable.memory for node in nodes),
+            memory_requested=sum(node.shape.allocatable.memory - node.free.memory for node in nodes),
+        )
+
+    def _rank(self, group: GroupOutcome) -> tuple[int, int, str]:
+        order = {self.plan.use: 0, None: 2}.get(group.scaled_by, 1)
+        return order, -(group.preference or 0), group.name
+
+
+def places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
+    """The node of each placed pod of a batch, in the order in which they were placed."""
+    found = state.nodes.where[batch.number]
+    return tuple(
+        PodPlacement(pod.name, node.group, node.node.name, node.new, node.architectures) for pod, node in found
+    )
+
+
+def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ...]:  # noqa: FBT001
+    """One answer for each group, in the order in which they are tried for a batch."""
+    counts = Counter(place.group for place in places(batch, state))
+    fresh = {place.group for place in places(batch, state) if place.new}
+    views = state.groups
+    used = [view for view in views if view.name in fresh]
+    rows, rank = [], 0
+    for view in views:
+        never = _why_never(batch, view, state)
+        tried = never is None and view.scaled_by is not None
+        rank += tried
+        if never is not None:
+            reason = never
+        elif counts[view.name]:
+            # It took pods: why it was not the first choice says nothing any more.
+            others = unplaced or len(counts) > 1
+            reason = _why_no_more(batch, view, state, unplaced=unplaced) if others else ""
+        else:
+            reason = _why_unused(batch, view, used, state, unplaced=unplaced)
+        rows.append(Answer(view.name, rank if tried else None, never is None, counts[view.name], reason))
+    return tuple(rows)
+
+
+def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | None:
+    """Why a pod does not fit even an empty node of a group, or None."""
+    pool = state.pools.get(view.name)
+    if pool is None:
+        reason = why_never(batch.sample.spec, state.supply.shapes[view.name])
+        return None if reason is None else reason.text
+    offer = pool.offer(batch.sample.spec, soft_taints=False)
+    if offer is not None and offer.types & pool.with_room_for(batch.sample.requests):
+        return None
+    if key := pool.unknown_topology_key(batch.sample.spec):
+        return f"Karpenter knows no values of the topology key {key}"
+    texts = []
+    for type_set in pool.type_sets:
+        reason = why_never(batch.sample.spec, pool.shapes[max(bits(type_set))])
+        if reason is not None and reason.text not in texts:
+            texts.append(reason.text)
+    return "; ".join(texts) or "too large for its instance types, DaemonSets included"
+
+
+def _why_no_more(batch: Batch, view: GroupOutcome, state: FinalState, *, unplaced: bool) -> str:
+    """Why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
+    if view.scaled_by is None:
+        more = unplaced or any(place.new for place in places(batch, state))
+        return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes" if more else ""
+    return state.reasons.refused.get((batch.number, view.name), "")
+
+
+def _why_unused(
+    batch: Batch, view: GroupOutcome, used: list[GroupOutcome], state: FinalState, *, unplaced: bool
+) -> str:
+    """Why a group that fits the pods got no new node for them."""
+    recorded = state.reasons.get(batch, view.name)
+    if view.scaled_by is None:
+        if not used and not unplaced:
+            return "existing nodes of other groups had room"
+        return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes"
+    pool = state.pools.get(view.name)
+    if pool is not None and pool.closed:
+        return pool.why_limited(batch.sample.requests)
+    better = [each for each in used if each.scaled_by is view.scaled_by]
+    if better:
+        return _why_not_before(batch, view, better[0], recorded, pool)
+    if used and not recorded:
+        return f"{used[0].scaled_by} placed the pods first"
+    return recorded or "existing nodes had room"
+
+
+def _why_not_there(batch: Batch, view: GroupOutcome, state: FinalState) -> str:
+    """Return why the nodes of a group without an autoscaler take no more pods, each reason once."""
+    there = state.nodes.of_group(view.name)
+    if not there:
+        return "it has no nodes"
+    texts = Counter(_why_not_on(batch, node, state) for node in there)
+    whole = "its node" if len(there) == 1 else f"its {len(there)} nodes"
+    return "; ".join(
+        f"{text} on {whole}" if count == len(there) else f"{text} on {count} of {whole}"
+        for text, count in texts.items()
+    )
+
+
+def _why_not_on(batch: Batch, node: SimNode, state: FinalState) -> str:
+    """Return why one node takes no more pods of a batch, without the name of the node."""
+    spec = batch.sample.spec
+    if not node.free.covers(batch.sample.requests):
+        return "no room left"
+    if not spec.affinity.allows(node.node.labels):
+        return "nodeSelector or affinity requires another zone"
+    reason = state.nodes.why_not(batch, node.node)
+    return _HOST.sub("", reason.text) if reason else "excluded by other pods when these were scheduled"
+
+
+def _why_not_before(batch: Batch, view: GroupOutcome, best: GroupOutcome, recorded: str, pool: Pool | None) -> str:
+    """Why the same autoscaler chose another group."""
+    word = "weight" if pool else "priority"
+    if (view.preference or 0) < (best.preference or 0):
+        return f"{word} {view.preference} below {best.name}'s {best.preference}"
+    if recorded:
+        return recorded
+    if pool is not None and _is_tried_later(batch, pool):
+        return f"Karpenter tries the affinity term or preference first that {best.name} satisfies"
+    if view.preference == best.preference:
+        return f"same {word} as {best.name}, which was chosen"
+    return f"a planned node of {best.name} has room, and planned nodes are filled first"
+
+
+def _is_tried_later(batch: Batch, pool: Pool) -> bool:
+    spec, soft = next(iter(relaxations(batch.sample.spec, soft_taints=True)))
+    return pool.offer(spec, soft_taints=soft) is None
 
 
 def simulation_of(
@@ -38,14 +231,11 @@ def simulation_of(
     left = {batch.number: [pod.name for pod in waiting.get(batch, ())] for batch in batches}
     return Simulation(
         autoscaler=state.plan.use,
-        groups=_outcomes(state),
+        groups=state.groups,
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         daemon_sets=_daemon_sets(daemons, state.nodes),
         omitted=_omitted(pods),
-        notes=notes_on(
-            state.plan, state.groups, batches, zones_assumed=zones_assumed, pools=state.pools, region=region
-        ),
-        limits=limits_of(state.plan, priced=any(pool.priced for pool in state.pools)),
+        notes=notes_on(state.plan, state.supply, batches, zones_assumed=zones_assumed, region=region),
     )
 
 
@@ -72,7 +262,7 @@ def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadO
         unplaced=tuple(left),
         notes=unmodelled(batch.sample),
         on_amd64=sum(each.architectures == (Architecture.AMD64,) for each in placed)
-        if may_use(batch, Architecture.ARM64, state)
+        if any(Architecture.ARM64 in each.architectures for each in state.supply.takers(batch.sample.spec, sized=True))
         else 0,
     )
 
@@ -89,28 +279,3 @@ def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[DaemonSetOutcome
         )
         for daemon in daemons
     )
-
-
-def _outcomes(state: FinalState) -> tuple[GroupOutcome, ...]:
-    rows = []
-    for group in state.all_groups():
-        nodes = state.nodes.of_group(group.name)
-        new = [node for node in nodes if node.new]
-        rows.append(
-            GroupOutcome(
-                name=group.name,
-                kind=group.kind,
-                scaled_by=group.scaled_by,
-                preference=group.preference,
-                existing=len(nodes) - len(new),
-                new=len(new),
-                max_size=group.max_size,
-                instance_types=tuple(starmap(TypeCount, sorted(Counter(node.instance_type for node in new).items()))),
-                pods=sum(node.pods for node in nodes),
-                cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
-                cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),
-                memory_allocatable=sum(node.shape.allocatable.memory for node in nodes),
-                memory_requested=sum(node.shape.allocatable.memory - node.free.memory for node in nodes),
-            )
-        )
-    return tuple(rows)

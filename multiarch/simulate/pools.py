@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.labels import (
     ARCHITECTURE,
     HOSTNAME,
@@ -25,7 +24,6 @@ from multiarch.facts.labels import (
 from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Effect
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
-from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.scheduling.fit import allowed_zones, daemon_overhead
 from multiarch.scheduling.nodes import Node
@@ -34,6 +32,7 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.batches import domains_of
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.offerings import Levels, Offerings, bits, first, priced_types
 from multiarch.simulate.settled import Unavailable
 from multiarch.simulate.shapes import pool_shapes
@@ -58,27 +57,30 @@ class Pool:
         self,
         plan: NodePoolPlan,
         node_class: NodeClassPlan,
-        zones: tuple[str, ...],
+        context: SimulationContext,
         keys: frozenset[str],
-        *,
-        region: str | None = None,
         unavailable: Unavailable | None = None,
-        prices: RegionPrices | None = None,
     ) -> None:
-        """Compute shapes and labels of all types. With ``prices``, types without one can't be bought."""
+        """Compute shapes and labels of all types. With prices, types without one can't be bought."""
+        prices = context.prices
         self.plan = plan
         order = [capacity.architecture for capacity in plan.capacities]
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
-        self.zones = tuple(wanted) or zones
+        self.zones = tuple(wanted) or context.zones
         priced = () if prices is None else priced_types(plan, prices)
         self.without_prices = prices is not None and not priced
         """Whether prices were given, and none of them is of the pool's types."""
         self.priced = bool(priced)
         """Whether prices decide about the type that is bought."""
-        self.types = tuple(sorted(priced or plan.instance_types, key=lambda each: _size(each, order)))
+        self.types = tuple(
+            sorted(
+                priced or plan.instance_types,
+                key=lambda each: (each.vcpus, each.memory_mib, order.index(each.architecture), each.name),
+            )
+        )
         known = prices if priced else None
         self.offerings = Offerings(plan, self.types, self.zones or (None,), unavailable or Unavailable(), known)
-        shapes = pool_shapes(plan, node_class, self.zones, region)
+        shapes = pool_shapes(plan, node_class, self.zones, context.region)
         self.shapes = tuple(shapes[each.name] for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
         type_sets: dict[tuple[object, ...], int] = {}
@@ -133,7 +135,9 @@ class Pool:
         if amount <= 0:
             return self.all
         if resource not in self._room:
-            self._room[resource] = Levels([_amount(each, resource) for each in self._free])
+            self._room[resource] = Levels(
+                [{**dict(each.items()), "pods": each.pods}.get(resource, 0) for each in self._free]
+            )
         return self._room[resource].at_least(amount)
 
     @property
@@ -212,11 +216,6 @@ class Pool:
         return next((key for key in domains_of(spec, hard=True) if key not in self._topology_keys), None)
 
 
-def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
-    """Sort key of types: size, then the position of the architecture in ``order``."""
-    return instance.vcpus, instance.memory_mib, order.index(instance.architecture), instance.name
-
-
 def relaxations(spec: PodSpec, *, soft_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
     """Yield the specs that Karpenter tries for a pod, in order, and whether ``PreferNoSchedule`` taints exclude it.
 
@@ -285,7 +284,3 @@ class _Remaining:
 
 def _by_weight(terms: Sequence[_Weighted]) -> list[_Weighted]:
     return sorted(terms, key=lambda term: -term.weight)
-
-
-def _amount(resources: Resources, name: str) -> int:
-    return resources.pods if name == "pods" else dict(resources.items()).get(name, 0)

@@ -16,6 +16,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from multiarch.scheduling.fit import why_never
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.batches import Counted, repelling
@@ -97,7 +98,7 @@ class _Preemption:
     def _consider(self, batch: Batch, node: SimNode, candidates: _Candidates) -> None:
         """Add a node to the candidates, unless the pod can't be on it even without all less important ones."""
         sample = batch.sample
-        if self._nodes.fit.why_never(sample, node.shape) or not sample.spec.affinity.allows(node.node.labels):
+        if why_never(sample.spec, node.shape) or not sample.spec.affinity.allows(node.node.labels):
             return
         less, room = self._less_important(batch, node)
         if not less or not room.covers(sample.requests):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from multiarch.autoscaling.model import Capacity
-from multiarch.nodes.model import CapacityType
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.model import Simulation
@@ -41,6 +41,10 @@ class Unavailable:
     def open_zones(self, zones: tuple[str, ...]) -> tuple[str | None, ...]:
         """Those of ``zones`` that are not lost; ``(None,)`` where no zones are known."""
         return tuple(zone for zone in zones or (None,) if zone not in self.zones)
+
+    def why_no_node(self, group: NodeGroupPlan, zones: tuple[str | None, ...]) -> str | None:
+        """Why a node group gets no new node in ``zones``, or None."""
+        return self.why_not(group.name, Capacity(group.architecture, group.capacity_type), zones or (None,))
 
     def why_not(self, group: str, capacity: Capacity, zones: tuple[str | None, ...]) -> str | None:
         """Why a group gets no new node of ``capacity`` in ``zones``, or None."""

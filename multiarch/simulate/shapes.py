@@ -18,7 +18,6 @@ from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.resources import Resources
 
 _SUFFIX = "20260101000000000000000001"
-_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 def group_shape(
@@ -31,7 +30,11 @@ def group_shape(
     instance = group.instance_types[0]
     given = node_resources(group)
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
-    more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is NodeGroupKind.MANAGED else {}
+    more = (
+        {EKS_NODE_GROUP: asked[0] if asked else f"{group.name_prefix}{_SUFFIX}"}
+        if group.kind is NodeGroupKind.MANAGED
+        else {}
+    )
     return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)
 
 
@@ -71,15 +74,6 @@ def pool_shapes(
     return MappingProxyType(
         {each.name: pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
     )
-
-
-def asg_name(group: NodeGroupPlan) -> str:
-    """A name that AWS could give the group's Auto Scaling Group."""
-    return f"eks-{_made_name(group)}-{_UUID}" if group.kind is NodeGroupKind.MANAGED else _made_name(group)
-
-
-def _made_name(group: NodeGroupPlan) -> str:
-    return f"{group.name_prefix}{_SUFFIX}"
 
 
 def _shape(

@@ -7,54 +7,26 @@ remaining pods. During a migration the autoscaler that is being replaced comes l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, Capacity
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.node_labels import region_of
-from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.prices.model import RegionPrices
-from multiarch.scheduling.fit import Fit
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.simulate.batches import asked_values, batches_of, mentioned
+from multiarch.simulate.batches import batches_of
 from multiarch.simulate.cluster_autoscaler import ScalableGroup, grow
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.karpenter import Karpenter
 from multiarch.simulate.model import Batch, Reasons, Simulation, Waiting
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on_nodes
-from multiarch.simulate.outcome import simulation_of
-from multiarch.simulate.pools import Pool
+from multiarch.simulate.outcome import FinalState, simulation_of
 from multiarch.simulate.preemption import preempt
-from multiarch.simulate.reasons import FinalState
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.shapes import asg_name, group_capacity, group_shape
-
-
-@dataclass(frozen=True, slots=True)
-class SimulationContext:
-    """Where pods are placed: ``zones`` and ``region`` of the plan's network.
-
-    ``assumed`` is a sentence that says where zone names are placeholders, or empty. With ``prices`` Karpenter buys the
-    cheapest instance type, without them the smallest.
-    """
-
-    zones: tuple[str, ...]
-    assumed: str = ""
-    region: str | None = None
-    prices: RegionPrices | None = None
-
-
-def simulate(
-    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
-) -> Simulation:
-    """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
-
-    Pods that already have a node, and pods of DaemonSets, are omitted; what DaemonSets request is reserved on every
-    node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
-    """
-    return simulate_nodes(plan, groups, context, pods).simulation
+from multiarch.simulate.shapes import group_capacity
+from multiarch.simulate.supply import Supply, group_shapes
 
 
 def simulate_nodes(
@@ -64,9 +36,10 @@ def simulate_nodes(
     pods: Iterable[Pod],
     live: Sequence[NodeState] | None = None,
 ) -> Settled:
-    """Simulate as :func:`simulate` does; return the nodes too: the existing ones, then the new ones.
+    """Place ``pods`` on the nodes of the plan, and say for every group why it was used or not.
 
-    ``live`` are the nodes of a cluster with their pods; without them each group starts with its desired size.
+    Pods that already have a node, and pods of DaemonSets, are omitted; what DaemonSets request is reserved on every
+    node. ``live`` are the nodes of a cluster with their pods; without them each group starts with its desired size.
     """
     everything = list(pods)
     nodes = planned_nodes(groups, context, everything) if live is None else tuple(live)
@@ -84,25 +57,22 @@ def planned_nodes(
 ) -> tuple[NodeState, ...]:
     """The desired nodes of each group, without pods, over the group's zones in turn.
 
-    ``pods`` may ask for a node group by the name that EKS gives it; that name is then taken for the group's.
+    ``pods`` are those that are placed later.
     """
-    shapes = _group_shapes(groups, context, pods)
+    shapes = group_shapes(groups, context, {pod.spec for pod in pods if pod.waiting})
     return tuple(
         NodeState(
             name=f"{group.name}-{number + 1}",
             group=group.name,
             shape=shapes[group.name],
-            zone=_in_turn(shapes[group.name].zones, number),
+            zone=zones[number % len(zones)],
             instance_type=group.instance_types[0].name,
             capacity_type=group.capacity_type,
         )
         for group in groups
+        for zones in ((shapes[group.name].zones or (None,)),)
         for number in range(group.sizes.desired)
     )
-
-
-def _in_turn(zones: Sequence[str], number: int) -> str | None:
-    return zones[number % len(zones)] if zones else None
 
 
 def settle(
@@ -125,20 +95,18 @@ def settle(
     NodePools count against the pools' limits. ``preempting``: pods take the place of others of lower priority on nodes
     that exist, before an autoscaler adds nodes for those.
 
-    Raises RegexError for a priority map with regular expressions that only the autoscaler can read, ValueError for two
-    nodes of one name.
+    Raises ValueError for two nodes of one name.
     """
     lost = unavailable or Unavailable()
     everything = list(pods)
     daemons = [pod for pod in everything if pod.per_node]
     batches = batches_of(pod for pod in everything if pod.waiting and not pod.daemon)
     reasons = Reasons()
-    shapes = _group_shapes(groups, context, everything)
-    sim = Nodes(batches, daemons, Fit(), nodes)
-    pools = _pools(plan, context, [*batches, *batches_of(daemons)], lost)
-    for pool in pools:
+    sim = Nodes(batches, daemons, nodes)
+    supply = Supply(plan, groups, context, [*(batch.sample for batch in batches), *daemons], lost)
+    for pool in supply.pools:
         pool.reserve(daemons)
-    growing = [_scalable(group, shapes[group.name], lost) for group in groups]
+    growing = [_scalable(group, supply.shapes[group.name], lost) for group in groups]
     for group in growing:
         _replace_lost(group, sim, (desired or {}).get(group.name, 0))
     waiting = _bind(sim, batches)
@@ -146,7 +114,7 @@ def settle(
     if preempted is None:
         for autoscaler in _installed(plan):
             if autoscaler is Autoscaler.KARPENTER:
-                Karpenter(pools, sim, reasons).run(waiting)
+                Karpenter(supply.pools, sim, reasons).run(waiting)
             elif plan.cluster_autoscaler is not None:
                 grow(plan.cluster_autoscaler, growing, sim, waiting, reasons)
         _bind_left(sim, waiting)
@@ -156,7 +124,7 @@ def settle(
         states = [replace(state, pods=pods) for state, pods in pairs]
         again = (*daemons, *preempted.waiting)
         return settle(plan, groups, context, states, again, unavailable=unavailable, desired=desired)
-    state = FinalState(plan, tuple(groups), shapes, tuple(pools), sim, reasons)
+    state = FinalState(plan, supply, sim, reasons)
     region = context.region or region_of(context.zones)
     return Settled(
         nodes=_states(sim, plan, groups),
@@ -167,24 +135,15 @@ def settle(
     )
 
 
-def _group_shapes(
-    groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
-) -> dict[str, NodeShape]:
-    specs = {pod.spec for pod in pods if pod.waiting}
-    names = {name for spec in specs for name in asked_values(spec, EKS_NODE_GROUP)}
-    return {group.name: group_shape(group, context.zones, region=context.region, names=names) for group in groups}
-
-
 def _scalable(group: NodeGroupPlan, shape: NodeShape, lost: Unavailable) -> ScalableGroup:
     return ScalableGroup(
         name=group.name,
-        asg=asg_name(group),
         shape=shape,
         capacity=group_capacity(group),
         max_size=group.sizes.maximum,
         instance_type=group.instance_types[0].name,
         zones=lost.open_zones(shape.zones),
-        unavailable=lost.why_not(group.name, Capacity(group.architecture, group.capacity_type), shape.zones or (None,)),
+        unavailable=lost.why_no_node(group, shape.zones),
     )
 
 
@@ -219,22 +178,6 @@ def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:
     installed = [Autoscaler.CLUSTER_AUTOSCALER] if plan.cluster_autoscaler else []
     installed += [Autoscaler.KARPENTER] if plan.karpenter else []
     return sorted(installed, key=lambda each: each is not plan.use)
-
-
-def _pools(
-    plan: AutoscalingPlan, context: SimulationContext, batches: Sequence[Batch], lost: Unavailable
-) -> list[Pool]:
-    """Karpenter's pools, the highest weight first."""
-    if plan.karpenter is None:
-        return []
-    keys = frozenset(key for batch in batches for key in mentioned(batch.sample.spec))
-    ordered = sorted(plan.karpenter.pools, key=lambda pool: (-pool.weight, pool.name))
-    node_class = plan.karpenter.node_class
-    return [
-        Pool(each, node_class, context.zones, keys, region=context.region, unavailable=lost, prices=context.prices)
-        for each in ordered
-        if each.instance_types
-    ]
 
 
 def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:

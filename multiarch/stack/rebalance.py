@@ -76,11 +76,7 @@ def _check_times(spec: StackSpec, report: ProblemReport) -> None:
     ]
     if not all(sound):
         return
-    pause = quiet_hours.longest_pause(hours.schedule)
-    if pause is None:
-        message = f"{hours.schedule!r} never matches a date."
-        report("rebalance-quiet-hours", (_SECTION, *place, "schedule"), message)
-    elif quiet_hours.minutes_of(hours.duration) >= pause:
+    if quiet_hours.never_end(hours.schedule, hours.duration):
         message = f"{hours.schedule!r} starts again before {hours.duration} is over: nothing would ever be moved."
         report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message)
 

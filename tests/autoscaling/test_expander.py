@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from multiarch.autoscaling.expander import (
     CORDONED_PRIORITY,
-    RegexError,
-    choose,
     group_regex,
     plan_priorities,
     priorities_text,
@@ -21,6 +18,7 @@ from multiarch.autoscaling.expander import (
 from multiarch.autoscaling.model import Capacity, Priority, parse_capacity, preferring
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
+from tests.autoscaling.chosen import chosen
 from tests.nodes.builders import node_group
 from tests.stack.words import plan
 
@@ -88,7 +86,7 @@ def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
     places = [DEFAULT_ORDER.index(Capacity(each.architecture, each.capacity_type)) for each in groups]
     names = [asg_name(each, suffix) for each in groups]
     wanted = tuple(name for name, place in zip(names, places, strict=True) if place == min(places))
-    assert choose(priorities_text(priorities), names) == wanted
+    assert chosen(priorities_text(priorities), names) == wanted
 
 
 DEFAULT_ORDER = preferring(Architecture.ARM64)
@@ -111,53 +109,6 @@ def test_special_characters_of_a_name_mean_themselves() -> None:
     assert group_regex(dotted) == r"^a\.p\+i-[0-9a-f]+$"
     assert re.search(group_regex(dotted), "a.p+i-20260715093000123400000001")
     assert not re.search(group_regex(dotted), "axpi-20260715093000123400000001")
-
-
-MAP = """\
-90:
-  - '^eks-arm-spot-'
-50:
-  - '^eks-arm-'
-  - 'graviton'
-10:
-  - '^eks-amd-'
-"""
-CASES: list[tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = [
-    ("the highest matching priority wins", MAP, ("eks-amd-1", "eks-arm-1", "eks-arm-spot-1"), ("eks-arm-spot-1",)),
-    ("a group counts with the highest of its matches", MAP, ("eks-arm-spot-1", "eks-arm-1"), ("eks-arm-spot-1",)),
-    ("groups of the same priority stay together", MAP, ("eks-arm-1", "eks-amd-1", "eks-arm-2"),
-     ("eks-arm-1", "eks-arm-2")),
-    ("expressions are not anchored by themselves", MAP, ("eks-amd-1", "my-graviton-group"), ("my-graviton-group",)),
-    ("an unmatched group is dropped", MAP, ("other", "eks-amd-1"), ("eks-amd-1",)),
-    ("an unmatched group is dropped, whatever its place", MAP, ("eks-amd-1", "other"), ("eks-amd-1",)),
-    ("when none matches all stay", MAP, ("other", "another"), ("other", "another")),
-    ("a missing map skips the filter", None, ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
-    ("an empty map skips the filter", "", ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
-    ("YAML that can't be read skips the filter", "90: [", ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
-    ("a list in place of a map skips the filter", "- a\n", ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
-    ("a word as a priority skips the filter", "high: [arm]\n", ("eks-amd-1", "eks-arm-1"),
-     ("eks-amd-1", "eks-arm-1")),
-    ("a word in place of a list skips the filter", "90: arm\n", ("eks-amd-1", "eks-arm-1"),
-     ("eks-amd-1", "eks-arm-1")),
-    ("a priority without expressions is allowed", "90:\n10: ['amd']\n", ("eks-arm-1", "eks-amd-1"), ("eks-amd-1",)),
-    ("a negative priority never wins", "-5: ['arm']\n10: ['amd']\n", ("eks-arm-1", "eks-amd-1"), ("eks-amd-1",)),
-    ("negative priorities alone leave all", "-5: ['arm']\n", ("eks-arm-1", "eks-amd-1"), ("eks-arm-1", "eks-amd-1")),
-    ("zero is a priority", "0: ['arm']\n", ("eks-arm-1", "eks-amd-1"), ("eks-arm-1",)),
-    ("no groups, no choice", MAP, (), ()),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "written", "names", "kept"), CASES, ids=[case[0] for case in CASES])
-def test_the_expander_does_what_its_documentation_says(
-    sentence: str, written: str | None, names: tuple[str, ...], kept: tuple[str, ...]
-) -> None:
-    assert choose(written, names) == kept, sentence
-
-
-@pytest.mark.parametrize("regex", [r"\pL+", "(?U)a+", "("])
-def test_an_expression_that_cant_be_compiled_is_an_error(regex: str) -> None:
-    with pytest.raises(RegexError, match="is not readable"):
-        choose(f"90: ['{regex}']\n", ["a"])
 
 
 def test_the_map_is_yaml_of_priorities_and_expressions_the_highest_first() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multiarch.capacity.evaluation import ALL, evaluate
+from multiarch.capacity.evaluation import ALL, Evaluation
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
-from multiarch.capacity.waiting import USUAL_WAITS, Waits
 from multiarch.capacity.workloads import ImageSupport
 from multiarch.manifests.disruption_budgets import PodCount, disruption_budgets_from
 from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ZONES
 from tests.stack.words import plan
 
@@ -34,23 +33,20 @@ def report(
     *documents: object,
     failures: Sequence[Failure] | None = None,
     images: Mapping[tuple[str, str], ImageSupport] | None = None,
-    waits: Waits = USUAL_WAITS,
     without_budget: PodCount = ALL,
     zonal_volumes: bool = True,
 ) -> CapacityReport:
     """Evaluate manifests against a stack, in three zones; by default in all failures."""
     made = plan({**words, "network": {"zones": list(ZONES)}})
-    return evaluate(
-        made,
-        pods_from(documents),
+    evaluate = Evaluation(
+        tuple(pods_from(documents)),
         list(disruption_budgets_from(documents)),
-        failures_of(made, ZONES) if failures is None else failures,
         SimulationContext(tuple(ZONES)),
-        images=images,
-        waits=waits,
+        images=images or {},
         without_budget=without_budget,
         zonal_volumes=zonal_volumes,
     )
+    return evaluate(made, failures_of(made, ZONES) if failures is None else failures)
 
 
 def in_failure(found: CapacityReport, name: str) -> FailureResult:

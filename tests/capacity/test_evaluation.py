@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from multiarch.capacity.model import Failure
-from multiarch.capacity.waiting import Waits
 from multiarch.facts.architectures import Architecture
 from multiarch.manifests.disruption_budgets import PodCount
 from tests.capacity.evaluated import B, C, budget, counts, in_failure, of, report
@@ -203,11 +202,10 @@ def test_pods_of_one_budget_that_stay_count_together_while_others_move() -> None
 
 
 def test_waiting_adds_up_detection_toleration_and_the_start_of_a_node() -> None:
-    waits = Waits(detection=50, toleration=300, per_node=10, scale_up=10, replacement=30, node_start=90)
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}})
     toleration = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
     hasty: dict[str, Any] = {"tolerations": [{**toleration, "tolerationSeconds": 20}]}
-    found = report(words, pods(count=3), pods("hasty", count=3, **hasty), failures=[Failure(zones=(B,))], waits=waits)
+    found = report(words, pods(count=3), pods("hasty", count=3, **hasty), failures=[Failure(zones=(B,))])
     (result,) = found.failures
     # Two nodes of the zone fail: the second gets its taint ten seconds later.
     assert of(result).wait_seconds == 50 + 10 + 300 + 10 + 90

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.headroom import IMAGE, PRIORITY, Headroom, headroom_of, manifests
 from multiarch.facts.architectures import Architecture
@@ -30,7 +30,7 @@ def made(words: dict[str, Any] | None = None) -> Plan:
 def headroom(of: Plan, *documents: dict[str, Any]) -> tuple[Headroom, ...]:
     found = tuple(pods_from(documents))
     context = simulation_context(of)
-    report = evaluate(of, found, (), failures_of(of, context.zones), context)
+    report = Evaluation(found, (), context)(of, failures_of(of, context.zones))
     return headroom_of(of, report, found)
 
 
@@ -100,9 +100,9 @@ def test_pods_take_the_room_of_placeholders() -> None:
     found = tuple(pods_from([legacy]))
     context = simulation_context(of)
     failures = failures_of(of, context.zones)[:1]
-    rooms = headroom_of(of, evaluate(of, found, (), failures, context), found)
+    rooms = headroom_of(of, Evaluation(found, (), context)(of, failures), found)
     both = tuple(pods_from([legacy, *manifests(of, rooms)]))
-    (result,) = evaluate(of, both, (), failures, context).failures
+    (result,) = Evaluation(both, (), context)(of, failures).failures
     assert {each.name: (each.replicas, each.pending) for each in result.workloads} == {
         "Deployment/headroom-amd64": (3, 1),
         "Deployment/legacy": (6, 0),
@@ -112,7 +112,7 @@ def test_pods_take_the_room_of_placeholders() -> None:
 def test_placeholders_are_pods_that_the_simulation_places() -> None:
     of = made()
     placeholders = [each for each in pods_from(manifests(of, ROOM)) if each.owner]
-    report = evaluate(of, placeholders, (), (), simulation_context(of))
+    report = Evaluation(placeholders, (), simulation_context(of))(of, ())
     assert [(each.name, each.replicas, each.pending) for each in report.without_failure.workloads] == [
         ("Deployment/headroom-amd64", 3, 0),
         ("Deployment/headroom-arm64", 2, 0),

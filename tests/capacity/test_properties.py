@@ -7,13 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.capacity.evaluation import evaluate
-from multiarch.capacity.failing import fail, settled_before
-from multiarch.capacity.failures import failures_of
+from multiarch.capacity.evaluation import Evaluation
+from multiarch.capacity.failures import fail, failures_of, settled_before
 from multiarch.capacity.model import Failure
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES
 from tests.simulate.simulated import grown, pods
 from tests.stack.words import plan
@@ -82,7 +81,7 @@ def test_every_pending_pod_has_its_limit_and_the_numbers_add_up(
     groups: dict[str, Any], workloads: list[tuple[str, int, bool]]
 ) -> None:
     stack = made(groups)
-    report = evaluate(stack, manifests(workloads), [], failures_of(stack, ZONES), CONTEXT)
+    report = Evaluation(manifests(workloads), [], CONTEXT)(stack, failures_of(stack, ZONES))
     for result in (report.without_failure, *report.failures):
         for each, (_, count, _) in zip(result.workloads, workloads, strict=True):
             assert each.surviving + each.moved + each.pending == each.replicas == count

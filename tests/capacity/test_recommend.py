@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import failures_of
-from multiarch.capacity.model import CapacityReport, Failure
+from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.rates import rates_of
-from multiarch.capacity.recommendation.recommend import Recommendation, Surroundings, recommend
+from multiarch.capacity.recommendation.recommend import Recommendation, recommend
 from multiarch.capacity.recommendation.search import cost_of
 from multiarch.capacity.recommendation.tunables import Cost, tunables_of, with_values
 from multiarch.manifests.disruption_budgets import disruption_budgets_from
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.context import simulation_context
 from multiarch.stack.model import Plan
 from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
@@ -31,32 +31,24 @@ CASES = 12
 BESIDE_OPTIMUM = Decimal("1.05")
 
 
-class Evaluation:
+class Oracle(Evaluation):
     """Evaluates plans with the same pods."""
 
     def __init__(self, made: Plan, documents: Sequence[Mapping[str, Any]]) -> None:
-        self.pods = tuple(pods_from(documents))
-        self.budgets = tuple(disruption_budgets_from(documents))
-        self.context = simulation_context(made)
-
-    def __call__(
-        self, plan: Plan, failures: Sequence[Failure], *, explain: bool = False, pods: Sequence[Pod] | None = None
-    ) -> CapacityReport:
-        chosen = self.pods if pods is None else pods
-        return evaluate(plan, chosen, self.budgets, failures, self.context, explain=explain)
+        pods, budgets = tuple(pods_from(documents)), tuple(disruption_budgets_from(documents))
+        super().__init__(pods, budgets, simulation_context(made))
 
     def short(self, made: Plan, failures: Sequence[Failure]) -> set[tuple[Failure, str]]:
-        report = self(made, failures)
+        report = self(made, failures, explain=False)
         results = (report.without_failure, *report.failures)
         return {(result.failure, each.name) for result in results for each in result.short}
 
 
 def recommended(
     made: Plan, documents: Sequence[Mapping[str, Any]], failures: Sequence[Failure]
-) -> tuple[Recommendation, Evaluation]:
-    oracle = Evaluation(made, documents)
-    surroundings = Surroundings(oracle.pods, oracle.budgets, oracle.context)
-    return recommend(made, failures, oracle, surroundings=surroundings), oracle
+) -> tuple[Recommendation, Oracle]:
+    oracle = Oracle(made, documents)
+    return recommend(made, failures, oracle), oracle
 
 
 def changes(result: Recommendation) -> dict[str, object]:

@@ -12,8 +12,7 @@ import pytest
 
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.needs import Need
-from multiarch.capacity.recommendation.search import cost_of, search
-from multiarch.capacity.recommendation.time_limit import TimeLimit
+from multiarch.capacity.recommendation.search import TimeLimit, cost_of, search
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 from multiarch.errors import MultiarchError
 

@@ -44,8 +44,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> World:
         yield
 
     monkeypatch.setattr(command, "open_cluster", opened)
-    monkeypatch.setattr(command, "SystemClock", lambda: found)
-    monkeypatch.setattr("multiarch.runs.rebalance.SystemClock", lambda: found)
+    monkeypatch.setattr(command, "Clock", lambda: found)
+    monkeypatch.setattr("multiarch.runs.rebalance.Clock", lambda: found)
     monkeypatch.setattr(World, "signal", None, raising=False)
     monkeypatch.setattr(World, "stopping_on_signals", lambda _: stopping(), raising=False)
     monkeypatch.setattr(World, "missing_namespaces", lambda _, names: tuple(set(names) - {"shop"}), raising=False)
@@ -168,7 +168,7 @@ def test_a_cluster_of_another_stack_is_refused(
         (("--quiet-hours", "0 8 * * *"), "is not a cron schedule: it has 4 fields instead of 5"),
         (("--quiet-hours", "0 8 * * * 0h"), "'0h' is not a duration of hours and minutes"),
         (("--quiet-hours", "0 8 * * * 24h"), "starts again before 24h is over: nothing would ever be moved"),
-        (("--quiet-hours", "0 8 31 2 * 1h"), "'0 8 31 2 *' never matches a date"),
+        (("--quiet-hours", "0 8 31 2 * 1h"), "'0 8 31 2 *' is not a cron schedule"),
         (("--pace", "0s"), "--pace: '0s' is not a positive duration. Write it as 30s, 5m or 1h30m."),
         (("--ready-timeout", "10"), "--ready-timeout: '10' is not a positive duration"),
         (("--max-pods", "0"), "must be at least 1"),

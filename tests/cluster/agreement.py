@@ -11,8 +11,9 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts.architectures import Architecture, to_ami
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.shapes import group_shape
-from multiarch.simulate.simulation import SimulationContext, simulate
+from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
 from sandbox.cluster.kube import Object, condition, is_true
@@ -75,7 +76,9 @@ def simulated(scenario: Scenario) -> Simulated:
     """What ``simulate`` says."""
     made = plan_of(scenario.pools)
     groups = made.node_groups if scenario.pools.nodes else ()
-    result = simulate(made.autoscaling, groups, SimulationContext(ZONES), pods_from(scenario.manifests))
+    result = simulate_nodes(
+        made.autoscaling, groups, SimulationContext(ZONES), pods_from(scenario.manifests)
+    ).simulation
     karpenter = _karpenter(made)
     found: dict[str, Counter[str]] = {}
     hopeless = set()
@@ -87,9 +90,7 @@ def simulated(scenario: Scenario) -> Simulated:
             found.setdefault(_workload(pod), Counter())[NOWHERE] += 1
             if not any(answer.usable for answer in outcome.answers):
                 hopeless.add(_workload(pod))
-    notes = frozenset(
-        (*result.notes, *result.limits, *(note for outcome in result.workloads for note in outcome.notes))
-    )
+    notes = frozenset((*result.notes, *(note for outcome in result.workloads for note in outcome.notes)))
     return Simulated({name: dict(found[name]) for name in sorted(found)}, frozenset(hopeless), notes)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from multiarch.capacity.failures import group_names, unavailable
 from multiarch.capacity.model import Failure
-from multiarch.scheduling.fit import Fit
+from multiarch.scheduling.fit import why_never
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.scores import scores
 from multiarch.simulate.batches import batches_of
@@ -45,13 +45,13 @@ def judge(run: Run, choices: Choices) -> None:
     states = [replace(state, pods=tuple(pod for pod in state.pods if pod.name not in moved)) for state in run.states()]
     batches = batches_of(pod for pod, _ in steps)
     of_pod = {pod.name: batch for batch in batches for pod in batch.pods}
-    worlds = [Nodes(batches, run.daemons, Fit(), states)]
+    worlds = [Nodes(batches, run.daemons, states)]
     if evicted:
         before = [
             replace(state, pods=(*state.pods, *(pod for pod, node in evicted if node == state.name)))
             for state in states
         ]
-        worlds.append(Nodes(batches, run.daemons, Fit(), before))
+        worlds.append(Nodes(batches, run.daemons, before))
     places = {state.name: place for place, state in enumerate(states)}
     left = [(of_pod[pod.name], pod, places[node]) for pod, node in steps]
     while left:
@@ -108,7 +108,7 @@ def _allowed(nodes: Nodes, batch: Batch, place: int) -> bool:
 
 
 def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
-    never = nodes.fit.why_never(batch.sample, node.shape) or nodes.why_not(batch, node.node)
+    never = why_never(batch.sample.spec, node.shape) or nodes.why_not(batch, node.node)
     if never is None and not node.free.covers(batch.sample.requests):
         return "no room"
     if never is None and not batch.sample.spec.affinity.allows(node.node.labels):

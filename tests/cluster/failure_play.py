@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from multiarch.capacity.failing import After, Before, fail, settled_before
+from multiarch.capacity.failures import After, Before, fail, settled_before
 from multiarch.capacity.model import Failure
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.context import simulation_context

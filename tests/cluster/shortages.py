@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.capacity.failing import Before, fail, settled_before
+from multiarch.capacity.failures import Before, fail, settled_before
 from multiarch.capacity.model import Failure
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.runs.workload_input import from_cluster, read_cluster

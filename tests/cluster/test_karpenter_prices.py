@@ -9,7 +9,8 @@ import pytest
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.simulation import SimulationContext, simulate_nodes
+from multiarch.simulate.context import SimulationContext
+from multiarch.simulate.simulation import simulate_nodes
 from sandbox.cluster.kube import Object
 from tests.cluster import agreement
 from tests.cluster.aws import REGION, ZONES

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.cost.arm64 import Arm64Costs, arm64_costs
+from multiarch.cost.arm64 import HOW_COMPARED, arm64_costs
+from multiarch.cost.model import CostReport
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import CapacityType
 from tests.cost.priced import HOURS, PRICING, node, pods, reason
@@ -26,7 +27,7 @@ def half(name: str, count: int = 1, **spec: Any) -> dict[str, Any]:
     )
 
 
-def compared(words: dict[str, Any], *documents: dict[str, Any], on: str = "m7i.large", **more: Any) -> Arm64Costs:
+def compared(words: dict[str, Any], *documents: dict[str, Any], on: str = "m7i.large", **more: Any) -> CostReport:
     """The pods of the documents, all on one amd64 node of the group web."""
     there = [node("web", on, *pods(*documents), **more)]
     return arm64_costs(plan(words), PRICING, there, {API: (), OLD: ("image shop/old:1",)})
@@ -43,7 +44,7 @@ def test_pods_that_may_run_on_arm64_cost_the_difference() -> None:
     expected = HOURS * Decimal("0.12") - 2 * of_arm(Decimal(1000) / 1930)
     assert isinstance(found.fallback, Decimal)
     assert abs(found.fallback - expected) < Decimal("0.000001")
-    assert (found.savings, found.unjudged) == ((), 0)
+    assert (found.savings, found.notes[-1]) == ((), HOW_COMPARED)
 
 
 def test_blocked_workloads_are_sorted_by_what_they_would_save() -> None:
@@ -64,14 +65,14 @@ def test_blocked_workloads_are_sorted_by_what_they_would_save() -> None:
 def test_pods_on_arm64_cost_nothing_more() -> None:
     there = [node("web-arm", "m7g.large", *pods(half("api"))), node("web", "m7i.large")]
     found = arm64_costs(plan(), PRICING, there, {API: ()})
-    assert (found.fallback, found.unjudged) == (Decimal(0), 0)
+    assert (found.fallback, found.notes[-1]) == (Decimal(0), HOW_COMPARED)
 
 
 def test_unknown_workloads_are_counted_and_if_no_other_is_on_amd64_the_amount_is_unknown() -> None:
     there = [node("web-arm", "m7g.large", *pods(half("api"))), node("web", "m7i.large", *pods(half("other")))]
     found = arm64_costs(plan(), PRICING, there, {API: ()})
     assert reason(found.fallback) == "the workloads of pods on amd64 nodes were not found"
-    assert found.unjudged == 1
+    assert found.notes[-1].endswith("not compared: 1.")
 
 
 def test_without_arm64_nodes_in_the_stack_the_amount_is_unknown() -> None:

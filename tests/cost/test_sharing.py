@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.cost.model import LabelCost
-from multiarch.cost.sharing import costs_by_label
-from multiarch.cost.stack import NodePrices
+from multiarch.cost.stack import NodePrices, costs_by_label
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.amounts import total
 from multiarch.simulate.settled import NodeState

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.autoscaling.expander import choose
+from tests.autoscaling.chosen import chosen
 from tests.e2e import aws as held
 from tests.e2e.cluster_records import identities, node_pools, releases
 from tests.e2e.order import Times, one_after_the_other, times
@@ -85,7 +85,7 @@ def grows_first(world: World, *names: str) -> set[str]:
     """Which of some groups the priority expander would choose, by the map that the release carries."""
     scaling = {groups(world)[name].scaling["AutoScalingGroupName"]: name for name in names}
     written = releases(world, STACK)["cluster-autoscaler"]["values"]["expanderPriorities"]
-    return {scaling[name] for name in choose(written, sorted(scaling))}
+    return {scaling[name] for name in chosen(written, sorted(scaling))}
 
 
 def discovered(world: World) -> int:

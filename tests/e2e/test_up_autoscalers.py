@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.autoscaling.expander import choose
+from tests.autoscaling.chosen import chosen
 from tests.e2e import aws as held
 from tests.e2e.cluster_records import identities, releases
 from tests.e2e.world import World
@@ -46,7 +46,7 @@ def test_the_cluster_autoscaler_finds_every_group_and_ranks_it_by_its_real_name(
         assert dict(wanted[group.name]).items() <= held.pairs(there.scaling["Tags"]).items(), group.name
         names[there.scaling["AutoScalingGroupName"]] = group.name
     best = max(priorities.values())
-    assert {names[name] for name in choose(text, sorted(names))} == {n for n, p in priorities.items() if p == best}
+    assert {names[name] for name in chosen(text, sorted(names))} == {n for n, p in priorities.items() if p == best}
 
 
 def test_karpenter_has_its_six_policies_its_queue_and_what_it_finds_by_tags(platform: World) -> None:

@@ -15,7 +15,8 @@ from multiarch.nodes.model import CapacityType
 from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import read_running
 from multiarch.scheduling.resources import Resources
-from multiarch.simulate.simulation import SimulationContext, settle
+from multiarch.simulate.context import SimulationContext
+from multiarch.simulate.simulation import settle
 from tests.kubernetes.api_server import Answer, Request, serving
 from tests.kubernetes.kubeconfigs import opened
 from tests.scheduling.manifests import ZONES, container

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from multiarch.kubernetes.resources import Kind
@@ -11,10 +10,8 @@ from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.observed.cluster import Running, read_cluster_state
 from multiarch.rebalance.candidates import Choice
 from multiarch.rebalance.model import MovePlan
-from multiarch.rebalance.plan import Scope, make_plan
-from multiarch.rebalance.room import settling
+from multiarch.rebalance.plan import make_plan
 from multiarch.rebalance.snapshot import REPLACE_PODS, Snapshot, snapshot_of
-from multiarch.simulate.context import simulation_context
 from multiarch.stack.model import Plan
 from tests.rebalance.objects import Object
 from tests.rebalance.world import World
@@ -81,21 +78,12 @@ def moves(
     wanted = of or stack()
     found = snapshot(made, daemon_sets=daemon_sets)
     state = read_cluster_state(found.running, wanted.node_groups, wanted.autoscaling.pool_names)
-    context = replace(simulation_context(wanted, seen=state.zones), zones=("eu-west-1a",))
 
     def judge(pods: Sequence[LoadedObject]) -> dict[str, str]:
         by_uid = {each.value["metadata"]["uid"]: each.value["spec"]["containers"][0]["image"] for each in pods}
         return {uid: (images or {})[image] for uid, image in by_uid.items() if image in (images or {})}
 
-    scope = Scope(
-        autoscaling=wanted.autoscaling,
-        taint=wanted.arm64_taint,
-        choice=choice or Choice(),
-        judge_images=judge,
-        nodes=state.nodes,
-        settle=settling(wanted.autoscaling, wanted.node_groups, context),
-    )
-    return make_plan(found, scope, max_pods=max_pods)
+    return make_plan(found, wanted, state, choice or Choice(), judge, max_pods=max_pods)
 
 
 def reasons(plan: MovePlan) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
 from multiarch.rebalance.run import Plan, Run, Settings
 from multiarch.rebalance.snapshot import Snapshot
@@ -55,10 +56,7 @@ def everything(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Seque
                     name=each.pod.name,
                     uid=each.uid,
                     workload=controller.workload,
-                    controller=controller.uid,
-                    controller_kind=controller.kind,
-                    controller_name=controller.name,
-                    selector=controller.selector,
+                    controller=controller,
                     target="arm64",
                     new_node=False,
                     grace_seconds=3,
@@ -79,7 +77,7 @@ def run(
 ) -> RunReport:
     usual: dict[str, Any] = {"max_pods": 20, "pace": 10.0, "timeout": 60.0}
     cluster = cast("Cluster", made)
-    return Run(cluster, made, Settings(name=name, **{**usual, **settings}), plan, say).execute()
+    return Run(cluster, cast("Clock", made), Settings(name=name, **{**usual, **settings}), plan, say).execute()
 
 
 def results(report: RunReport) -> list[Result]:

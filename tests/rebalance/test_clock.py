@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from multiarch.rebalance.clock import SystemClock
+from multiarch.rebalance.clock import Clock
 
 
 def test_time_in_which_the_system_was_suspended_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     suspended = {time.CLOCK_BOOTTIME: 700.0, time.CLOCK_MONOTONIC: 100.0}
     monkeypatch.setattr(time, "clock_gettime", suspended.__getitem__)
-    assert SystemClock().elapsed() == 700.0
+    assert Clock().elapsed() == 700.0

@@ -177,7 +177,6 @@ def capacity() -> CapacityReport:
         ),
         assumptions=("web has no PodDisruptionBudget: half of its pods are taken as the minimum.",),
         warnings=("shop billing: two PodDisruptionBudgets select its pods: `kubectl drain` evicts none of them.",),
-        limits=("Volumes that are tied to a zone are not modelled.",),
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.scheduling.fit import Fit, daemon_overhead, unmodelled
+from multiarch.scheduling.fit import allowed_zones, daemon_overhead, unmodelled, why_never
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
 from multiarch.scheduling.resources import Resources
@@ -30,7 +30,7 @@ TAINTED = ("arch=arm64:NoSchedule",)
 
 
 def said(wanted: Pod, **more: Any) -> tuple[Cause, str] | None:
-    reason = Fit().why_never(wanted, shape(**more))
+    reason = why_never(wanted.spec, shape(**more))
     return None if reason is None else (reason.cause, str(reason))
 
 
@@ -46,7 +46,7 @@ def test_a_taint_without_a_toleration_keeps_the_pod_off() -> None:
 
 def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
     wanted = pod(tolerations=[{"key": "level", "operator": "Gt", "value": "5"}])
-    reason = Fit().why_never(wanted, shape(taints=["level=7:NoSchedule"]))
+    reason = why_never(wanted.spec, shape(taints=["level=7:NoSchedule"]))
     assert reason is not None
     assert reason.text.startswith("does not tolerate level=7:NoSchedule (toleration level>5: Gt needs the alpha")
     assert any("level>5" in clause for clause in unmodelled(wanted))
@@ -88,13 +88,12 @@ def test_a_new_node_has_a_host_name_that_nobody_can_have_asked_for() -> None:
 
 
 def test_one_of_the_zones_is_enough() -> None:
-    fit = Fit()
     second = pod(nodeSelector={ZONE: ZONES[1]})
-    assert fit.why_never(second, shape()) is None
-    assert fit.zones(second, shape()) == (ZONES[1],)
-    assert fit.zones(pod(), shape()) == ZONES
-    assert fit.zones(pod(), shape(zones=())) == (None,)
-    assert fit.zones(second, shape(zones=())) == ()
+    assert said(second) is None
+    assert allowed_zones(second.spec, shape()) == (ZONES[1],)
+    assert allowed_zones(pod().spec, shape()) == ZONES
+    assert allowed_zones(pod().spec, shape(zones=())) == (None,)
+    assert allowed_zones(second.spec, shape(zones=())) == ()
     assert said(pod(nodeSelector={ZONE: "us-east-1a"})) == (
         Cause.NODE_SELECTOR,
         "nodeSelector requires topology.kubernetes.io/zone=us-east-1a",
@@ -110,16 +109,12 @@ def test_zones_that_are_excluded_by_different_things_name_them_all() -> None:
     )
 
 
-def test_a_pod_that_is_bound_to_a_node_fits_no_new_one() -> None:
-    assert said(pod(nodeName="ip-10-0-0-1")) == (Cause.NODE_NAME, "spec.nodeName binds it to ip-10-0-0-1")
-
-
 def big(**requests: str) -> Pod:
     return pod(containers=[container({name.replace("_", "-"): amount for name, amount in requests.items()})])
 
 
 def test_a_pod_larger_than_an_empty_node_says_which_resource_and_by_how_much() -> None:
-    reason = Fit().why_never(big(cpu="8", memory="16Gi"), shape())
+    reason = why_never(big(cpu="8", memory="16Gi").spec, shape())
     assert reason is not None
     assert reason.cause is Cause.RESOURCES
     assert reason.text == (

@@ -9,7 +9,7 @@ from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling import pod_spec
-from multiarch.scheduling.pods import Pod, Workload, kinds_without_pods, pods_from, workloads_from
+from multiarch.scheduling.pods import Pod, Workload, pods_from, workloads_from
 from tests.scheduling.manifests import container, pod_manifest, pods, spec, workload
 
 
@@ -193,15 +193,6 @@ def test_empty_documents_and_other_kinds_yield_nothing() -> None:
     assert (
         names(None, {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {}}, pool, {"kind": "Kustomization"}) == []
     )
-
-
-def test_objects_that_make_no_pods_are_counted_by_kind() -> None:
-    service, none = {"kind": "Service", "metadata": {"name": "x"}}, workload("Deployment", "none", replicas=0)
-    made = {"name": "made", "namespace": "shop", "ownerReferences": [{"kind": "Deployment", "name": "api"}]}
-    # The Deployment is left to its pod, and so makes one.
-    stream = [None, service, none, workload("Deployment"), {**pod_manifest(), "metadata": made}, workload("DaemonSet")]
-    assert kinds_without_pods([*stream, {"kind": "List", "items": [service]}]) == (("Deployment", 1), ("Service", 2))
-    assert kinds_without_pods([pod_manifest(), None]) == ()
 
 
 def test_a_dump_of_a_cluster_counts_nothing_twice() -> None:

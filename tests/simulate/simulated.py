@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.model import Answer, GroupOutcome, Simulation, WorkloadOutcome
-from multiarch.simulate.simulation import SimulationContext, simulate
+from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, container, workload
 from tests.stack.words import merged, plan
 
@@ -40,7 +41,9 @@ def pods(name: str = "api", count: int = 1, *, cpu: str = "1", memory: str = "1G
 
 def run(words: Mapping[str, Any], *documents: object, zones: Sequence[str] = ZONES) -> Simulation:
     made = plan(words)
-    return simulate(made.autoscaling, made.node_groups, SimulationContext(tuple(zones)), pods_from(documents))
+    return simulate_nodes(
+        made.autoscaling, made.node_groups, SimulationContext(tuple(zones)), pods_from(documents)
+    ).simulation
 
 
 def of(result: Simulation, name: str = "api") -> WorkloadOutcome:

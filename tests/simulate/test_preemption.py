@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled
-from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
+from multiarch.simulate.simulation import planned_nodes, settle
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import NONE, grown, pods
 from tests.stack.words import merged, plan

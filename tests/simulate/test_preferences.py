@@ -286,23 +286,3 @@ def test_in_a_pool_of_both_a_spread_over_architectures_takes_one_of_each() -> No
     pool = {"families": ["m7g", "m7i"], **XLARGE, "multiArchitecture": True}
     result = run(pooled({"general": pool}), pods(count=2, **BIG, **spread(ARCHITECTURE), **TOLERANT))
     assert dict(group(result, "general-spot").instance_types) == {"m7g.xlarge": 1, "m7i.xlarge": 1}
-
-
-UNWANTED: dict[str, Any] = {**XLARGE, "taints": ["old=yes:PreferNoSchedule"]}
-TWO_TERMS = required([expression(ARCHITECTURE, "In", "arm64")], [expression(ARCHITECTURE, "In", "amd64")])
-
-
-@pytest.mark.parametrize(
-    ("pool", "spec", "said"),
-    [
-        pytest.param(XLARGE, spread(ZONE), False, id="nothing to relax"),
-        pytest.param(UNWANTED, {}, False, id="no spread"),
-        pytest.param(UNWANTED, spread(ZONE), True, id="PreferNoSchedule"),
-        pytest.param(XLARGE, {**spread(ZONE), "affinity": TWO_TERMS}, True, id="two terms"),
-    ],
-)
-def test_a_note_says_where_karpenter_may_count_a_spread_again(
-    pool: Mapping[str, Any], spec: Mapping[str, Any], *, said: bool
-) -> None:
-    result = run(pooled({"general": pool}), pods(count=2, **BIG, **spec, **TOLERANT))
-    assert any(note.startswith("Deployment/api: once Karpenter drops") for note in result.notes) is said

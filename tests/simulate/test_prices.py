@@ -15,9 +15,10 @@ from multiarch.facts.architectures import Architecture
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.pods import pods_from
 from multiarch.scheduling.resources import Resources
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import Settled
 from multiarch.simulate.shapes import pool_shape
-from multiarch.simulate.simulation import SimulationContext, simulate_nodes
+from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, answer, got, group, pods, pooled
 from tests.simulate.test_pools import BIG
@@ -152,15 +153,6 @@ def test_bare_metal_is_bought_last() -> None:
     words = pooled({"general": {**ON_DEMAND, "families": ["m7g"], "sizes": ["16xlarge", "metal"]}})
     known = prices({"m7g.metal": "0.1", "m7g.16xlarge": "5"})
     assert types(bought(words, known, pods(cpu="50", memory="4Gi", **TOLERANT)), ARM) == {"m7g.16xlarge": 1}
-
-
-def test_the_limits_say_how_the_type_was_found() -> None:
-    words = pooled({"general": {**ON_DEMAND, "families": ["m7g"], "sizes": ["xlarge"]}})
-    pod = pods(**BIG, **TOLERANT)
-    assert any(
-        "the cheapest type that" in text for text in bought(words, prices({"m7g.xlarge": "1"}), pod).simulation.limits
-    )
-    assert any("the smallest type that" in text for text in bought(words, None, pod).simulation.limits)
 
 
 SIZES = ("large", "xlarge", "2xlarge", "4xlarge")

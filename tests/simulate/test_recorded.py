@@ -14,7 +14,7 @@ from multiarch.scheduling.pods import pods_from
 from multiarch.schema.stack import StackSpec
 from multiarch.simulate.context import simulation_context
 from multiarch.simulate.model import Simulation
-from multiarch.simulate.simulation import simulate
+from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.load import Stack
 from multiarch.stack.origin import Origin
 from multiarch.stack.plan import make_plan
@@ -37,7 +37,9 @@ def simulated(scenario: Mapping[str, Any]) -> Simulation:
     words = {key.removeprefix("multiarch-eks:"): value for key, value in config.items() if key != "aws:region"}
     stack = Stack(scenario["name"], StackSpec.model_validate(words), config["aws:region"], Origin())
     plan = make_plan(stack, today=TODAY)
-    return simulate(plan.autoscaling, plan.node_groups, simulation_context(plan), pods_from(scenario["manifests"]))
+    return simulate_nodes(
+        plan.autoscaling, plan.node_groups, simulation_context(plan), pods_from(scenario["manifests"])
+    ).simulation
 
 
 def outcome(result: Simulation) -> dict[str, Any]:

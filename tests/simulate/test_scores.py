@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from multiarch.facts.labels import ARCHITECTURE
-from multiarch.scheduling.fit import Fit
+from multiarch.scheduling.fit import why_never
 from multiarch.scheduling.scores import scores
 from multiarch.simulate.batches import batches_of
 from multiarch.simulate.nodes import Nodes
@@ -196,13 +196,13 @@ def scores_short_of_the_best(case: Case) -> list[int]:
     plan, pods = case.stack.plan, list(case.pods())
     batches = batches_of(pod for pod in pods if not pod.per_node)
     daemons = [pod for pod in pods if pod.per_node]
-    nodes = Nodes(batches, daemons, Fit(), planned_nodes(plan.node_groups, CONTEXT, pods))
+    nodes = Nodes(batches, daemons, planned_nodes(plan.node_groups, CONTEXT, pods))
     short = []
     for batch, pod in ((each, pod) for each in batches for pod in each.pods):
         able = [
             node
             for node in nodes.all
-            if nodes.fit.why_never(pod, node.shape) is None
+            if why_never(pod.spec, node.shape) is None
             and node.free.covers(pod.requests)
             and pod.spec.affinity.allows(node.node.labels)
             and nodes.why_not(batch, node.node) is None

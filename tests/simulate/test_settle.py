@@ -12,8 +12,9 @@ from multiarch.autoscaling.model import Capacity
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
 from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
+from multiarch.simulate.simulation import planned_nodes, settle
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, answer, grown, pods, pooled
 from tests.stack.words import merged, plan

@@ -11,9 +11,10 @@ import pytest
 from multiarch.autoscaling.model import Capacity
 from multiarch.scheduling.pods import Pod, pods_from
 from multiarch.scheduling.resources import Resources
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
+from multiarch.simulate.simulation import planned_nodes, settle
 from multiarch.stack.model import Plan
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, grown, pods, pooled

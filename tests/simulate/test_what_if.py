@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.model import Simulation
 from multiarch.simulate.preference import with_preference
-from multiarch.simulate.simulation import SimulationContext, simulate
+from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ZONES, expression, required
 from tests.simulate.simulated import TOLERANT, got, group, grown, of, pods
 from tests.stack.words import plan
@@ -21,7 +22,7 @@ def run(*documents: object, prefer: Architecture | None = None) -> Simulation:
     made = plan(grown(GROUPS))
     given = pods_from(documents)
     wanted = with_preference(given, prefer) if prefer else given
-    return simulate(made.autoscaling, made.node_groups, SimulationContext(tuple(ZONES)), wanted)
+    return simulate_nodes(made.autoscaling, made.node_groups, SimulationContext(tuple(ZONES)), wanted).simulation
 
 
 def test_a_preference_keeps_tolerant_pods_off_the_nodes_that_others_need() -> None:

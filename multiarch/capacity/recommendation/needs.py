@@ -10,21 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import Capacity, NodePoolPlan
 from multiarch.capacity.failures import unavailable
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.tunables import Key, Tunable, Values, pools_by_key, with_values
-from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import GIB
-from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.fit import Fit, daemon_overhead
-from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.fit import daemon_overhead
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.reasons import Cause
-from multiarch.simulate.batches import asked_values
+from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import Unavailable
-from multiarch.simulate.shapes import group_shape, pool_shape
-from multiarch.simulate.simulation import SimulationContext
+from multiarch.simulate.supply import Supply
 from multiarch.stack.model import Plan
 
 Amounts = Mapping[str, int]
@@ -52,29 +46,6 @@ class Demand:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A node group or NodePool, and one of its nodes. ``values`` are what a node, a vCPU or a GiB more gives."""
-
-    owner: NodeGroupPlan | NodePoolPlan
-    path: Key
-    shape: NodeShape
-    values: Mapping[Key, Amounts]
-
-    def refuses(self, pod: Pod, fit: Fit) -> bool:
-        """Whether no node takes the pod; False where that is not certain, as with most labels of a NodePool."""
-        reason = fit.why_never(pod, self.shape)
-        return reason is not None and (isinstance(self.owner, NodeGroupPlan) or reason.cause is Cause.TAINT)
-
-    def is_lost(self, lost: Unavailable) -> bool:
-        """Return whether no new node can be had; False where that is not certain."""
-        owner = self.owner
-        if isinstance(owner, NodePoolPlan):
-            return all(lost.why_not(owner.name, each, (None,)) for each in owner.capacities)
-        capacity = Capacity(owner.architecture, owner.capacity_type)
-        return lost.why_not(owner.name, capacity, owner.zones or (None,)) is not None
-
-
 class Sources:
     """Where pods can get nodes in a plan whose tunables are to be raised."""
 
@@ -87,16 +58,20 @@ class Sources:
         # With all the zones that they can have, so that no need is too strict.
         plan = with_values(plan, {each.key: each.most for each in tunables if each.most is not None})
         self._plan = plan
-        self._fit = Fit()
+        self._supply = Supply(plan.autoscaling, plan.node_groups, context, everything)
+        self._gives: dict[str, Mapping[Key, Amounts]] = {}
+        """What a node, a vCPU or a GiB more of a node group or NodePool gives, by its name."""
         daemons = [pod for pod in everything if pod.per_node]
-        specs = {id(pod.spec): pod.spec for pod in everything}.values()
-        names = {name for spec in specs for name in asked_values(spec, EKS_NODE_GROUP)}
-        self._sources = [*_groups(plan, self._present, daemons, names, context), *_pools(plan, self._present, context)]
-        self._usable: dict[int, frozenset[int]] = {}
-
-    def paths_of(self, pod: Pod) -> frozenset[Key]:
-        """The paths in the stack file of the node groups and NodePools that can take a pod, or may be able to."""
-        return frozenset(self._sources[number].path for number in self._usable_by(pod))
+        for group in plan.node_groups:
+            shape = self._supply.shapes[group.name]
+            free = shape.allocatable - daemon_overhead(daemons, shape)
+            key = next(key for name in ("maxSize", "desiredSize") if (key := (*group.path, name)) in self._present)
+            self._gives[group.name] = {key: {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}}
+        for path, pools in pools_by_key(plan).items():
+            limits = {(*path, "cpuLimit"): {"cpu": 1000}, (*path, "memoryLimit"): {"memory": GIB}}
+            for pool in pools:
+                self._gives[pool.name] = {key: each for key, each in limits.items() if key in self._present}
+        self._usable: dict[int, frozenset[str]] = {}
 
     def needs(self, demands: Sequence[Demand]) -> Iterator[Need]:
         """Yield the needs that the present values do not satisfy."""
@@ -105,7 +80,7 @@ class Sources:
             by_failure.setdefault(demand.failure, []).append(demand)
         for failure, own in by_failure.items():
             lost = unavailable(failure, self._plan)
-            there = {number for number, source in enumerate(self._sources) if not source.is_lost(lost)}
+            there = self._names(lost)
             usable = [self._usable_by(demand.sample) & there for demand in own]
             for chosen in dict.fromkeys(usable):
                 total: Counter[str] = Counter()
@@ -117,41 +92,28 @@ class Sources:
                 for resource, amount in total.items():
                     yield from self._need(chosen, resource, amount)
 
-    def _usable_by(self, pod: Pod) -> frozenset[int]:
+    def _names(self, lost: Unavailable) -> frozenset[str]:
+        """The node groups and NodePools that can have new nodes, or may be able to."""
+        groups = {each.name for each in self._plan.node_groups if lost.why_no_node(each, each.zones) is None}
+        pools = {
+            pool.plan.name
+            for pool in self._supply.pools
+            if not all(lost.why_not(pool.plan.name, each, (None,)) for each in pool.plan.capacities)
+        }
+        return frozenset(self._gives.keys() & (groups | pools))
+
+    def _usable_by(self, pod: Pod) -> frozenset[str]:
         key = id(pod.spec)
         if key not in self._usable:
-            self._usable[key] = frozenset(
-                number for number, source in enumerate(self._sources) if not source.refuses(pod, self._fit)
-            )
+            self._usable[key] = frozenset(each.name for each in self._supply.takers(pod.spec))
         return self._usable[key]
 
-    def _need(self, sources: frozenset[int], resource: str, amount: int) -> Iterator[Need]:
+    def _need(self, sources: frozenset[str], resource: str, amount: int) -> Iterator[Need]:
         weights: Counter[Key] = Counter()
-        for number in sources:
-            limits = [key for key, amounts in self._sources[number].values.items() if resource in amounts]
+        for name in sorted(sources):
+            limits = [key for key, amounts in self._gives[name].items() if resource in amounts]
             if not limits:
                 return  # nothing limits it
-            weights[limits[0]] += self._sources[number].values[limits[0]][resource]
+            weights[limits[0]] += self._gives[name][limits[0]][resource]
         if weights and sum(weight * self._present[key] for key, weight in weights.items()) < amount:
             yield Need({key: weight / amount for key, weight in weights.items()}, 1.0)
-
-
-def _groups(
-    plan: Plan, present: Mapping[Key, int], daemons: Sequence[Pod], names: set[str], context: SimulationContext
-) -> Iterator[_Source]:
-    for group in plan.node_groups:
-        shape = group_shape(group, context.zones, region=context.region, names=names)
-        free = shape.allocatable - daemon_overhead(daemons, shape)
-        key = next(key for name in ("maxSize", "desiredSize") if (key := (*group.path, name)) in present)
-        yield _Source(group, group.path, shape, {key: {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}})
-
-
-def _pools(plan: Plan, present: Mapping[Key, int], context: SimulationContext) -> Iterator[_Source]:
-    karpenter = plan.autoscaling.karpenter
-    if karpenter is None:
-        return
-    for key, pools in pools_by_key(plan).items():
-        limits = {(*key, "cpuLimit"): {"cpu": 1000}, (*key, "memoryLimit"): {"memory": GIB}}
-        for pool in pools:
-            shape = pool_shape(pool, karpenter.node_class, pool.instance_types[0], context.zones, region=context.region)
-            yield _Source(pool, key, shape, {each: amounts for each, amounts in limits.items() if each in present})

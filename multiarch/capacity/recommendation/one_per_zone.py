@@ -14,8 +14,9 @@ from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.changes import Change
 from multiarch.capacity.recommendation.rates import Rates
 from multiarch.capacity.recommendation.tunables import Cost, Key, one_per_zone
+from multiarch.cost.pricing import zones_of
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import Plan
 
 
 def groups_over_zones(plan: Plan) -> list[Key]:
@@ -23,7 +24,9 @@ def groups_over_zones(plan: Plan) -> list[Key]:
     if plan.autoscaling.cluster_autoscaler is None:
         return []
     return [
-        path for path, groups in _by_path(plan).items() if len(_zones(plan, groups)) > 1 and not one_per_zone(groups)
+        path
+        for path, groups in _by_path(plan).items()
+        if len(zones_of(plan, groups[0].name)) > 1 and not one_per_zone(groups)
     ]
 
 
@@ -31,7 +34,7 @@ def changes_to_one_per_zone(plan: Plan, paths: Sequence[Key]) -> Iterator[Change
     """The changes that make one group for each zone of each of ``paths``; its sizes are divided, and rounded up."""
     groups = _by_path(plan)
     for path in paths:
-        zones, sizes = len(_zones(plan, groups[path])), groups[path][0].sizes
+        zones, sizes = len(zones_of(plan, groups[path][0].name)), groups[path][0].sizes
         yield Change((*path, "onePerZone"), None, new=True)
         for name, size in (("minSize", sizes.minimum), ("desiredSize", sizes.desired), ("maxSize", sizes.maximum)):
             if (divided := -(-size // zones)) != size:
@@ -72,9 +75,3 @@ def _by_path(plan: Plan) -> dict[Key, list[NodeGroupPlan]]:
     for group in plan.node_groups:
         found.setdefault(group.path, []).append(group)
     return found
-
-
-def _zones(plan: Plan, groups: Sequence[NodeGroupPlan]) -> tuple[str, ...]:
-    """The zones of groups, empty where they have no names."""
-    network = plan.network
-    return groups[0].zones or (network.zones if isinstance(network, NewNetwork) else ())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.cost.pricing import Capacity, capacity_of, node_hour
 from multiarch.facts.instance_types import InstanceType, instance_types
-from multiarch.prices.model import HOURS_PER_MONTH, RegionPrices, UnknownPrice
+from multiarch.prices.amounts import per_month
+from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.serialization import OMITTED
 from multiarch.stack.model import Plan
 
@@ -34,52 +34,38 @@ class Rates:
 
 def rates_of(plan: Plan, prices: RegionPrices | UnknownPrice | None) -> Rates:
     """The rates of a plan. One unknown price makes all of them vCPUs: the two can't be compared."""
-    if isinstance(prices, RegionPrices):
-        try:
-            return _rates(plan, prices.currency, partial(_month, prices))
-        except _UnknownPriceError as error:
-            prices = UnknownPrice(error.reason)
-    reason = "no prices were given" if prices is None else prices.reason
-    return _rates(plan, "vCPU", lambda capacity: Decimal(instance_types()[capacity.types[0]].vcpus), reason)
+    why = UnknownPrice("no prices were given") if prices is None else prices
+    if isinstance(why, RegionPrices):
+        known = why
+        found = _amounts(plan, lambda capacity: per_month(1, node_hour(known, capacity)))
+        unknown = next((each for table in found for each in table.values() if isinstance(each, UnknownPrice)), None)
+        if unknown is None:
+            return _rates(known.currency, found)
+        why = unknown
+    return _rates("vCPU", _amounts(plan, lambda each: Decimal(instance_types()[each.types[0]].vcpus)), why.reason)
 
 
-_Price = Callable[[Capacity], Decimal]
+_Tables = tuple[dict[str, Amount], dict[str, Amount], dict[str, Amount]]
 
 
-class _UnknownPriceError(Exception):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+def _rates(unit: str, found: _Tables, unknown: str = "") -> Rates:
+    node, vcpu, gib = ({name: each for name, each in table.items() if isinstance(each, Decimal)} for table in found)
+    return Rates(unit, node, vcpu, gib, unknown)
 
 
-def _month(prices: RegionPrices, capacity: Capacity) -> Decimal:
-    hour = node_hour(prices, capacity)
-    if isinstance(hour, UnknownPrice):
-        raise _UnknownPriceError(hour.reason)
-    return hour * HOURS_PER_MONTH
-
-
-def _rates(plan: Plan, unit: str, price: _Price, unknown: str = "") -> Rates:
+def _amounts(plan: Plan, price: Callable[[Capacity], Amount]) -> _Tables:
     karpenter = plan.autoscaling.karpenter
     pools = [pool for pool in karpenter.pools if pool.instance_types] if karpenter else []
-    return Rates(
-        unit,
-        node={group.name: price(capacity_of(plan, group)) for group in plan.node_groups},
-        vcpu={pool.name: _least(pool, price, lambda each: Decimal(each.vcpus)) for pool in pools},
-        gib={pool.name: _least(pool, price, lambda each: Decimal(each.memory_mib) / _MIB_PER_GIB) for pool in pools},
-        unknown=unknown,
+    return (
+        {group.name: price(capacity_of(plan, group)) for group in plan.node_groups},
+        {pool.name: _least(pool, price, lambda each: Decimal(each.vcpus)) for pool in pools},
+        {pool.name: _least(pool, price, lambda each: Decimal(each.memory_mib) / _MIB_PER_GIB) for pool in pools},
     )
 
 
-def _least(pool: NodePoolPlan, price: _Price, amount: Callable[[InstanceType], Decimal]) -> Decimal:
-    """The least that one of an amount costs, over the pool's types with a price. Raises if no type has one."""
+def _least(pool: NodePoolPlan, price: Callable[[Capacity], Amount], size: Callable[[InstanceType], Decimal]) -> Amount:
+    """The least that one of an amount costs, over the pool's types with a price; unknown if no type has one."""
     kind = pool.capacities[0].capacity_type
-    found, reason = [], ""
-    for each in pool.instance_types:
-        try:
-            found.append(price(Capacity((each.name,), kind)) / amount(each))
-        except _UnknownPriceError as error:
-            reason = error.reason
-    if not found:
-        raise _UnknownPriceError(reason)
-    return min(found)
+    prices = {each: price(Capacity((each.name,), kind)) for each in pool.instance_types}
+    known = [amount / size(each) for each, amount in prices.items() if isinstance(amount, Decimal)]
+    return min(known) if known else next(iter(prices.values()))

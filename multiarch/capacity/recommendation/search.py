@@ -9,25 +9,42 @@ fail are the cheapest ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 
 from multiarch.capacity.model import Failure
 from multiarch.capacity.recommendation.cheapest import Condition, OutOfTimeError, cheapest
 from multiarch.capacity.recommendation.needs import Need
-from multiarch.capacity.recommendation.time_limit import NO_LIMIT, TimeLimit
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 
 Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 """Those of the failures in which some workload does not keep its minimum with these values."""
 
 _MOST_PERCENT = 400
-_MOST_BELOW = 20_000
-_MOST_VERIFIED = 1000
 _NOTHING: Values = MappingProxyType({})
-_FEWER = (1, 2)
+
+
+class TimeLimit:
+    """A number of ``seconds`` from now on, infinite for no limit; ``clock`` says the time in seconds."""
+
+    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start now."""
+        self._clock, self._end = clock, clock() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds until the end, 0 after it."""
+        return max(0.0, self._end - self._clock())
+
+    def share(self, part: float) -> TimeLimit:
+        """Return a limit, from now on, of this part of the seconds that are left."""
+        return TimeLimit(self.left * part, clock=self._clock)
+
+
+NO_LIMIT = TimeLimit(math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +107,7 @@ class _Search:
         most = cost_of(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
-        while not self._limit.over:
+        while self._limit.left:
             values = self._named(self._most, conditions)
             if values is None:
                 break  # the test is not monotone here, or the time is over
@@ -102,7 +119,8 @@ class _Search:
             if bound >= most:
                 break
             conditions.append(self._condition(values, failure))
-        return self._verified(best, bound)
+        cost = cost_of(self._tunables, best)
+        return Found(best, cost, min(bound, cost))
 
     def _named(self, most: Values, conditions: Sequence[Condition]) -> Values | None:
         """The cheapest values that can be enough; None if there are none, or if the time is over before."""
@@ -157,7 +175,7 @@ class _Search:
         by_cost = sorted(self._tunables, key=lambda each: (each.cost * each.step, each.key), reverse=True)
         for each in by_cost:
             low, high = each.present, lowered[each.key]
-            while low < high and not self._limit.over:
+            while low < high and self._limit.left:
                 middle = (low + high) // 2
                 candidate = {**lowered, each.key: middle}
                 if self._meets_needs(candidate) and self._failing(candidate) is None:
@@ -167,65 +185,8 @@ class _Search:
             lowered[each.key] = high
         return lowered
 
-    def _verified(self, best: Values, bound: Cost) -> Found:
-        """The cheapest values, found by testing all that cost less than ``best`` where these are few.
-
-        The test is not quite monotone, so that a condition can be too strict.
-        """
-        below = list(islice(self._below(cost_of(self._tunables, best)), _MOST_BELOW + 1))
-        cheaper = [each for each in below if self._meets_needs(each)]
-        if len(below) > _MOST_BELOW or len(cheaper) > self._possible_tests():
-            best = self._improved(best)
-            cost = cost_of(self._tunables, best)
-            return Found(best, cost, min(bound, cost))
-        cheaper.sort(key=lambda each: cost_of(self._tunables, each))
-        best = next((each for each in cheaper if self._failing(each) is None), best)
-        cost = cost_of(self._tunables, best)
-        return Found(best, cost, cost)
-
-    def _possible_tests(self) -> int:
-        """How many tests the rest of the time allows, at the pace so far."""
-        return int(min(_MOST_VERIFIED, self._limit.left * len(self._answers) / max(self._limit.used, 1e-9)))
-
     def _meets_needs(self, values: Values) -> bool:
         return all(need.satisfied(values) for need in self._needs)
-
-    def _below(self, cost: Cost, given: Values = _NOTHING) -> Iterator[Values]:
-        """All values that cost less; ``given`` are those of the first tunables."""
-        if len(given) == len(self._tunables):
-            yield given
-            return
-        each = self._tunables[len(given)]
-        for value in range(each.present, self._most[each.key] + 1):
-            left = cost - each.cost * (value - each.present)
-            if left <= Cost():
-                return
-            yield from self._below(left, {**given, each.key: value})
-
-    def _improved(self, values: Values) -> Values:
-        """Cheaper values close by that do not fail either, where the test is not monotone.
-
-        More nodes of one group can lead pods away from another one, so that a condition was too strict.
-        """
-        for each in self._tunables:
-            for fewer in _FEWER:
-                lower = values[each.key] - fewer
-                if lower < each.present or not any((each.cost.always, each.cost.at_most)):
-                    continue
-                for variant in self._free_variants(values):
-                    candidate = {**variant, each.key: lower}
-                    if self._limit.over:
-                        return values
-                    if self._meets_needs(candidate) and self._failing(candidate) is None:
-                        return self._improved(candidate)
-        return values
-
-    def _free_variants(self, values: Values) -> Iterator[Values]:
-        """The values, and those with one value changed that costs nothing."""
-        yield values
-        for each in self._tunables:
-            if each.most is not None:
-                yield {**values, each.key: each.most if values[each.key] == each.present else each.present}
 
     def _condition(self, values: Values, failure: Failure) -> Condition:
         """What all values that do not fail satisfy, and these do not; as strong as the time allows."""
@@ -237,7 +198,7 @@ class _Search:
 
     def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: Failure) -> None:
         """Raise the values of ``keys`` as far as they still fail; all at once where they have nothing to do with it."""
-        if not keys or self._limit.over:
+        if not keys or not self._limit.left:
             return
         if self._fails({**values, **{key: self._most[key] for key in keys}}, failure):
             values.update({key: self._most[key] for key in keys})
@@ -251,10 +212,10 @@ class _Search:
     def _largest_failing(self, key: Key, values: Values, failure: Failure) -> int:
         low, high, step = values[key], self._most[key], 1
         # It is rarely far away.
-        while low + step < high and not self._limit.over and self._fails({**values, key: low + step}, failure):
+        while low + step < high and self._limit.left and self._fails({**values, key: low + step}, failure):
             low, step = low + step, step * 2
         high = min(high, low + step)
-        while high - low > 1 and not self._limit.over:
+        while high - low > 1 and self._limit.left:
             middle = (low + high) // 2
             if self._fails({**values, key: middle}, failure):
                 low = middle

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
 from multiarch.cli.formats.report import Block, Details, Items, Table
-from multiarch.plurals import counted, describe_without_pods
-from multiarch.scheduling.pods import ObjectCount
+from multiarch.plurals import counted
 
 _MINUTE = 60
+_IMAGES_NOT_READ = "Images are not read: architectures follow from scheduling rules alone. --check-images reads them."
 _EXPLAINED = 20
 """Workloads whose limits are shown without ``--explain``."""
 _COLUMNS = (
@@ -21,10 +21,9 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A report, and what of it is shown. ``explain``: also workloads that only move, and what is not modelled."""
+    """A report, and what of it is shown. ``explain``: also workloads that only move."""
 
     report: CapacityReport
-    without_pods: Sequence[ObjectCount] = ()
     images_read: bool = False
     explain: bool = False
 
@@ -80,11 +79,9 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
         yield f"{counted(len(lacking) - len(explained), 'more workload')} with pending pods: --explain shows them all."
     if shown.report.warnings:
         yield Items("Check", shown.report.warnings)
-    yield Items("Assumed", [*shown.report.assumptions, *_about_images(shown)])
-    if shown.explain:
-        yield Items("Not modelled", shown.report.limits)
-    else:
-        yield "--explain adds the workloads whose pods all get another node, and what is not modelled."
+    yield Items("Assumed", [*shown.report.assumptions, *([] if shown.images_read else [_IMAGES_NOT_READ])])
+    if not shown.explain:
+        yield "--explain adds the workloads whose pods all get another node."
 
 
 def _head(shown: Shown) -> Iterator[str]:
@@ -96,8 +93,6 @@ def _head(shown: Shown) -> Iterator[str]:
         f"{report.stack}, {autoscaler}: {counted(len(workloads), 'workload')}, {counted(report.pods, 'pod')}; "
         f"{counted(len(report.failures), 'failure')}, {bad} with a workload short of its minimum"
     )
-    if shown.without_pods:
-        yield describe_without_pods(shown.without_pods)
     if not bad and not any(each.pending for each in workloads):
         yield "Every workload keeps its minimum once its lost pods have another node."
 
@@ -154,11 +149,6 @@ def _why(row: _Row, shown: Shown) -> Details:
         likewise = [f"likewise: {', '.join(other for other, _ in others)}"] if others else []
         statements.append((f"{name}: {example.limit}", [*([example.change] if example.change else []), *likewise]))
     return Details(title, statements)
-
-
-def _about_images(shown: Shown) -> Iterator[str]:
-    if not shown.images_read:
-        yield "Images are not read: architectures follow from scheduling rules alone. --check-images reads them."
 
 
 def _number(count: int) -> str:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.headroom import Headroom
 from multiarch.capacity.model import CapacityReport
-from multiarch.capacity.waiting import Waits
 from multiarch.cli.capacity.blocks import Shown, make_blocks
 from multiarch.cli.capacity.recommendation import recommendation_blocks, show_patch
 from multiarch.cli.formats import Format, OutputOption, show
@@ -28,7 +28,6 @@ from multiarch.prices.file import read
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.runs.capacity import (
     CapacityResult,
-    CapacityRun,
     choose_failures,
     find_image_support,
     parse_pod_count,
@@ -134,9 +133,7 @@ def capacity(
     check_images: Annotated[
         bool, typer.Option("--check-images", help="Read which architectures the images support.")
     ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show every workload whose pods move, and what is not modelled.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every workload whose pods move.")] = False,
     recommending: RecommendOptions,
     output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
@@ -153,24 +150,26 @@ def capacity(
     else:
         given = from_manifests(plan, source.files, prices=known)
     failures = choose_failures(plan, given, failure or (), largest)
-    images = None
+    images = {}
     if check_images:
         with progress("reading images") as step:
             images = find_image_support(given, registries.access, step)
-    run = CapacityRun(
-        given,
+    evaluate = Evaluation(
+        given.workloads.pods,
         given.budgets(),
+        given.context,
+        given.nodes,
         images,
-        Waits(node_start=node_start),
+        node_start,
         parse_pod_count(minimum),
         zonal_volumes=not movable_volumes,
     )
-    report = run(plan, failures)
+    report = evaluate(plan, failures)
     found = None
     if recommending.recommend:
         with progress("simulating changes"):
             found = recommend_change(
-                path, plan, failures, run, prices, seconds=recommending.search_time, write=recommending.write
+                path, plan, failures, evaluate, prices, seconds=recommending.search_time, write=recommending.write
             )
     if recommending.headroom is not None:
         changed, after = (plan, report) if found is None else (found.result.plan, found.report)
@@ -178,7 +177,7 @@ def capacity(
     no_prices = [f"No prices: {prices.reason}."] if isinstance(prices, UnknownPrice) else []
     notes = (*no_prices, *given.notes, *given.credentials.notes)
     report = replace(report, assumptions=(*notes, *report.assumptions))
-    shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
+    shown = Shown(report, images_read=check_images, explain=explain)
     more = [] if found is None else list(recommendation_blocks(found, recommending.search_time))
     data = CapacityResult(report, found)
     show(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)

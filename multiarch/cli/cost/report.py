@@ -12,7 +12,7 @@ from rich.console import Console
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.lines import format_amount
 from multiarch.cost.chart import Bar, bars
-from multiarch.cost.model import CostLine, CostReport, Saving
+from multiarch.cost.model import CostLine, CostReport
 from multiarch.plurals import counted
 from multiarch.prices.model import Amount, UnknownPrice
 
@@ -122,15 +122,15 @@ def _arm64(found: CostReport) -> Iterator[Block]:
             f"{found.currency} {compared} per month than on arm64."
         )
     if found.savings:
+        rows = [
+            (f"{each.namespace} {each.workload}", str(each.pods), format_amount(each.monthly), "; ".join(each.blockers))
+            for each in found.savings
+        ]
         yield Table(
             ("workload", "pods", "saves per month", "not on arm64 because"),
-            [_saving(each) for each in found.savings],
+            rows,
             f"Workloads that can't run on arm64 yet ({found.currency})",
         )
-
-
-def _saving(each: Saving) -> tuple[str, ...]:
-    return f"{each.namespace} {each.workload}", str(each.pods), format_amount(each.monthly), "; ".join(each.blockers)
 
 
 def _types(line: CostLine) -> str:

@@ -20,7 +20,7 @@ from multiarch.kubernetes.cluster import open_cluster
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.objects import check_namespaces
 from multiarch.rebalance.candidates import Choice
-from multiarch.rebalance.clock import SystemClock
+from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.run import Settings
 from multiarch.runs.rebalance import Planner, make_run_name
 
@@ -86,7 +86,7 @@ def rebalance(
         max_pods=max_pods,
         pace=parse_pace("--pace", pace),
         timeout=parse_pace("--ready-timeout", ready_timeout),
-        quiet=lambda at: any(each.contains(at) for each in times),
+        quiet=lambda at: any(quiet(at) for quiet in times),
     )
     choice = Choice(
         namespaces=frozenset(cluster.namespace or ()),
@@ -106,7 +106,7 @@ def rebalance(
 
 
 def _run(planner: Planner, settings: Settings, output: Format) -> None:
-    clock = SystemClock()
+    clock = Clock()
     with clock.stopping_on_signals():
         found = planner.move_pods(settings, clock)
         show(run_report(found), output)

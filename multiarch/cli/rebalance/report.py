@@ -37,13 +37,14 @@ def _plan(found: PlannedMoves) -> Iterator[Block]:
         run = f"the run {each.run} of {each.at}" if each.run and each.at else "a run"
         yield f"Node {each.node} is cordoned by {run}. A run with --apply uncordons it first."
     if plan.nodes:
-        rows = [
+        moved = [
             (node.node, _by_workload(node.moves), ", ".join(_targets(node.moves)), str(node.pods_left))
             for node in plan.nodes
         ]
-        yield Table(("amd64 node", "pods to move", "to", "pods left"), rows)
+        yield Table(("amd64 node", "pods to move", "to", "pods left"), moved)
     if plan.staying:
-        yield Table(("workload", "pods", "stays because"), _staying_rows(plan), "Pods that stay")
+        rows = [(f"{each.workload.namespace} {each.workload}", str(each.pods), each.reason) for each in plan.staying]
+        yield Table(("workload", "pods", "stays because"), rows, "Pods that stay")
     if plan.skipped:
         yield Items("Nodes left alone", list(_skipped(plan)))
     if plan.moves:
@@ -61,10 +62,6 @@ def _skipped(plan: MovePlan) -> Iterator[str]:
         names = ", ".join(each.node for each in nodes[:_NAMED])
         more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
         yield f"{names}{more} ({counted(sum(each.pods for each in nodes), 'pod')}): {reason}"
-
-
-def _staying_rows(plan: MovePlan) -> list[tuple[str, str, str]]:
-    return [(f"{each.workload.namespace} {each.workload}", str(each.pods), each.reason) for each in plan.staying]
 
 
 def _by_workload(moves: tuple[Move, ...]) -> str:

@@ -12,7 +12,7 @@ from multiarch.cost.simulated import SimulatedCosts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
-from multiarch.plurals import counted, describe_without_pods
+from multiarch.plurals import counted
 from multiarch.runs.simulate import SimulatedStack
 from multiarch.simulate.model import EXPECTED_ZONE, Answer, DaemonSetOutcome, GroupOutcome, Simulation, WorkloadOutcome
 
@@ -64,10 +64,8 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
     notes = [*result.notes, *_unchecked(shown.workloads)]
     if notes:
         yield Items("Assumed, or not checked", notes)
-    if shown.explain:
-        yield Items("Not simulated, and where the real autoscaler can differ", result.limits)
-    else:
-        yield "--explain adds the reason for each group, CPU and memory, and what is not simulated."
+    if not shown.explain:
+        yield "--explain adds the reason for each group, CPU and memory."
 
 
 def _head(shown: Shown) -> Iterator[str]:
@@ -84,8 +82,6 @@ def _head(shown: Shown) -> Iterator[str]:
         yield f"what if: every pod that may run on {shown.prefer} prefers it"
     for which, count in result.omitted:
         yield f"omitted: {counted(count, 'pod')} {which}"
-    if shown.found.without_pods:
-        yield describe_without_pods(shown.found.without_pods)
     if shown.only_unplaced and not result.unplaced:
         yield "Every pod got a node."
 

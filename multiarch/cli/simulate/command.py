@@ -17,7 +17,8 @@ from multiarch.cli.simulate.blocks import Shown, make_blocks
 from multiarch.cli.terminal import say
 from multiarch.facts.architectures import Architecture
 from multiarch.plurals import counted
-from multiarch.runs.simulate import simulate_manifests, simulate_pending
+from multiarch.runs.simulate import read_pending, simulate_workloads
+from multiarch.runs.workload_input import from_manifests
 
 HELP = """Show which nodes pods would get, and why.
 
@@ -69,16 +70,10 @@ def simulate(
     plan = plan_of(stack)
     pricing = cost.pricing(plan.region)
     if source.live:
-        found = simulate_pending(
-            plan,
-            cluster.access,
-            namespaces=cluster.namespace or (),
-            selector=cluster.selector,
-            pricing=pricing,
-            prefer=prefer,
-        )
+        given = read_pending(plan, cluster.access, namespaces=cluster.namespace or (), selector=cluster.selector)
     else:
-        found = simulate_manifests(plan, source.files, pricing=pricing, prefer=prefer)
+        given = from_manifests(plan, source.files)
+    found = simulate_workloads(plan, given, pricing=pricing, prefer=prefer)
     shown = Shown(found, explain=explain, only_unplaced=only_unplaced, prefer=prefer)
     data = found.choose_unplaced() if only_unplaced else found
     show(Report("simulation", data=data, blocks=partial(make_blocks, shown)), output)

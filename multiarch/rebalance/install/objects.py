@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.facts.taints import Taint
@@ -162,12 +162,9 @@ def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
         spec["tolerations"] = [toleration_for(arm64_taint).as_dict()]
     if plan.image_pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in plan.image_pull_secrets]
-    return {"metadata": {"labels": LABELS, "annotations": _not_disrupted()}, "spec": spec}
-
-
-def _not_disrupted() -> Mapping[str, Any]:
-    """A run has its end: no autoscaler takes its node away meanwhile."""
-    return {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
+    # A run has its end: no autoscaler takes its node away meanwhile.
+    kept = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
+    return {"metadata": {"labels": LABELS, "annotations": kept}, "spec": spec}
 
 
 def _roles(plan: RebalancePlan) -> Iterator[Object]:

@@ -29,7 +29,7 @@ def failures_section(report: CapacityReport | Unread) -> PageSection:
         summary=f"Every workload keeps its minimum in {survived} of {counted(len(report.failures), 'failure')}.{hint}",
         tables=tuple(_tables(report)),
         warnings=report.warnings,
-        notes=(*report.assumptions, *report.limits),
+        notes=report.assumptions,
     )
 
 

@@ -60,9 +60,9 @@ _Key = tuple[str, str, int]
 def _outcomes(change: Change, plan: Plan) -> dict[_Key, WorkloadOutcome]:
     """Return each workload's outcome, by namespace, name and position: pods of one workload may differ."""
     from multiarch.simulate.context import simulation_context  # noqa: PLC0415  (most reviews have no manifests)
-    from multiarch.simulate.simulation import simulate  # noqa: PLC0415  (as above)
+    from multiarch.simulate.simulation import simulate_nodes  # noqa: PLC0415  (as above)
 
-    result = simulate(plan.autoscaling, plan.node_groups, simulation_context(plan), change.pods)
+    result = simulate_nodes(plan.autoscaling, plan.node_groups, simulation_context(plan), change.pods).simulation
     return {(each.namespace, each.name, number): each for number, each in enumerate(result.workloads)}
 
 
