@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from multiarch.registry.answers import host_of
-from multiarch.registry.cache.model import Content
+from multiarch.registry.cache import Content
 from multiarch.registry.decoding import decode_json, json_field
 from multiarch.registry.errors import RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, digest_of

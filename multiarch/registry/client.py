@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Self
@@ -20,9 +20,9 @@ from yarl import URL
 from multiarch.registry.answers import chunks, refusal, whole
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, identity
-from multiarch.registry.cache.model import Cache, Content
+from multiarch.registry.cache import Cache, Content
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
-from multiarch.registry.credentials.model import CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, digest_of
@@ -55,10 +55,16 @@ class RegistryClient:
     One client is one identity: its cache holds what ``credentials`` were allowed to read.
     """
 
-    def __init__(self, settings: RegistrySettings, credentials: Credentials | CredentialChain, cache: Cache) -> None:
-        """Open no connection yet. The caller closes the cache."""
+    def __init__(
+        self, settings: RegistrySettings, credentials: Sequence[Credentials] = (), cache: Cache | None = None
+    ) -> None:
+        """Open no connection yet. The caller closes the cache; without one, a cache in memory is made.
+
+        One of ``credentials`` is queried when the registry has rejected all credentials of those before it. A source
+        that fails is skipped; its error counts if no source has a credential.
+        """
         self._settings = settings
-        self._cache = cache
+        self._cache = Cache() if cache is None else cache
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)

@@ -15,11 +15,11 @@ from typing import Self
 
 from cachetools import TTLCache
 
-from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigError, load
 from multiarch.registry.credentials.ecr import EcrCredentials
-from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.egress import EgressPolicy
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
@@ -155,4 +155,4 @@ class Clients:
         return await asyncio.shield(reading)
 
     def _make_client(self, *own: Credentials) -> RegistryClient:
-        return RegistryClient(self._settings, CredentialChain(*own, *self._credentials), MemoryCache(_CACHE_BYTES))
+        return RegistryClient(self._settings, (*own, *self._credentials), Cache(limit=_CACHE_BYTES))

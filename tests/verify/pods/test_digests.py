@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from multiarch.images.inspect import inspect
-from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.cache.sqlite import SqliteCache
+from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Anonymous
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Registry
 from multiarch.registry.settings import RegistrySettings
@@ -158,8 +156,8 @@ def test_each_distinct_question_is_asked_once_and_a_warm_cache_asks_nothing(
     counts: list[tuple[int, int]] = []
 
     async def run(settings: RegistrySettings) -> list[DigestKind]:
-        cache = SqliteCache(tmp_path / "cache.sqlite")
-        async with RegistryClient(settings, Anonymous(), cache) as client:
+        cache = Cache(tmp_path / "cache.sqlite")
+        async with RegistryClient(settings, cache=cache) as client:
             got = await look_up(client, questions * 3, looked_up=lambda *pair: counts.append(pair))
         cache.close()
         return [got[each].kind for each in questions]
@@ -197,7 +195,7 @@ def test_a_blob_that_was_cached_without_its_type_is_fetched_again_as_a_manifest(
         return str((await inspect(registry, at)).entries[0].platform)
 
     async def run() -> str:
-        async with RegistryClient(RegistrySettings(retries=0), Anonymous(), MemoryCache()) as client:
+        async with RegistryClient(RegistrySettings(retries=0)) as client:
             return await both(client)
 
     assert asyncio.run(run()) == "linux/arm64"

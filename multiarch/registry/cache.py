@@ -1,4 +1,4 @@
-"""A cache in a file, for the command line; several processes share it.
+"""A cache of manifests, small blobs and tags: in memory, or in a file that several processes share.
 
 A file that can't be used is replaced once, then it is not used; both are reported in ``notes`` and never an error.
 """
@@ -9,11 +9,11 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from multiarch.files import home
-from multiarch.registry.cache.model import Content, Pointer
 from multiarch.registry.model import digest_of
 from multiarch.registry.reference import digest_fault
 
@@ -32,10 +32,27 @@ PRAGMA user_version = {_VERSION};
 COMMIT;
 """
 _LOCK_SECONDS = 2.0
-_PRUNED_EVERY = 200
-"""Number of entries stored between two checks of the size."""
+_PRUNED_AFTER = 8
+"""The size is checked whenever this part of the limit was stored."""
 _TAG_SECONDS = 30 * 24 * 3600
 """Tags not checked for this long are removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A manifest or a small blob, verified against ``digest``."""
+
+    media_type: str
+    digest: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The digest that a tag pointed at when it was last checked; ``checked`` is Unix time."""
+
+    digest: str
+    checked: float
 
 
 def cache_file(environ: Mapping[str, str]) -> Path | None:
@@ -52,19 +69,20 @@ def cache_file(environ: Mapping[str, str]) -> Path | None:
     return root / "multiarch-eks" / "registry.sqlite"
 
 
-class SqliteCache:
-    """A cache in ``file``, readable by its owner only, of about ``limit`` bytes at most (512 MiB).
+class Cache:
+    """A cache of about ``limit`` bytes at most (512 MiB): in memory, or in ``file``, readable by its owner only.
 
-    What another process holds locked for more than two seconds is missed. ``notes`` has a sentence for each
-    problem with the file.
+    A ``name`` is ``registry/repository``: content is stored per repository, because access to one does not imply access
+    to another. What can't be stored is fetched again; what another process holds locked for more than two seconds is
+    missed. ``notes`` has a sentence for each problem with the file.
     """
 
-    def __init__(self, file: Path, limit: int = 512 * 1024 * 1024) -> None:
+    def __init__(self, file: Path | None = None, limit: int = 512 * 1024 * 1024) -> None:
         """Open or create the file."""
         self.notes: list[str] = []
         self._file = file
         self._limit = limit
-        self._kept = 0
+        self._kept = limit
         self._connection: sqlite3.Connection | None = None
         try:
             self._connection = self._open()
@@ -83,8 +101,9 @@ class SqliteCache:
         """Store verified content."""
         values = name, content.digest, content.media_type, content.content, time.time()
         self._run("INSERT OR REPLACE INTO content VALUES (?, ?, ?, ?, ?)", *values)
-        self._kept += 1
-        if self._kept % _PRUNED_EVERY == 1:
+        self._kept += len(content.content)
+        if self._kept > self._limit // _PRUNED_AFTER:
+            self._kept = 0
             self._prune()
 
     def pointer(self, name: str, tag: str) -> Pointer | None:
@@ -110,6 +129,10 @@ class SqliteCache:
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
+        if self._file is None:
+            connection = sqlite3.connect(":memory:", isolation_level=None)
+            _prepare(connection)
+            return connection
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file.touch(mode=0o600)  # SQLite would make it world-readable; its other files get the same permissions
         connection = sqlite3.connect(self._file, timeout=_LOCK_SECONDS, isolation_level=None)
@@ -141,11 +164,8 @@ class SqliteCache:
     def _replace(self, error: Exception) -> None:
         """Replace a damaged file, once; stop using one that can't be read or written for another reason."""
         self.close()
-        if (
-            isinstance(error, sqlite3.DatabaseError)
-            and not isinstance(error, sqlite3.OperationalError)
-            and not self.notes
-        ):
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        if damaged and self._file is not None and not self.notes:
             self.notes.append(f"The cache {self._file} was damaged ({error}) and is replaced.")
             try:
                 for suffix in ("", "-wal", "-shm", "-journal"):
