@@ -28,7 +28,7 @@ from multiarch.threads import DaemonThreads
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
-_AT_ONCE = 128
+_AT_ONCE = 64
 """Images that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
 _NO_IMAGE_REASON = "it has no image; a controller or webhook fills it in"
 _Asked = tuple[Reference, bool]

@@ -1,6 +1,6 @@
 """A cache of manifests, small blobs and tags: in memory, or in a file that several processes share.
 
-A file that can't be used is replaced once, then it is not used; both are reported in ``notes`` and never an error.
+A file that can't be used is reported in ``notes``, and never an error.
 """
 
 from __future__ import annotations
@@ -85,9 +85,13 @@ class Cache:
         self._kept = limit
         self._connection: sqlite3.Connection | None = None
         try:
-            self._connection = self._open()
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                file.touch(mode=0o600)  # SQLite would make it world-readable; its other files get the same permissions
+            self._connection = sqlite3.connect(file or ":memory:", timeout=_LOCK_SECONDS, isolation_level=None)
+            _prepare(self._connection)
         except (OSError, sqlite3.Error) as error:
-            self._replace(error)
+            self._give_up(error)
 
     def content(self, name: str, digest: str) -> Content | None:
         """The content with this digest, or None. It is verified again."""
@@ -128,21 +132,6 @@ class Cache:
                 self._connection.close()
             self._connection = None
 
-    def _open(self) -> sqlite3.Connection:
-        if self._file is None:
-            connection = sqlite3.connect(":memory:", isolation_level=None)
-            _prepare(connection)
-            return connection
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file.touch(mode=0o600)  # SQLite would make it world-readable; its other files get the same permissions
-        connection = sqlite3.connect(self._file, timeout=_LOCK_SECONDS, isolation_level=None)
-        try:
-            _prepare(connection)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
-
     def _run(self, query: str, *values: object) -> tuple[Any, ...] | None:
         """Run a query, and return its first row. A lock that lasts is a cache miss; another error is a note."""
         try:
@@ -151,7 +140,7 @@ class Cache:
                 return row
         except sqlite3.Error as error:
             if "locked" not in str(error):
-                self._replace(error)
+                self._give_up(error)
         return None
 
     def _prune(self) -> None:
@@ -161,21 +150,12 @@ class Cache:
             oldest = "SELECT rowid FROM content ORDER BY kept LIMIT max(1, (SELECT count(*) FROM content) / 8)"
             self._run(f"DELETE FROM content WHERE rowid IN ({oldest})")  # noqa: S608 (no input)
 
-    def _replace(self, error: Exception) -> None:
-        """Replace a damaged file, once; stop using one that can't be read or written for another reason."""
+    def _give_up(self, error: Exception) -> None:
+        """Store nothing any more."""
         self.close()
-        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-        if damaged and self._file is not None and not self.notes:
-            self.notes.append(f"The cache {self._file} was damaged ({error}) and is replaced.")
-            try:
-                for suffix in ("", "-wal", "-shm", "-journal"):
-                    self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
-                self._connection = self._open()
-            except (OSError, sqlite3.Error) as second:
-                error = second
-            else:
-                return
-        self.notes.append(f"The cache {self._file} is not used: {getattr(error, 'strerror', None) or error}.")
+        why = getattr(error, "strerror", None) or error
+        damaged = " Remove it: a new one is made." if isinstance(error, sqlite3.DatabaseError) else ""
+        self.notes.append(f"The cache {self._file} is not used: {why}.{damaged}")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,20 +69,6 @@ def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
     other.add(b"CONTENT")
     with pytest.raises(RegistryError, match=f"wrong digest: .*{digest_of(b'CONTENT', f'{algorithm}:')}"):
         other.finish()
-
-
-def test_the_clock_of_an_image_stops_while_its_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    image = Deadline(10.0)
-    first, second = Deadline(10.0, within=image), Deadline(10.0, within=image)
-    with first.queued():
-        now[0] += 3
-        with second.queued():
-            now[0] += 2
-    assert (first.left, second.left, image.left) == (10.0, 7.0, 10.0)  # the time that both waited counts once
-    now[0] += 1
-    assert (first.left, second.left, image.left) == (9.0, 6.0, 9.0)
 
 
 def test_operations_share_a_deadline_and_their_requests_for_one_image_alone() -> None:
