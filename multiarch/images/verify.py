@@ -17,7 +17,6 @@ from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fau
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.unpacking import LayerError
 from multiarch.images.verdict import judge
-from multiarch.registry.decoding import json_field
 from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.operation import time_limit
 from multiarch.registry.reference import Reference
@@ -186,7 +185,7 @@ class _LayerReader:
     async def checks(self, config: Mapping[str, object], content: Mapping[str, object]) -> list[Check]:
         """Read as many layers as needed, and return the checks."""
         start = start_of(config)
-        rows = objects(json_field(content, "layers"))
+        rows = objects(content.get("layers"))
         descriptors = [descriptor_of(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
         found: tuple[Step, ...] | None = None

@@ -9,7 +9,7 @@ import aiohttp
 
 from multiarch.registry.answers import host_of
 from multiarch.registry.cache import Content
-from multiarch.registry.decoding import decode_json, json_field
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, digest_of
 from multiarch.registry.operation import Operation
@@ -96,7 +96,7 @@ def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
         content = decode_json(body)
     except ValueError:
         return given
-    own = json_field(content, "mediaType") if isinstance(content, dict) else None
+    own = content.get("mediaType") if isinstance(content, dict) else None
     return own if isinstance(own, str) and own.isprintable() else given
 
 

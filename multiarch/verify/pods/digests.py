@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from multiarch.images.inspect import CONFIG_LIMIT, inspect
 from multiarch.images.model import ImageKind, platform_of
-from multiarch.registry.decoding import decode_json, json_field
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Registry
 from multiarch.registry.operation import one_image
@@ -113,7 +113,7 @@ async def _config_or_manifest(registry: Registry, place: Reference) -> Digest:
         return Digest(
             DigestKind.UNKNOWN, place.digest or "", reason=f"{place.digest} is neither a config nor a manifest"
         )
-    if any(json_field(content, key) is not None for key in _NOT_CONFIGS):
+    if any(content.get(key) is not None for key in _NOT_CONFIGS):
         return await _manifest(registry, place)
     platform = platform_of(content)
     if not platform.architecture or platform.is_unknown:
