@@ -14,8 +14,7 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.files import read_bytes
-from multiarch.webhook.log_options import LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.metrics import Metrics
 
 CERTIFICATE, KEY = "tls.crt", "tls.key"

@@ -25,8 +25,7 @@ from multiarch.webhook.certificate import CHECK_SECONDS, Certificate
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogFormat, LogLevel
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.server import Listening, Server
 

@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from multiarch.webhook.certificate import Certificate, CertificateError
-from multiarch.webhook.log_options import LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.metrics import Metrics
 from tests.webhook.serving import pair, run, serving, trusting, write
 
