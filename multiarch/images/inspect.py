@@ -16,9 +16,8 @@ from multiarch.images.manifests import (
     what_artifact,
 )
 from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, platform_of
-from multiarch.registry.decoding import decode_json
-from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import Manifest, Registry
+from multiarch.registry.errors import RegistryError
+from multiarch.registry.model import Manifest, Registry, malformed, read_object
 from multiarch.registry.reference import Reference, digest_fault
 
 __all__ = ["inspect"]
@@ -47,7 +46,7 @@ async def inspect(registry: Registry, reference: Reference) -> Inspected:
 
 async def inspect_manifest(registry: Registry, reference: Reference, manifest: Manifest) -> Inspected:
     """Read what a fetched manifest points at. Raises as :func:`inspect` does."""
-    content = manifest.json()
+    content = read_object(manifest.content, reference)
     kind, note = kind_of(manifest.media_type, content)
     if kind in (ImageKind.INDEX, ImageKind.IMAGE):
         note = type_fault(content)
@@ -77,19 +76,9 @@ async def config_of(registry: Registry, reference: Reference, content: Mapping[s
     """Fetch the config of an image's manifest. Raises RegistryError, MALFORMED if it is missing or not JSON."""
     descriptor = descriptor_of(content.get("config"))
     if descriptor is None:
-        raise _malformed(reference, "the manifest has no valid config")
+        raise malformed(reference, "the manifest has no valid config")
     blob = await registry.blob(reference, descriptor, limit=CONFIG_LIMIT)
-    try:
-        config = decode_json(blob)
-    except ValueError as error:
-        raise _malformed(reference, f"the config {descriptor.digest} is not JSON") from error
-    if not isinstance(config, dict):
-        raise _malformed(reference, f"the config {descriptor.digest} is not a JSON object")
-    return config
-
-
-def _malformed(reference: Reference, detail: str) -> RegistryError:
-    return RegistryError(RegistryReason.MALFORMED, detail, registry=reference.registry, reference=str(reference))
+    return read_object(blob, reference, f"the config {descriptor.digest}")
 
 
 async def _config_platform(
@@ -133,7 +122,7 @@ class _IndexReader:
 
     async def _behind(self, entry: Entry, depth: int) -> Entry:
         at = self.reference.at(entry.digest)
-        content = (await self.registry.manifest(at)).json()
+        content = read_object((await self.registry.manifest(at)).content, at)
         kind, note = kind_of(entry.media_type, content)
         if kind in (ImageKind.INDEX, ImageKind.IMAGE) and (fault := type_fault(content)):
             return replace(entry, kind=EntryKind.UNREADABLE, note=fault)

@@ -17,7 +17,7 @@ from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fau
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.unpacking import LayerError
 from multiarch.images.verdict import judge
-from multiarch.registry.model import Descriptor, Registry
+from multiarch.registry.model import Descriptor, Registry, read_object
 from multiarch.registry.operation import time_limit
 from multiarch.registry.reference import Reference
 
@@ -109,7 +109,7 @@ async def verify(
         if digest is None:
             return Verification(reference, platform, None, (first,))
         at = reference.at(digest)
-        content = (await registry.manifest(at)).json()
+        content = read_object((await registry.manifest(at)).content, at)
         kind, note = kind_of(_media_type(inspected, digest), content)
         if kind is not ImageKind.IMAGE:
             return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))

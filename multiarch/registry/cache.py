@@ -9,12 +9,12 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from multiarch.files import home
-from multiarch.registry.model import digest_of
+from multiarch.registry.model import Manifest, digest_of
 from multiarch.registry.reference import digest_fault
 
 _VERSION = 1
@@ -36,15 +36,6 @@ _PRUNED_AFTER = 8
 """The size is checked whenever this part of the limit was stored."""
 _TAG_SECONDS = 30 * 24 * 3600
 """Tags not checked for this long are removed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A manifest or a small blob, verified against ``digest``."""
-
-    media_type: str
-    digest: str
-    content: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +84,15 @@ class Cache:
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 
-    def content(self, name: str, digest: str) -> Content | None:
+    def content(self, name: str, digest: str) -> Manifest | None:
         """The content with this digest, or None. It is verified again."""
         row = self._run("SELECT media_type, content FROM content WHERE name = ? AND digest = ?", name, digest)
         if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or digest_fault(digest):
             return None
-        found = Content(row[0], digest, row[1])
+        found = Manifest(row[0], digest, row[1])
         return found if digest_of(found.content, digest) == digest else None
 
-    def keep(self, name: str, content: Content) -> None:
+    def keep(self, name: str, content: Manifest) -> None:
         """Store verified content."""
         values = name, content.digest, content.media_type, content.content, time.time()
         self._run("INSERT OR REPLACE INTO content VALUES (?, ?, ?, ?, ?)", *values)

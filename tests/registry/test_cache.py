@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.registry.cache import Cache, Content, cache_file
+from multiarch.registry.cache import Cache, cache_file
 from multiarch.registry.credentials.docker_config import config_file
+from multiarch.registry.model import Manifest
 from tests.registry import server
 from tests.registry.images import client, push
 from tests.registry.server import digest_of
@@ -23,8 +24,8 @@ from tests.registry.server import digest_of
 NAME = "docker.io/library/nginx"
 
 
-def content(text: bytes) -> Content:
-    return Content("application/json", digest_of(text), text)
+def content(text: bytes) -> Manifest:
+    return Manifest("application/json", digest_of(text), text)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -126,13 +127,13 @@ def test_the_oldest_go_when_the_file_grows_too_large(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from multiarch.registry.cache import Cache, Content
-from multiarch.registry.model import digest_of
+from multiarch.registry.cache import Cache
+from multiarch.registry.model import Manifest, digest_of
 
 cache = Cache(Path(sys.argv[1]))
 for number in range(100):
     text = f"{sys.argv[2]} {number}".encode()
-    cache.keep("name", Content("any", digest_of(text), text))
+    cache.keep("name", Manifest("any", digest_of(text), text))
     assert cache.content("name", digest_of(text)), "lost"
 cache.close()
 sys.exit("; ".join(cache.notes) or None)

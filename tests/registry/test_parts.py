@@ -11,7 +11,7 @@ from multiarch.registry.authentication import Challenge, parse_challenges, stron
 from multiarch.registry.checks import BlobCheck
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason, one_line
-from multiarch.registry.model import OCI_INDEX, Descriptor, Manifest, digest_of
+from multiarch.registry.model import Descriptor, digest_of, read_object
 from multiarch.registry.operation import Deadline, Operation, one_image
 from multiarch.registry.reference import parse_reference
 
@@ -87,9 +87,8 @@ def test_operations_share_a_deadline_and_their_requests_for_one_image_alone() ->
     [b"", b"[]", b"nothing", b"\xff", b'{"a":' * 100_000, b'{"a": NaN}'],
 )
 def test_a_manifest_that_is_not_a_json_object_is_malformed(content: bytes) -> None:
-    manifest = Manifest(OCI_INDEX, "sha256:0", content, "quay.io/app:1")
     with pytest.raises(RegistryError) as caught:
-        manifest.json()
+        read_object(content, parse_reference("quay.io/app:1"))
     assert caught.value.reason is RegistryReason.MALFORMED
     assert (caught.value.registry, caught.value.reference) == ("quay.io", "quay.io/app:1")
     assert "\n" not in str(caught.value)

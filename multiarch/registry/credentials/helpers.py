@@ -62,12 +62,16 @@ async def _run(program: str, found: str, server: str, environ: Mapping[str, str]
     try:
         async with asyncio.timeout(TIMEOUT):
             output, errors = await process.communicate(f"{server}\n".encode())
-    except TimeoutError as error:
-        raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
-    finally:
+    except BaseException as error:
         # With all processes that it has started: they may outlive it.
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await process.communicate()
+        if isinstance(error, TimeoutError):
+            raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
+        raise
     return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
 
 

@@ -13,7 +13,7 @@ from multiarch.images.inspect import CONFIG_LIMIT, inspect
 from multiarch.images.model import ImageKind, platform_of
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import Registry
+from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.operation import one_image
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.verify.pods.image_id import ImageId, parse_image_id
@@ -100,7 +100,7 @@ async def _manifest(registry: Registry, place: Reference) -> Digest:
 async def _config_or_manifest(registry: Registry, place: Reference) -> Digest:
     """A digest alone is a config's, except with Docker's containerd image store."""
     try:
-        blob = await registry.blob_of_digest(place, limit=CONFIG_LIMIT)
+        blob = await registry.blob(place, Descriptor("", place.digest or "", -1), limit=CONFIG_LIMIT)
     except RegistryError as error:
         if error.reason is not RegistryReason.NOT_FOUND:
             raise
