@@ -37,7 +37,6 @@ from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
 from multiarch.webhook.service import serve as serve_until_signal
 from tests.webhook.issuing import issue
@@ -114,7 +113,7 @@ def serve(folder: Path) -> None:
         for number in range(PODS):
             for index in range(3):
                 remember(look_ups, _image(number, index), number * 3 + index, VERDICTS[0])
-        handler = Handler(configuration, look_ups, Observers(metrics, DecisionLog(log)))
+        handler = Handler(configuration, look_ups, metrics, DecisionLog(log))
         server = Server(Listening("127.0.0.1", 0, 0), handler.review, metrics, str, metrics.failed)
         async with look_ups:
             await serve_until_signal(server, Certificate(folder, metrics, log), log, drain_seconds=0.0)

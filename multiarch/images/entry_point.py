@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from multiarch.images.elf import Head, OtherFile, Script
 from multiarch.images.file_tree import FileTree, Lookup
 from multiarch.images.layers import Program
-from multiarch.registry.decoding import json_field
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The PATH of containerd and Docker if an image sets none."""
@@ -50,12 +49,12 @@ def start_of(config: Mapping[str, object]) -> StartCommand:
 
     Source: https://github.com/opencontainers/image-spec/blob/main/config.md
     """
-    found = json_field(config, "config")
+    found = config.get("config")
     values: Mapping[str, object] = found if isinstance(found, Mapping) else {}
-    command = (*_texts(json_field(values, "Entrypoint")), *_texts(json_field(values, "Cmd")))
-    written = json_field(values, "WorkingDir")
+    command = (*_texts(values.get("Entrypoint")), *_texts(values.get("Cmd")))
+    written = values.get("WorkingDir")
     folder = f"/{written}" if isinstance(written, str) else "/"
-    pairs = (text.partition("=") for text in _texts(json_field(values, "Env")))
+    pairs = (text.partition("=") for text in _texts(values.get("Env")))
     paths = [value for name, _, value in pairs if name == "PATH"]
     search = paths[-1] if paths else DEFAULT_PATH
     return StartCommand(command, folder, search)

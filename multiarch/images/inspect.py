@@ -16,9 +16,8 @@ from multiarch.images.manifests import (
     what_artifact,
 )
 from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, platform_of
-from multiarch.registry.decoding import decode_json, json_field
-from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import Manifest, Registry
+from multiarch.registry.errors import RegistryError
+from multiarch.registry.model import Manifest, Registry, malformed, read_object
 from multiarch.registry.reference import Reference, digest_fault
 
 __all__ = ["inspect"]
@@ -47,7 +46,7 @@ async def inspect(registry: Registry, reference: Reference) -> Inspected:
 
 async def inspect_manifest(registry: Registry, reference: Reference, manifest: Manifest) -> Inspected:
     """Read what a fetched manifest points at. Raises as :func:`inspect` does."""
-    content = manifest.json()
+    content = read_object(manifest.content, reference)
     kind, note = kind_of(manifest.media_type, content)
     if kind in (ImageKind.INDEX, ImageKind.IMAGE):
         note = type_fault(content)
@@ -75,21 +74,11 @@ async def inspect_manifest(registry: Registry, reference: Reference, manifest: M
 
 async def config_of(registry: Registry, reference: Reference, content: Mapping[str, object]) -> dict[str, object]:
     """Fetch the config of an image's manifest. Raises RegistryError, MALFORMED if it is missing or not JSON."""
-    descriptor = descriptor_of(json_field(content, "config"))
+    descriptor = descriptor_of(content.get("config"))
     if descriptor is None:
-        raise _malformed(reference, "the manifest has no valid config")
+        raise malformed(reference, "the manifest has no valid config")
     blob = await registry.blob(reference, descriptor, limit=CONFIG_LIMIT)
-    try:
-        config = decode_json(blob)
-    except ValueError as error:
-        raise _malformed(reference, f"the config {descriptor.digest} is not JSON") from error
-    if not isinstance(config, dict):
-        raise _malformed(reference, f"the config {descriptor.digest} is not a JSON object")
-    return config
-
-
-def _malformed(reference: Reference, detail: str) -> RegistryError:
-    return RegistryError(RegistryReason.MALFORMED, detail, registry=reference.registry, reference=str(reference))
+    return read_object(blob, reference, f"the config {descriptor.digest}")
 
 
 async def _config_platform(
@@ -112,7 +101,7 @@ class _IndexReader:
 
     async def entries(self, content: Mapping[str, object], *, depth: int) -> tuple[Entry, ...]:
         """The entries of one index, in its order; those that must be read are read concurrently."""
-        rows = objects(json_field(content, "manifests"))
+        rows = objects(content.get("manifests"))
         kept = rows[: self.room]
         self.room -= len(kept)
         found = [_entry(row, at) for at, row in enumerate(kept)]
@@ -133,7 +122,7 @@ class _IndexReader:
 
     async def _behind(self, entry: Entry, depth: int) -> Entry:
         at = self.reference.at(entry.digest)
-        content = (await self.registry.manifest(at)).json()
+        content = read_object((await self.registry.manifest(at)).content, at)
         kind, note = kind_of(entry.media_type, content)
         if kind in (ImageKind.INDEX, ImageKind.IMAGE) and (fault := type_fault(content)):
             return replace(entry, kind=EntryKind.UNREADABLE, note=fault)
@@ -153,7 +142,7 @@ class _IndexReader:
 
 def _entry(row: Mapping[str, object], at: int) -> Entry:
     """One row of an index, as declared. Kind ``index`` means that its manifest must be read."""
-    declared = json_field(row, "platform")
+    declared = row.get("platform")
     platform = platform_of(declared) if isinstance(declared, Mapping) else None
     descriptor = descriptor_of(row)
     annotations = annotations_of(row)
@@ -161,7 +150,7 @@ def _entry(row: Mapping[str, object], at: int) -> Entry:
         note = f"entry {at + 1} of the index has no valid mediaType, digest or size"
         return Entry(EntryKind.UNREADABLE, platform, "", 0, "", annotations, note, declared=platform is not None)
     kind, note = kind_of(descriptor.media_type, {})
-    artifact = json_field(row, "artifactType")
+    artifact = row.get("artifactType")
     # Like containerd, without a look at annotations: a marked entry may have a platform, and then it is selected by it.
     if platform is not None and platform.is_unknown:
         found, note = EntryKind.ATTESTATION, ""

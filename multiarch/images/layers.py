@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import posixpath
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from enum import Enum
+from tarfile import TarInfo
 
-from multiarch.images.compression import LayerError, Unpacker
 from multiarch.images.elf import Elf, Head, head_of
-from multiarch.images.tar import Member, MemberKind, TarReader
+from multiarch.images.unpacking import Chunks, LayerError, read_members
 from multiarch.registry.model import LAYER_PREFIXES
 from multiarch.registry.operation import Deadline
 
@@ -18,6 +19,8 @@ _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."
 _EXECUTABLE = 0o111
 _COUNTS_AS_ONE = 200
+_AHEAD = 8
+"""Chunks that wait to be unpacked."""
 
 
 @dataclass(slots=True)
@@ -42,9 +45,9 @@ class LayerBudget:
         if self.used_bytes > self.unpacked:
             raise LayerError(f"the image is larger than the limit of {self.unpacked} bytes uncompressed")
 
-    def remember(self, *texts: str) -> None:
-        """Count one path, given as the strings that are kept."""
-        self.used_paths += 1 + sum(map(len, texts)) // _COUNTS_AS_ONE
+    def remember(self, path: str) -> None:
+        """Count one path."""
+        self.used_paths += 1 + len(path) // _COUNTS_AS_ONE
         if self.used_paths > self.paths:
             raise LayerError(f"the image has more than the limit of {self.paths} paths")
 
@@ -113,40 +116,42 @@ def is_layer(media_type: str) -> bool:
     return media_type.startswith(LAYER_PREFIXES) and not media_type.endswith("+encrypted")
 
 
-async def read_layer(
-    digest: str, chunks: AsyncIterator[bytes], budget: LayerBudget, *, lowest: bool = False, elves: bool = True
-) -> Layer:
-    """Read a layer as a stream; its content is not kept.
-
-    ``lowest`` is the bottom layer: its files that are not programs hide nothing and are not remembered. ``elves``
-    collects its ELF files.
+async def read_layer(digest: str, chunks: AsyncIterator[bytes], budget: LayerBudget, *, elves: bool = True) -> Layer:
+    """Read a layer as a stream, in a thread; its content is not kept. ``elves`` collects its ELF files.
 
     Raises:
         LayerError: it is invalid, truncated, has an unsupported compression, or exceeds the limits.
     """
-    builder = _Builder(Layer(digest), budget, lowest=lowest, elves=elves)
-    unpacker, reader = Unpacker(), TarReader()
-    async for chunk in chunks:
-        builder.take(reader, unpacker.feed(chunk))
-    builder.take(reader, unpacker.close())
-    reader.close()
-    return builder.layer
+    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(_AHEAD)
+    source = Chunks(lambda: loop.call_soon_threadsafe(room.release))
+    reading = loop.run_in_executor(None, _Builder(Layer(digest), budget, elves=elves).read, source)
+    reading.add_done_callback(lambda _: room.release())
+    try:
+        async for chunk in chunks:
+            source.put(chunk)
+            await room.acquire()
+            if reading.done():
+                break
+    except BaseException:
+        reading.cancel()
+        raise
+    finally:
+        source.put(b"")
+    return await reading
 
 
 @dataclass(slots=True)
 class _Builder:
     layer: Layer
     budget: LayerBudget
-    lowest: bool
     elves: bool
 
-    def take(self, reader: TarReader, pieces: Iterator[bytes]) -> None:
-        for piece in pieces:
-            self.budget.unpack(len(piece))
-            for member in reader.feed(piece):
-                self._add(member)
+    def read(self, source: Chunks) -> Layer:
+        for member, start in read_members(source, self.budget.unpack):
+            self._add(member, start)
+        return self.layer
 
-    def _add(self, member: Member) -> None:
+    def _add(self, member: TarInfo, start: bytes) -> None:
         path = _clean(member.name)
         folder, _, name = path.rpartition("/")
         if name.startswith(_WHITEOUT):
@@ -155,45 +160,26 @@ class _Builder:
         if not path:
             return  # the root itself
         self._folders(folder)
-        node = self._node(member)
-        if not (self.lowest and node is PlainNode.FILE):
-            if path not in self.layer.nodes:
-                self.budget.remember(path, member.target)
-            self.layer.nodes[path] = node
-        elif path in self.layer.nodes:
-            del self.layer.nodes[path]  # of two members with the same name, the last one counts
-        self._elf(path, member, node)
-
-    def _node(self, member: Member) -> TreeNode:
-        match member.kind:
-            case MemberKind.DIRECTORY:
-                return PlainNode.DIRECTORY
-            case MemberKind.SYMLINK:
-                return SymbolicLink(member.target)
-            case MemberKind.HARD_LINK:
-                target = _clean(member.target)
-                return self.layer.nodes.get(target) or (PlainNode.FILE if self.lowest else SymbolicLink(f"/{target}"))
-            case MemberKind.SPECIAL:
-                return PlainNode.SPECIAL
-            case MemberKind.FILE:
-                if not member.mode & _EXECUTABLE:
-                    return PlainNode.FILE
-                return Program(head_of(member.start))
-
-    def _elf(self, path: str, member: Member, node: TreeNode) -> None:
-        if not self.elves:
-            return
-        head: Head | None = node.head if isinstance(node, Program) else None
-        if member.kind is MemberKind.HARD_LINK:
-            head = self.layer.elves.get(_clean(member.target))
-        elif node is PlainNode.FILE and member.start.startswith(b"\x7fELF"):
-            head = head_of(member.start)
-        if isinstance(head, Elf):
-            if path not in self.layer.elves:
-                self.budget.remember(path)
-            self.layer.elves[path] = head
+        if path not in self.layer.nodes:
+            self.budget.remember(path + member.linkname)
+        self.layer.nodes[path] = self._node(member, start)
+        elf = self.layer.elves.get(_clean(member.linkname)) if member.islnk() else head_of(start)
+        if self.elves and isinstance(elf, Elf):
+            self.layer.elves[path] = elf
         else:
             self.layer.elves.pop(path, None)
+
+    def _node(self, member: TarInfo, start: bytes) -> TreeNode:
+        if member.isdir():
+            return PlainNode.DIRECTORY
+        if member.issym():
+            return SymbolicLink(member.linkname)
+        if member.islnk():
+            target = _clean(member.linkname)
+            return self.layer.nodes.get(target) or SymbolicLink(f"/{target}")
+        if not member.isreg():
+            return PlainNode.SPECIAL
+        return Program(head_of(start)) if member.mode & _EXECUTABLE else PlainNode.FILE
 
     def _whiteout(self, folder: str, name: str) -> None:
         if name == _OPAQUE:
@@ -203,7 +189,7 @@ class _Builder:
             self.layer.removed.add(f"{folder}/{hidden}" if folder else hidden)
         else:
             return  # AUFS metadata
-        self.budget.remember(folder, name)
+        self.budget.remember(f"{folder}/{name}")
 
     def _folders(self, folder: str) -> None:
         layer = self.layer

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from multiarch.images.model import ImageKind, printable
-from multiarch.registry.decoding import LARGEST, folded, json_field
 from multiarch.registry.model import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
@@ -17,6 +19,8 @@ from multiarch.registry.model import (
     Descriptor,
 )
 
+LARGEST = 2**63 - 1
+"""The largest whole number that Go's decoders read: 64 bits with a sign."""
 IMAGE_CONFIGS = frozenset(
     {"application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"}
 )
@@ -47,20 +51,20 @@ def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, 
     would read it differently, and containerd refuses it, also if the other kind's key is null or empty. Source:
     ``validateMediaType`` in https://github.com/containerd/containerd/blob/main/core/images/image.go
     """
-    written = _text(json_field(content, "mediaType"))
-    keys = {folded(key) for key in content}
-    if media_type in _SCHEMA1 or (json_field(content, "schemaVersion") == 1 and "fslayers" in keys):
+    written = _text(content.get("mediaType"))
+    keys = content.keys()
+    if media_type in _SCHEMA1 or (content.get("schemaVersion") == 1 and "fsLayers" in keys):
         return ImageKind.SCHEMA1, SCHEMA1_NOTE
     if media_type in _INDEXES:
-        claims_other = written in _MANIFESTS or keys & {"config", "layers", "fslayers"}
+        claims_other = written in _MANIFESTS or keys & {"config", "layers", "fsLayers"}
         note = f"served as an index ({media_type}), but its content is an image"
         return (ImageKind.UNRECOGNISED, note) if claims_other else (ImageKind.INDEX, "")
     if media_type in _MANIFESTS:
-        claims_other = written in _INDEXES or keys & {"manifests", "fslayers"}
+        claims_other = written in _INDEXES or keys & {"manifests", "fsLayers"}
         note = f"served as an image ({media_type}), but its content is an index"
         return (ImageKind.UNRECOGNISED, note) if claims_other else _of_manifest(content)
     if media_type == _OCI_ARTIFACT:
-        return ImageKind.ARTIFACT, what_artifact(str(json_field(content, "artifactType") or media_type))
+        return ImageKind.ARTIFACT, what_artifact(str(content.get("artifactType") or media_type))
     return (
         ImageKind.UNRECOGNISED,
         f"neither an image nor an index: media type {printable(media_type) or 'missing'}",
@@ -72,57 +76,52 @@ def type_fault(content: Mapping[str, object]) -> str:
 
     Source: https://github.com/opencontainers/image-spec/tree/main/specs-go/v1 (Descriptor, Index, Manifest, Platform)
     """
-    path = _wrong_in(content, _MANIFEST_TYPES)
-    if path is None:
-        return ""
-    return f"{printable(path[1:])} has another type than in an image's or index's manifest; containerd refuses it"
-
-
-def _wrong_in(value: Mapping[str, object], types: Mapping[str, object]) -> str | None:
-    """The path below ``value`` of the first value of a wrong type, such as ``.layers[3].size``; None if all fit."""
-    every = types.get("")
-    for key, each in value.items():
-        wanted = every or types.get(folded(key))
-        if wanted is not None and (path := _wrong(each, wanted)) is not None:
-            return f".{key}{path}"
-    return None
-
-
-def _wrong(value: object, wanted: object) -> str | None:
-    """As :func:`_wrong_in`; an empty path if it is ``value`` itself."""
-    if value is None or (type(value) is wanted and not (isinstance(value, int) and abs(value) > LARGEST)):
-        return None
-    if isinstance(wanted, dict) and isinstance(value, dict):
-        return _wrong_in(value, wanted)
-    if isinstance(wanted, list) and isinstance(value, list):
-        for at, element in enumerate(value):
-            if (path := _wrong(element, wanted[0])) is not None:
-                return f"[{at}]{path}"
-        return None
+    try:
+        _Manifest.model_validate(content)
+    except ValidationError as error:
+        place = error.errors(include_url=False, include_input=False, include_context=False)[0]["loc"]
+        path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place)
+        return f"{printable(path[1:])} has another type than in an image's or index's manifest; containerd refuses it"
     return ""
 
 
-_TEXTS: Mapping[str, object] = {"": str}
-_DESCRIPTOR: Mapping[str, object] = {
-    "mediatype": str,
-    "digest": str,
-    "size": int,
-    "urls": [str],
-    "annotations": _TEXTS,
-    "artifacttype": str,
-    "platform": {"architecture": str, "os": str, "os.version": str, "os.features": [str], "variant": str},
-}
-_MANIFEST_TYPES: Mapping[str, object] = {
-    "schemaversion": int,
-    "mediatype": str,
-    "artifacttype": str,
-    "annotations": _TEXTS,
-    "subject": _DESCRIPTOR,
-    "config": _DESCRIPTOR,
-    "layers": [_DESCRIPTOR],
-    "manifests": [_DESCRIPTOR],
-}
-"""The types of keys in lower case; ``""`` stands for any key."""
+class _Typed(BaseModel):
+    """Keys with the types that Go decodes; null counts as unset, and other keys have any type."""
+
+    model_config = ConfigDict(strict=True)
+
+
+_Text = str | None
+_Number = Annotated[int, Field(ge=-LARGEST - 1, le=LARGEST)] | None
+
+
+class _Platform(_Typed):
+    architecture: _Text = None
+    os: _Text = None
+    version: _Text = Field(None, alias="os.version")
+    features: list[_Text] | None = Field(None, alias="os.features")
+    variant: _Text = None
+
+
+class _Annotated(_Typed):
+    media_type: _Text = Field(None, alias="mediaType")
+    artifact_type: _Text = Field(None, alias="artifactType")
+    annotations: dict[str, _Text] | None = None
+
+
+class _Descriptor(_Annotated):
+    digest: _Text = None
+    size: _Number = None
+    urls: list[_Text] | None = None
+    platform: _Platform | None = None
+
+
+class _Manifest(_Annotated):
+    schema_version: _Number = Field(None, alias="schemaVersion")
+    subject: _Descriptor | None = None
+    config: _Descriptor | None = None
+    layers: list[_Descriptor | None] | None = None
+    manifests: list[_Descriptor | None] | None = None
 
 
 def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
@@ -133,10 +132,10 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
     """
     if not content:
         return ImageKind.IMAGE, ""
-    config = json_field(content, "config")
-    config_type = _text(json_field(config, "mediaType")) if isinstance(config, Mapping) else ""
-    artifact = _text(json_field(content, "artifactType"))
-    layers = [_text(json_field(layer, "mediaType")) for layer in objects(json_field(content, "layers"))]
+    config = content.get("config")
+    config_type = _text(config.get("mediaType")) if isinstance(config, Mapping) else ""
+    artifact = _text(content.get("artifactType"))
+    layers = [_text(layer.get("mediaType")) for layer in objects(content.get("layers"))]
     if config_type not in IMAGE_CONFIGS:
         names = [artifact, config_type if config_type != _EMPTY else "", *layers, _EMPTY]
         return ImageKind.ARTIFACT, what_artifact(next(name for name in names if name))
@@ -165,7 +164,7 @@ def descriptor_of(value: object) -> Descriptor | None:
     """Read a descriptor, or return None if a part is missing or has the wrong type."""
     if not isinstance(value, Mapping):
         return None
-    media_type, digest, size = json_field(value, "mediaType"), json_field(value, "digest"), json_field(value, "size")
+    media_type, digest, size = value.get("mediaType"), value.get("digest"), value.get("size")
     whole = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST
     if isinstance(media_type, str) and isinstance(digest, str) and isinstance(size, int) and whole:
         return Descriptor(media_type, digest, size)
@@ -174,7 +173,7 @@ def descriptor_of(value: object) -> Descriptor | None:
 
 def annotations_of(value: Mapping[str, object]) -> dict[str, str]:
     """The annotations with string values, sorted by name."""
-    found = json_field(value, "annotations")
+    found = value.get("annotations")
     if not isinstance(found, Mapping):
         return {}
     return {key: text for key, text in sorted(found.items()) if isinstance(key, str) and isinstance(text, str)}

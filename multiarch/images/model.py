@@ -9,7 +9,6 @@ from enum import StrEnum
 from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped
 from multiarch.facts.architectures import Architecture, image_platform
-from multiarch.registry.decoding import json_field
 from multiarch.registry.reference import Reference
 
 __all__ = ["Entry", "EntryKind", "ImageKind", "Inspected", "Judgement", "Platform", "Verdict", "parse_platform"]
@@ -102,13 +101,13 @@ def platform_of(content: Mapping[str, object]) -> Platform:
     https://github.com/containerd/platforms/blob/main/database.go
     """
     system, name, variant, version = (
-        printable(value) if isinstance(value := json_field(content, key), str) else ""
+        printable(value) if isinstance(value := content.get(key), str) else ""
         for key in ("os", "architecture", "variant", "os.version")
     )
     raw = "/".join(part for part in (system, name, variant) if part)
     name, variant = image_platform(name, variant)
     system = system.lower()
-    listed = json_field(content, "os.features")
+    listed = content.get("os.features")
     features = {printable(each) for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
     return Platform(_OTHER_SYSTEMS.get(system, system), name, variant, version, raw, tuple(sorted(features)))
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.images.compression import LayerError
 from multiarch.images.elf import Elf, Script
 from multiarch.images.entry_point import StartCommand, Step, start_of, steps
 from multiarch.images.file_tree import FileTree, LowerLayerNeededError
@@ -16,9 +15,9 @@ from multiarch.images.inspect import config_of, inspect
 from multiarch.images.layers import Layer, LayerBudget, is_layer, read_layer
 from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fault
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
+from multiarch.images.unpacking import LayerError
 from multiarch.images.verdict import judge
-from multiarch.registry.decoding import json_field
-from multiarch.registry.model import Descriptor, Registry
+from multiarch.registry.model import Descriptor, Registry, read_object
 from multiarch.registry.operation import time_limit
 from multiarch.registry.reference import Reference
 
@@ -110,7 +109,7 @@ async def verify(
         if digest is None:
             return Verification(reference, platform, None, (first,))
         at = reference.at(digest)
-        content = (await registry.manifest(at)).json()
+        content = read_object((await registry.manifest(at)).content, at)
         kind, note = kind_of(_media_type(inspected, digest), content)
         if kind is not ImageKind.IMAGE:
             return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
@@ -186,17 +185,17 @@ class _LayerReader:
     async def checks(self, config: Mapping[str, object], content: Mapping[str, object]) -> list[Check]:
         """Read as many layers as needed, and return the checks."""
         start = start_of(config)
-        rows = objects(json_field(content, "layers"))
+        rows = objects(content.get("layers"))
         descriptors = [descriptor_of(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
         found: tuple[Step, ...] | None = None
         fault = ""
         done = 0
-        for at, descriptor in enumerate(descriptors):
+        for descriptor in descriptors:
             found = self._steps(start) if found is None else found
             if fault or (not self.deep and (found is not None or not start.command)):
                 break
-            fault = await self._layer(descriptor, lowest=at == len(rows) - 1, done=done, total=sizes)
+            fault = await self._layer(descriptor, done=done, total=sizes)
             done += 0 if descriptor is None else descriptor.size
         # Below a layer that can't be read, everything is unknown.
         self.tree.complete = not fault and len(self.tree.layers) == len(rows)
@@ -214,7 +213,7 @@ class _LayerReader:
         except LowerLayerNeededError:
             return None
 
-    async def _layer(self, descriptor: Descriptor | None, *, lowest: bool, done: int, total: int) -> str:
+    async def _layer(self, descriptor: Descriptor | None, *, done: int, total: int) -> str:
         """Read one more layer. Returns its fault, or an empty string."""
         if descriptor is None:
             return "the manifest has an invalid layer descriptor"
@@ -222,7 +221,7 @@ class _LayerReader:
             return f"layer {descriptor.digest}: unsupported media type {printable(descriptor.media_type)}"
         try:
             async with aclosing(self._chunks(descriptor, done, total)) as chunks:
-                layer = await read_layer(descriptor.digest, chunks, self.budget, lowest=lowest, elves=self.deep)
+                layer = await read_layer(descriptor.digest, chunks, self.budget, elves=self.deep)
         except LayerError as error:
             return f"layer {descriptor.digest}: {error.message}"
         self._count(layer)

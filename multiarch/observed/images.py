@@ -15,12 +15,11 @@ from multiarch.images.verdict import judge, judge_volume, verdicts
 from multiarch.observed.newest_tags import find_newest_tags
 from multiarch.observed.verdicts import NO_IMAGE, ImageRow, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
-from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.cache.sqlite import SqliteCache, cache_file
+from multiarch.registry.cache import Cache, cache_file
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.docker_config import config_file, load
 from multiarch.registry.credentials.ecr import EcrCredentials
-from multiarch.registry.credentials.model import CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.registry.settings import RegistrySettings
@@ -29,7 +28,7 @@ from multiarch.threads import DaemonThreads
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
-_AT_ONCE = 128
+_AT_ONCE = 64
 """Images that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
 _NO_IMAGE_REASON = "it has no image; a controller or webhook fills it in"
 _Asked = tuple[Reference, bool]
@@ -81,9 +80,8 @@ def use_registry(
         fresh_seconds=0.0 if fresh_tags else usual.fresh_seconds,
     )
     own = load(access.docker_config or config_file(os.environ))
-    chain = CredentialChain(own, *([] if credentials is None else [credentials]), EcrCredentials())
-    file = cache_file(os.environ) if access.cache else None
-    cache = MemoryCache() if file is None else SqliteCache(file)
+    chain = (own, *([] if credentials is None else [credentials]), EcrCredentials())
+    cache = Cache(cache_file(os.environ) if access.cache else None)
 
     async def run() -> Result:
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
@@ -91,7 +89,7 @@ def use_registry(
             return await work(client)
 
     try:
-        return asyncio.run(run()), tuple(getattr(cache, "notes", ()))
+        return asyncio.run(run()), tuple(cache.notes)
     finally:
         cache.close()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
-from multiarch.registry.credentials.model import Credentials
-from multiarch.registry.credentials.pull_secrets import PullSecrets, from_secret
+from multiarch.registry.credentials.pull_secrets import PodCredentials, PullSecrets, from_secret
 
 
 class ImageUser(Protocol):
@@ -32,14 +30,6 @@ class ImageUser(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PodCredentials:
-    """Pull secrets, None if there are none. ``notes`` name the secrets that can't be read, or have no credentials."""
-
-    credentials: Credentials | None = None
-    notes: tuple[str, ...] = ()
-
-
 def read_pull_secrets(cluster: Cluster, users: Iterable[ImageUser]) -> PodCredentials:
     """Read the pull secrets of pods and of their ServiceAccounts.
 
@@ -55,13 +45,21 @@ def read_pull_secrets(cluster: Cluster, users: Iterable[ImageUser]) -> PodCreden
         wanted |= _read_accounts(cluster, accounts)
     except MultiarchError as error:
         notes.append(str(error))
-    found = []
-    for namespace, name in sorted(wanted):
+    found = read_secrets(cluster, sorted(wanted))
+    return PodCredentials(found.credentials, (*notes, *found.notes))
+
+
+def read_secrets(cluster: Cluster, names: Iterable[tuple[str, str]], *, note_missing: bool = False) -> PodCredentials:
+    """Read the pull secrets of these namespaces and names; those that can't be used are noted."""
+    found, notes = [], []
+    for namespace, name in names:
         try:
             if (secret := cluster.secret(namespace, name)) is not None:
                 pair = from_secret(secret)
                 PullSecrets([pair])
                 found.append(pair)
+            elif note_missing:
+                notes.append(f"Secret {namespace}/{name} does not exist.")
         except MultiarchError as error:
             notes.append(str(error))
     return PodCredentials(PullSecrets(found) if found else None, tuple(notes))

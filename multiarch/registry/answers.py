@@ -21,16 +21,6 @@ CHUNK = 128 * 1024
 _REFUSAL_LIMIT = 16 * 1024
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMEOUT, _TOO_MANY = 401, 403, 404, 408, 429
 _SERVER_ERRORS = range(500, 600)
-# Codes that mean the same with any status.
-# Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes
-_BY_CODE = {
-    "BLOB_UNKNOWN": RegistryReason.NOT_FOUND,
-    "DENIED": RegistryReason.DENIED,
-    "MANIFEST_UNKNOWN": RegistryReason.NOT_FOUND,
-    "NAME_UNKNOWN": RegistryReason.NOT_FOUND,
-    "TOOMANYREQUESTS": RegistryReason.RATE_LIMITED,
-    "UNAUTHORIZED": RegistryReason.DENIED,
-}
 _BY_STATUS = {
     _UNAUTHORIZED: RegistryReason.DENIED,
     _FORBIDDEN: RegistryReason.DENIED,
@@ -102,9 +92,9 @@ async def whole(operation: Operation, response: aiohttp.ClientResponse, limit: i
 
 async def refusal(operation: Operation, response: aiohttp.ClientResponse, secrets: Iterable[str] = ()) -> RefusalError:
     """The error for a response with an unexpected status."""
-    codes, message = await _error_message(operation, response)
+    message = await _error_message(operation, response)
     status = response.status
-    reason = _reason(status, codes)
+    reason = _reason(status)
     detail = f"{host_of(response.url)} answered {status}"
     if message:
         detail = f"{detail} ({one_line(message, secrets=secrets)})"
@@ -116,33 +106,26 @@ async def refusal(operation: Operation, response: aiohttp.ClientResponse, secret
     return error
 
 
-def _reason(status: int, codes: Iterable[str]) -> RegistryReason:
+def _reason(status: int) -> RegistryReason:
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status in _SERVER_ERRORS:
         return RegistryReason.SERVER
-    for code in codes:
-        if code in _BY_CODE:
-            return _BY_CODE[code]
     return RegistryReason.UNSUPPORTED if status >= 400 else RegistryReason.MALFORMED  # noqa: PLR2004
 
 
-async def _error_message(operation: Operation, response: aiohttp.ClientResponse) -> tuple[list[str], str]:
-    """The codes and messages of an error response; empty if its body can't be read."""
+async def _error_message(operation: Operation, response: aiohttp.ClientResponse) -> str:
+    """The messages of an error response, or else its codes; empty if its body can't be read."""
     try:
         body = decode_json(await whole(operation, response, _REFUSAL_LIMIT))
     except (RegistryError, ValueError):
-        return [], ""
-    rows = body.get("errors") if isinstance(body, dict) else None
-    codes, messages = [], []
-    for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, dict):
-            code, message = row.get("code"), row.get("message")
-            if isinstance(code, str):
-                codes.append(code)
-            if isinstance(message, str) and message:
-                messages.append(message)
-    return codes, "; ".join(messages or codes)
+        return ""
+    listed = body.get("errors") if isinstance(body, dict) else None
+    rows = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    messages, codes = (
+        [text for each in rows if isinstance(text := each.get(key), str) and text] for key in ("message", "code")
+    )
+    return "; ".join(messages or codes)
 
 
 def host_of(url: URL) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import base64
 import re
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from yarl import URL
 
 from multiarch.registry.answers import host_of, refusal, whole
-from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -101,12 +101,12 @@ class Authenticator:
     """Decides which Authorization header to send where."""
 
     def __init__(
-        self, transport: RegistryTransport, settings: RegistrySettings, credentials: Credentials | CredentialChain
+        self, transport: RegistryTransport, settings: RegistrySettings, credentials: Sequence[Credentials]
     ) -> None:
         """``credentials`` are asked once per repository and endpoint, at the endpoint's first challenge."""
         self._transport = transport
         self._settings = settings
-        self._sources = credentials.parts if isinstance(credentials, CredentialChain) else (credentials,)
+        self._sources = credentials
         self._states: LRUCache[tuple[str, str, str], AuthState] = LRUCache(REMEMBERED)
         self._challenges: LRUCache[tuple[str, str], Challenge] = LRUCache(REMEMBERED)
 

@@ -8,10 +8,9 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from multiarch.registry.answers import host_of
-from multiarch.registry.cache.model import Content
-from multiarch.registry.decoding import decode_json, json_field
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, digest_of
+from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, Manifest, digest_of
 from multiarch.registry.operation import Operation
 from multiarch.registry.reference import Reference, digest_fault, is_tag
 
@@ -19,25 +18,24 @@ from multiarch.registry.reference import Reference, digest_fault, is_tag
 class BlobCheck:
     """Checks a blob while it is read: its size at once, its digest at the end."""
 
-    def __init__(self, operation: Operation, descriptor: Descriptor, *, exact: bool = True) -> None:
-        """Unless ``exact``, the descriptor's size is the most that the blob may have.
+    def __init__(self, operation: Operation, descriptor: Descriptor, limit: int = 0) -> None:
+        """``limit`` is the maximum size where the descriptor has none.
 
         Raise RegistryError (MALFORMED) if the descriptor itself is invalid.
         """
         if (fault := digest_fault(descriptor.digest)) is not None:
             raise operation.error(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}")
-        if descriptor.size < 0:
-            raise operation.error(RegistryReason.MALFORMED, f"the blob's size is {descriptor.size}")
         self._operation = operation
         self._expected = descriptor
-        self._exact = exact
+        self._exact = descriptor.size >= 0
+        self._limit = descriptor.size if self._exact else limit
         self._size = 0
         self._algorithm = descriptor.digest.partition(":")[0]
         self._hash = hashlib.new(self._algorithm)
 
     def announced(self, response: aiohttp.ClientResponse) -> None:
         """Raise TOO_LARGE or WRONG_DIGEST if the Content-Length is not the blob's size."""
-        length, size = response.content_length, self._expected.size
+        length, size = response.content_length, self._limit
         if length is None or length == size or (length < size and not self._exact):
             return
         of = "" if self._exact else "at most "
@@ -49,14 +47,14 @@ class BlobCheck:
         """Add a chunk; raise TOO_LARGE as soon as there are too many bytes."""
         self._size += len(chunk)
         self._hash.update(chunk)
-        if self._size > self._expected.size:
-            detail = f"the response is longer than the blob's {self._expected.size} bytes"
+        if self._size > self._limit:
+            detail = f"the response is longer than the blob's {self._limit} bytes"
             raise self._operation.error(RegistryReason.TOO_LARGE, detail)
 
     def finish(self) -> None:
         """Raise TRUNCATED or WRONG_DIGEST if this was not the blob."""
-        if self._exact and self._size < self._expected.size:
-            detail = f"received {self._size} of the blob's {self._expected.size} bytes"
+        if self._exact and self._size < self._limit:
+            detail = f"received {self._size} of the blob's {self._limit} bytes"
             raise self._operation.error(RegistryReason.TRUNCATED, detail)
         found = f"{self._algorithm}:{self._hash.hexdigest()}"
         if found != self._expected.digest:
@@ -65,7 +63,7 @@ class BlobCheck:
 
 def checked_manifest(
     operation: Operation, reference: Reference, response: aiohttp.ClientResponse, body: bytes
-) -> Content:
+) -> Manifest:
     """The manifest that was asked for. Raises RegistryError (MALFORMED, WRONG_DIGEST)."""
     host = host_of(response.url)
     media_type = _media_type(response, body)
@@ -75,14 +73,14 @@ def checked_manifest(
         )
     expected = reference.digest or response.headers.get("Docker-Content-Digest")
     if not expected:
-        return Content(media_type, digest_of(body), body)
+        return Manifest(media_type, digest_of(body), body)
     if (fault := digest_fault(expected)) is not None:
         raise operation.error(RegistryReason.MALFORMED, f"the digest {expected!r}: {fault}")
     found = digest_of(body, expected)
     # The digest of a signed manifest of schema 1 covers a part of it; nothing but its kind is read.
     if found != expected and media_type != SCHEMA1_SIGNED:
         raise operation.error(RegistryReason.WRONG_DIGEST, f"{host} sent {found} for {expected}")
-    return Content(media_type, expected, body)
+    return Manifest(media_type, expected, body)
 
 
 def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
@@ -96,7 +94,7 @@ def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
         content = decode_json(body)
     except ValueError:
         return given
-    own = json_field(content, "mediaType") if isinstance(content, dict) else None
+    own = content.get("mediaType") if isinstance(content, dict) else None
     return own if isinstance(own, str) and own.isprintable() else given
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Self
@@ -20,9 +20,9 @@ from yarl import URL
 from multiarch.registry.answers import chunks, refusal, whole
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, identity
-from multiarch.registry.cache.model import Cache, Content
+from multiarch.registry.cache import Cache
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
-from multiarch.registry.credentials.model import CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, digest_of
@@ -55,10 +55,16 @@ class RegistryClient:
     One client is one identity: its cache holds what ``credentials`` were allowed to read.
     """
 
-    def __init__(self, settings: RegistrySettings, credentials: Credentials | CredentialChain, cache: Cache) -> None:
-        """Open no connection yet. The caller closes the cache."""
+    def __init__(
+        self, settings: RegistrySettings, credentials: Sequence[Credentials] = (), cache: Cache | None = None
+    ) -> None:
+        """Open no connection yet. The caller closes the cache; without one, a cache in memory is made.
+
+        One of ``credentials`` is queried when the registry has rejected all credentials of those before it. A source
+        that fails is skipped; its error counts if no source has a credential.
+        """
         self._settings = settings
-        self._cache = cache
+        self._cache = Cache() if cache is None else cache
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
@@ -82,13 +88,13 @@ class RegistryClient:
         A cached digest needs no request, nor does a tag that was checked within ``fresh_seconds``; an older tag is
         checked with a HEAD request. Raises RegistryError.
         """
-        name, source = reference.name, str(reference)
+        name = reference.name
         if reference.digest is not None:
             content = self._cache.content(name, reference.digest)
             if content is None or content.media_type == _ANY_BLOB:
                 content = await self._fetched(reference, None)
                 self._cache.keep(name, content)
-            return Manifest(content.media_type, content.digest, content.content, source)
+            return content
         tag, pointer_name = reference.tag or "", self._pointer_name(reference)
         pointer = self._cache.pointer(pointer_name, tag)
         known = None if pointer is None else self._cache.content(name, pointer.digest)
@@ -97,13 +103,13 @@ class RegistryClient:
             and known is not None
             and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
         ):
-            return Manifest(known.media_type, known.digest, known.content, source)
+            return known
         with self._forgetting(pointer_name, tag):
             content = await self._fetched(reference, known)
         if content is not known:
             self._cache.keep(name, content)
         self._cache.point(pointer_name, tag, content.digest)
-        return Manifest(content.media_type, content.digest, content.content, source)
+        return content
 
     async def resolve(self, reference: Reference) -> str:
         """The digest that a tag points at now, by a HEAD request; by GET where the registry does not answer that.
@@ -131,12 +137,28 @@ class RegistryClient:
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
-        return await self._whole_blob(operation, reference, descriptor, exact=True)
+        known = self._cache.content(reference.name, descriptor.digest)
+        if known is not None:
+            return known.content
+        endpoints = self._endpoints_of(operation, reference)
 
-    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
-        """The blob of the reference's digest, whole and verified. Raises RegistryError, TOO_LARGE above ``limit``."""
-        descriptor = Descriptor(_ANY_BLOB, reference.digest or "", limit)
-        return await self._whole_blob(self._operation(reference), reference, descriptor, exact=False)
+        async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
+            check = BlobCheck(operation, descriptor, limit)
+            opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
+            async with opening as response:
+                check.announced(response)
+                body = bytearray()
+                async for chunk in chunks(operation, response):
+                    check.add(chunk)
+                    body += chunk
+                check.finish()
+                await self._await_turn(operation, body)
+                return bytes(body)
+
+        content = await self._attempts.run(operation, endpoints, fetch)
+        if len(content) <= _CACHED_BLOB:
+            self._cache.keep(reference.name, Manifest(_ANY_BLOB, descriptor.digest, content))
+        return content
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         """A blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
@@ -177,7 +199,7 @@ class RegistryClient:
                 self._cache.forget(pointer_name, tag)
             raise
 
-    async def _fetched(self, reference: Reference, known: Content | None) -> Content:
+    async def _fetched(self, reference: Reference, known: Manifest | None) -> Manifest:
         operation = self._operation(reference)
         endpoints = self._endpoints_of(operation, reference)
         return await self._attempts.run(
@@ -185,8 +207,8 @@ class RegistryClient:
         )
 
     async def _fetch(
-        self, operation: Operation, endpoint: Endpoint, reference: Reference, known: Content | None
-    ) -> Content:
+        self, operation: Operation, endpoint: Endpoint, reference: Reference, known: Manifest | None
+    ) -> Manifest:
         path = _manifest_path(reference)
         headers = {"Accept": _ACCEPT}
         if known is not None:
@@ -216,33 +238,7 @@ class RegistryClient:
             digest = response.headers.get("Docker-Content-Digest", "")
             return digest if response.status == _OK and digest_fault(digest) is None else None
 
-    # Blobs and tags
-
-    async def _whole_blob(
-        self, operation: Operation, reference: Reference, descriptor: Descriptor, *, exact: bool
-    ) -> bytes:
-        known = self._cache.content(reference.name, descriptor.digest)
-        if known is not None:
-            return known.content
-        endpoints = self._endpoints_of(operation, reference)
-
-        async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
-            check = BlobCheck(operation, descriptor, exact=exact)
-            opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
-            async with opening as response:
-                check.announced(response)
-                body = bytearray()
-                async for chunk in chunks(operation, response):
-                    check.add(chunk)
-                    body += chunk
-                check.finish()
-                await self._await_turn(operation, body)
-                return bytes(body)
-
-        content = await self._attempts.run(operation, endpoints, fetch)
-        if len(content) <= _CACHED_BLOB:
-            self._cache.keep(reference.name, Content(descriptor.media_type, descriptor.digest, content))
-        return content
+    # Tags
 
     async def _all_tags(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> set[str]:
         found: set[str] = set()

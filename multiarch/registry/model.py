@@ -27,40 +27,35 @@ MANIFEST_TYPES = (OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST, SCHEMA1
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest, byte for byte as the registry sent it.
+    """A manifest, or another small blob, byte for byte as the registry sent it.
 
     ``media_type`` is the Content-Type without parameters; ``digest`` is the verified digest of ``content``.
-    ``source`` is what was requested, for messages.
     """
 
     media_type: str
     digest: str
     content: bytes = field(repr=False)
-    source: str = field(default="", compare=False)
 
-    def json(self) -> dict[str, object]:
-        """The content as a JSON object.
 
-        Raises:
-            RegistryError: MALFORMED, if it is not a JSON object.
-        """
-        try:
-            value = decode_json(self.content)
-        except ValueError as error:
-            raise self._malformed(f"the manifest is not JSON ({error})") from error
-        if not isinstance(value, dict):
-            raise self._malformed("the manifest is not a JSON object")
-        return value
+def read_object(content: bytes, reference: Reference, what: str = "the manifest") -> dict[str, object]:
+    """Read a JSON object of an image. Raises RegistryError (MALFORMED) for anything else."""
+    try:
+        value = decode_json(content)
+    except ValueError as error:
+        raise malformed(reference, f"{what} is not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise malformed(reference, f"{what} is not a JSON object")
+    return value
 
-    def _malformed(self, detail: str) -> RegistryError:
-        reference = self.source or self.digest
-        registry = self.source.partition("/")[0]
-        return RegistryError(RegistryReason.MALFORMED, detail, registry=registry, reference=reference)
+
+def malformed(reference: Reference, detail: str) -> RegistryError:
+    """Return an error for content that is not what it should be."""
+    return RegistryError(RegistryReason.MALFORMED, detail, registry=reference.registry, reference=str(reference))
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """Refers to content: media type, digest, size in bytes.
+    """Refers to content: media type, digest, size in bytes; the size is negative where it is not known.
 
     Source: https://github.com/opencontainers/image-spec/blob/main/descriptor.md
     """
@@ -79,10 +74,6 @@ class Registry(Protocol):
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob of the reference's repository, complete and verified; TOO_LARGE above ``limit`` bytes."""
-        ...
-
-    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
-        """The blob of the reference's digest, whose size is not known; otherwise as :meth:`blob`."""
         ...
 
     def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:

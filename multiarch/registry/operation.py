@@ -15,45 +15,22 @@ from multiarch.registry.reference import Reference
 
 
 class Deadline:
-    """A time limit in seconds. Time spent in the client's own queue does not count: see ``queued``."""
+    """A time limit in seconds."""
 
     def __init__(self, seconds: float = math.inf, *, within: Deadline | None = None) -> None:
         """Start now. It ends with ``within`` at the latest."""
         self.seconds = seconds
-        self._within = within
-        self._end = time.monotonic() + seconds
-        self._waiting = 0
-        self._stopped = 0.0
+        self._end = time.monotonic() + (seconds if within is None else min(seconds, within.left))
 
     @property
     def left(self) -> float:
         """Seconds left, at least 0."""
-        own = max(0.0, self._end - (self._stopped if self._waiting else time.monotonic()))
-        return own if self._within is None else min(own, self._within.left)
+        return max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
         """Raise TimeoutError after the end: for work that does not wait."""
         if time.monotonic() > self._end:
             raise TimeoutError
-
-    @contextmanager
-    def queued(self) -> Iterator[None]:
-        """Stop the clock, and that of ``within``, inside this context."""
-        self._count(1)
-        try:
-            yield
-        finally:
-            self._count(-1)
-
-    def _count(self, waiting: int) -> None:
-        now = time.monotonic()
-        if not self._waiting:
-            self._stopped = now
-        self._waiting += waiting
-        if not self._waiting:
-            self._end += now - self._stopped
-        if self._within is not None:
-            self._within._count(waiting)  # noqa: SLF001 (the same class)
 
 
 @dataclass(slots=True)

@@ -20,8 +20,8 @@ class RegistrySettings:
     """Settings of a client. Times in seconds, sizes in bytes.
 
     ``concurrency`` is the number of requests to one host at the same time. ``total_seconds`` bounds one manifest, blob
-    or list of tags with all its retries, and all requests inside of ``operation.one_image``, but not the wait for a
-    free slot of ``concurrency``; ``stream_seconds`` bounds a stream. ``read_seconds`` is the longest wait for data.
+    or list of tags with all its retries, and all requests inside of ``operation.one_image``; ``stream_seconds`` bounds
+    a stream. ``read_seconds`` is the longest wait for data.
     ``retries`` and ``backoff_seconds`` are those of ``multiarch.retries.RetryPolicy``.
 
     ``plain_http`` names hosts (``host`` or ``host:port``) that may use plain HTTP; without ``egress`` loopback

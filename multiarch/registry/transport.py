@@ -114,8 +114,9 @@ class RegistryTransport:
         """
         name = f"{queue}{host_of(url)}"
         slots = self._slots.setdefault(name, asyncio.Semaphore(self._settings.concurrency))
-        with operation.deadline.queued():
-            await slots.acquire()
+        with failures(operation, host_of(url)):
+            async with asyncio.timeout(operation.deadline.left):
+                await slots.acquire()
         try:
             response = await self._follow(operation, endpoint, method, url, dict(headers), form)
             try:

@@ -25,10 +25,11 @@ from multiarch.manifests.owners import WorkloadKey
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up, look_up_newest_tags
 from multiarch.observed.newest_tags import LOOK_UPS
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects, read_workload_objects
-from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
+from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.verdicts import ImageVerdicts
 from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
 from multiarch.registry.credentials.model import Credentials
+from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.stack.model import Plan
 
 _NODES_HINT = "Give --stack NAME for a stack's node groups, or manifests with Nodes: kubectl get nodes,daemonsets -A."

@@ -13,7 +13,8 @@ from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.observed.images import Progress, RegistryAccess, use_registry
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
-from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
+from multiarch.observed.pull_secrets import read_pull_secrets
+from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.ssm.model import Answer
 from multiarch.verify.on_node.collect import collect
 from multiarch.verify.on_node.model import NodeReport

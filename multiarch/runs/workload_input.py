@@ -15,9 +15,10 @@ from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import check_namespaces, read_running
-from multiarch.observed.pull_secrets import PodCredentials, read_pull_secrets
+from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.workloads import uses_in
 from multiarch.prices.model import RegionPrices
+from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.report.contents import Placement
 from multiarch.simulate.context import SimulationContext, simulation_context
 from multiarch.simulate.settled import NodeState

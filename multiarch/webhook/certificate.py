@@ -14,17 +14,13 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.files import read_bytes
-from multiarch.webhook.log_options import LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.metrics import Metrics
 
 CERTIFICATE, KEY = "tls.crt", "tls.key"
 """The files of a Secret of type kubernetes.io/tls."""
 CHECK_SECONDS = 5.0
 """How often the files are read. The kubelet updates a volume about once a minute."""
-_DAY = 86400.0
-_WARNING_SECONDS = 7 * _DAY
-"""With less time left than this, the log has a warning every day."""
 _CLOCK_SKEW = 300.0
 # TLS 1.2 with forward secrecy and authenticated encryption; all suites of TLS 1.3 have both.
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -43,14 +39,11 @@ class Certificate:
         self._metrics = metrics
         self._log = log
         self._clock = clock
-        self._refused: object = None
-        self._warned = float("-inf")
-        self._content = _read_pair(folder)
+        self._content: object = _read_pair(folder)
         self.listening, self._expires = _load(folder, clock())
         self.context = self.listening
         self.listening.sni_callback = self._choose_context
         metrics.expiry.set(self._expires)
-        self._warn()
 
     def why_not_ready(self) -> str:
         """Return why clients reject the certificate in use, or an empty string."""
@@ -58,39 +51,25 @@ class Certificate:
 
     def check(self) -> None:
         """Use the files if they have changed. Logs what can't be used, once for each content."""
-        content: object = None
+        before = self._content
         try:
-            content = _read_pair(self._folder)
-            if content in (self._content, self._refused):
-                self._warn()
+            self._content = _read_pair(self._folder)
+            if self._content == before:
                 return
             self.context, self._expires = _load(self._folder, self._clock())
         except CertificateError as error:
-            content = content or str(error)
-            if content != self._refused:
-                self._refused = content
+            if self._content == before:
+                self._content = str(error)
+            if self._content != before:
                 self._metrics.reloads.labels("failure").inc()
                 self._log.write(LogLevel.ERROR, f"{error} The certificate in use stays.")
         else:
-            self._content, self._refused, self._warned = content, None, float("-inf")
             self._metrics.expiry.set(self._expires)
             self._metrics.reloads.labels("success").inc()
             self._log.write(LogLevel.INFO, "the new certificate is in use", expires=round(self._expires))
-        self._warn()
 
     def _choose_context(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         connection.context = self.context
-
-    def _warn(self) -> None:
-        now = self._clock()
-        left = self._expires - now
-        if left >= _WARNING_SECONDS or now - self._warned < _DAY:
-            return
-        self._warned = now
-        if left > 0:
-            self._log.write(LogLevel.WARNING, f"the certificate expires in {left / _DAY:.1f} days")
-        else:
-            self._log.write(LogLevel.ERROR, "the certificate has expired")
 
 
 def _load(folder: Path, now: float) -> tuple[ssl.SSLContext, float]:

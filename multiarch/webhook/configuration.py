@@ -73,33 +73,21 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
         *((("registries", "caFiles", index), file) for index, file in enumerate(registries.ca_files)),
     ]
     for path, file in files:
-        if file is not None and (why_not := _why_unreadable(Path(file))):
-            message, hint = f"{file} can't be read: {why_not}.", "Check the path, and that it is mounted in the pod."
-            yield path, Problem("unreadable-file", message, hint)
-    for index, file in enumerate(registries.ca_files):
-        if not _why_unreadable(Path(file)) and not _has_certificates(file):
+        try:
+            if file is not None:
+                refuse_device(Path(file))
+                Path(file).open("rb").close()
+                if "caFiles" in path:
+                    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
+        except ssl.SSLError:
             message, hint = f"{file} has no valid certificate in PEM.", "Write certificates to trust into it."
-            yield ("registries", "caFiles", index), Problem("not-valid", message, hint)
+            yield path, Problem("not-valid", message, hint)
+        except (OSError, ValueError) as error:
+            message = f"{file} can't be read: {getattr(error, 'strerror', None) or error}."
+            yield path, Problem("unreadable-file", message, "Check the path, and that it is mounted in the pod.")
     if (folder := registries.hosts_dir) is not None and not Path(folder).is_dir():
         hint = "Name a folder like containerd's /etc/containerd/certs.d."
         yield ("registries", "hostsDir"), Problem("unreadable-file", f"{folder} is not a folder.", hint)
-
-
-def _why_unreadable(file: Path) -> str:
-    try:
-        with file.open("rb"):
-            return ""
-    except (OSError, ValueError) as error:
-        return str(getattr(error, "strerror", None) or error)
-
-
-def _has_certificates(file: str) -> bool:
-    try:
-        refuse_device(Path(file))
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfiguration:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from cachetools import LRUCache
 
-from multiarch.webhook.log_options import LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.model import Decision, Outcome, Request
 
 _LEVELS = {

@@ -52,9 +52,9 @@ class _Open:
 
 
 class Handler:
-    """Answers reviews, for one event loop. It closes neither ``images`` nor ``observer``."""
+    """Answers reviews, for one event loop. It closes neither ``images`` nor ``observers``."""
 
-    def __init__(self, configuration: WebhookConfiguration, images: Images, observer: Observer) -> None:
+    def __init__(self, configuration: WebhookConfiguration, images: Images, *observers: Observer) -> None:
         """Read the configuration. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
         self._mode = Mode(configuration.mode)
         self._deadline = configuration.deadline_seconds
@@ -64,14 +64,14 @@ class Handler:
         self._readable_secrets = frozenset(configuration.registries.pull_secrets)
         self._decider = Decider(configuration)
         self._images = images
-        self._observer = observer
+        self._observers = observers
         self._remembered: LRUCache[tuple[Mode, PodKey], _Decided | _Open] = LRUCache(_REMEMBERED)
 
     async def review(self, body: bytes, mode: str = "") -> bytes:
         """Answer before the deadline, which begins with this call; without waiting if all images are known.
 
         ``mode`` is that of the namespace: empty for the configuration's, or INVALID. Raises ReviewError for what is not
-        a review; the observer is told of it.
+        a review; the observers are told of it.
         """
         began = perf_counter()
         review = self._read(body)
@@ -85,18 +85,23 @@ class Handler:
         except Exception as error:  # noqa: BLE001 (a fault in here must not keep pods from being created)
             return self._allow(review, error)
 
+    def failed(self, reason: str, text: str) -> None:
+        """Tell the observers of a request that is not a review, or of a review that failed."""
+        for each in self._observers:
+            each.failed(reason, text)
+
     def _read(self, body: bytes) -> Review:
         try:
             return read_review(body, self._maximum_bytes)
         except ReviewError as error:
-            self._observer.failed(error.reason, error.message)
+            self.failed(error.reason, error.message)
             raise
 
     async def _decide(self, review: Review, mode: Mode, began: float) -> _Decided:
         if review.other:
             return _written(skip(Reason.NOT_A_POD, review.other))
         if review.pod is None:
-            return _written(skip(Reason.INVALID_POD, review.fault))
+            return _written(skip(Reason.INVALID_POD, "the request has no object"))
         key = mode, pod_key(review.pod, review.namespace)
         found = self._remembered.get(key)
         if found is None:
@@ -147,14 +152,16 @@ class Handler:
         request = Request(review.uid, review.namespace, name, owner, mode, review.dry_run)
         if self._events and pod is not None and (controller := pod.controller) is not None:
             request = request._replace(owner_api_version=controller.api_version, owner_uid=controller.uid)
-        self._observer.decided(request, decided.decision, perf_counter() - began)
+        seconds = perf_counter() - began
+        for each in self._observers:
+            each.decided(request, decided.decision, seconds)
         return written
 
     def _allow(self, review: Review, error: Exception) -> bytes:
-        """Allow a pod as it is. The observer gets the place of the error; its text could have parts of the pod."""
+        """Allow a pod as it is. The observers get the place of the error; its text could have parts of the pod."""
         frame = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
-        self._observer.failed(FailureReason.INTERNAL, text)
+        self.failed(FailureReason.INTERNAL, text)
         return answer(review.uid, response())
 
 

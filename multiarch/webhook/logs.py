@@ -13,24 +13,38 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from logging.handlers import QueueHandler, QueueListener
 
 from multiarch.escaping import escaped
-from multiarch.webhook.log_options import LogFormat, LogLevel
 
 LINES_PER_SECOND = 500
 """Maximum; more are dropped and counted, unless the level is ``debug``."""
 _MAXIMUM_WAITING = 10_000
 """Lines that wait to be written."""
 _CLOSE_SECONDS = 1.0
-_NUMBERS = {
-    LogLevel.DEBUG: logging.DEBUG,
-    LogLevel.INFO: logging.INFO,
-    LogLevel.WARNING: logging.WARNING,
-    LogLevel.ERROR: logging.ERROR,
-}
-_NAMES = {number: level for level, number in _NUMBERS.items()} | {logging.CRITICAL: LogLevel.ERROR}
 _DELETE = "\x7f"
+
+
+class LogLevel(StrEnum):
+    """How important a line is, in ascending order: the names of logging's levels."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+    @property
+    def number(self) -> int:
+        """Logging's number."""
+        return logging.getLevelNamesMapping()[self.upper()]
+
+
+class LogFormat(StrEnum):
+    """How lines are written."""
+
+    JSON = "json"
+    TEXT = "text"
 
 
 class Log(QueueHandler):
@@ -50,7 +64,7 @@ class Log(QueueHandler):
         """Start the thread."""
         self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(_MAXIMUM_WAITING)
         super().__init__(self._waiting)
-        self.setLevel(_NUMBERS[level])
+        self.setLevel(level.number)
         self._dropped = dropped
         self._second, self._room = 0, 0
         self._ended = False
@@ -59,11 +73,11 @@ class Log(QueueHandler):
 
     def shows(self, level: LogLevel) -> bool:
         """Return whether lines of this level are written."""
-        return _NUMBERS[level] >= self.level
+        return level.number >= self.level
 
     def write(self, level: LogLevel, message: str, **fields: object) -> bool:
         """Queue a line. Values are strings, numbers, flags and sequences of strings. Return whether it is written."""
-        record = logging.LogRecord("", _NUMBERS[level], "", 0, message, None, None)
+        record = logging.LogRecord("", level.number, "", 0, message, None, None)
         record.fields = fields
         if not self.shows(level) or not self._has_room(record.created):
             return False
@@ -132,8 +146,9 @@ class _Writer(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        level = _NAMES.get(record.levelno, LogLevel.INFO)
-        line = self._line({"time": when, "level": level, "message": record.msg, **record.__dict__["fields"]})
+        line = self._line(
+            {"time": when, "level": record.levelname.lower(), "message": record.msg, **record.__dict__["fields"]}
+        )
         rest = memoryview(f"{line}\n".encode(errors="replace"))
         try:
             while rest:

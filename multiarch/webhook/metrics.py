@@ -5,8 +5,10 @@ Names: https://prometheus.io/docs/practices/naming/
 
 from __future__ import annotations
 
+import collections
 import platform
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
@@ -16,12 +18,33 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from multiarch import __version__
-from multiarch.webhook.images.statistics import Statistics
 from multiarch.webhook.model import Decision, Request
 
 PREFIX = "multiarch_webhook"
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 """The buckets of durations: a warm review takes less than a millisecond, and the API server waits for 3 s."""
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What look-ups have done since the start. ``entries`` and ``bytes`` are what is in memory now."""
+
+    hits: int = 0
+    """Images answered from memory."""
+    stale: int = 0
+    """Those of them whose tag was not fresh."""
+    misses: int = 0
+    """Images that had to be looked up, and were not remembered as failed."""
+    fetches: int = 0
+    """Look-ups that queried a registry."""
+    refreshes: int = 0
+    """Those of them that checked a tag in the background."""
+    failures: collections.Counter[str] = field(default_factory=collections.Counter)
+    """Failed look-ups, by the value of :class:`multiarch.registry.errors.RegistryReason`."""
+    under_way: int = 0
+    """Look-ups that run now."""
+    entries: int = 0
+    bytes: int = 0
 
 
 class Metrics:

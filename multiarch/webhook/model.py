@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -151,21 +151,3 @@ class Observer(Protocol):
     def failed(self, reason: str, text: str) -> None:
         """A request that is not a review was refused, or a review failed inside; ``reason`` is from a closed list."""
         ...
-
-
-class Observers:
-    """Several observers as one."""
-
-    def __init__(self, *observers: Observer) -> None:
-        """Keep their order."""
-        self._observers: Sequence[Observer] = observers
-
-    def decided(self, request: Request, decision: Decision, seconds: float) -> None:
-        """Tell each."""
-        for each in self._observers:
-            each.decided(request, decision, seconds)
-
-    def failed(self, reason: str, text: str) -> None:
-        """Tell each."""
-        for each in self._observers:
-            each.failed(reason, text)

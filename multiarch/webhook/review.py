@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -55,32 +54,17 @@ class _Request(Struct, gc=False, rename="camel"):
     namespace: str | None = None
     operation: str | None = None
     dry_run: bool | None = None
-
-
-class _PodRequest(_Request, gc=False):
     object: WrittenPod | None = None
-
-
-_AnyRequest = TypeVar("_AnyRequest", bound=_Request)
 
 
 class _AdmissionReview(Struct, gc=False, rename="camel"):
     api_version: str = ""
     kind: str = ""
-
-
-class _PodReview(_AdmissionReview, gc=False):
-    request: _PodRequest | None = None
-
-
-class _AnyReview(_AdmissionReview, gc=False):
-    """A review of what does not have a pod's types."""
-
     request: _Request | None = None
 
 
 class Review(Struct, gc=False):
-    """What is asked. ``pod`` is None, and ``fault`` says why in a clause, for an object without a pod's types.
+    """What is asked. ``pod`` is None where the request has no object.
 
     ``other`` says what the request is about if that is not the creation of a pod, as in ``UPDATE of pods/exec``.
     """
@@ -89,13 +73,10 @@ class Review(Struct, gc=False):
     namespace: str
     dry_run: bool
     pod: WrittenPod | None = None
-    fault: str = ""
     other: str = ""
 
 
-_PODS = msgspec.json.Decoder(_PodReview)
-_ANY = msgspec.json.Decoder(_AnyReview)
-_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
+_DECODER = msgspec.json.Decoder(_AdmissionReview)
 _HEAD = msgspec.json.encode({"apiVersion": _API_VERSION, "kind": _KIND, "response": {}})[:-2] + b'"uid":'
 
 
@@ -103,25 +84,22 @@ def read_review(body: bytes, most_bytes: int) -> Review:
     """Read a request.
 
     Raises ReviewError for a body that is longer than ``most_bytes``, nested deeper than the decoder goes (1,000
-    levels), not JSON, or not an AdmissionReview v1 with a request and its uid.
+    levels), not JSON, or not an AdmissionReview v1 with a request, its uid, and an object with a pod's types.
     """
     if len(body) > most_bytes:
         raise ReviewError(FailureReason.TOO_LARGE, f"The request has more than {most_bytes} bytes.")
     try:
-        try:
-            review = _PODS.decode(body)
-        except _MALFORMED as error:
-            # Perhaps a review all the same: of another kind, or of something that is not quite a pod.
-            other = _ANY.decode(body)
-            return _review(_request_of(other, other.request), None, str(error).replace("$.request.object.", ""))
+        review = _DECODER.decode(body)
     except RecursionError:
         raise ReviewError(FailureReason.TOO_DEEP, "The request is nested too deeply.") from None
     except msgspec.ValidationError as error:
         raise ReviewError(FailureReason.NOT_A_REVIEW, f"Not an AdmissionReview: {error}.") from None
-    except _MALFORMED as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ReviewError(FailureReason.NOT_JSON, f"Not JSON: {error}.") from None
-    request = _request_of(review, review.request)
-    return _review(request, request.object, "" if request.object is not None else "the request has no object")
+    request = _request_of(review)
+    pod = request.object
+    namespace = request.namespace or (pod.namespace if pod is not None else "")
+    return Review(request.uid, namespace, bool(request.dry_run), pod, _other(request))
 
 
 def response(patch: bytes = b"", audit: Mapping[str, str] | None = None, warnings: Sequence[str] = ()) -> bytes:
@@ -144,7 +122,8 @@ def answer(uid: str, written: bytes) -> bytes:
     return b"%b%b,%b" % (_HEAD, msgspec.json.encode(uid), written)
 
 
-def _request_of(review: _AdmissionReview, request: _AnyRequest | None) -> _AnyRequest:
+def _request_of(review: _AdmissionReview) -> _Request:
+    request = review.request
     if review.api_version != _API_VERSION or review.kind != _KIND:
         found = escaped(f"{review.api_version} {review.kind}"[:_SHOWN])
         raise ReviewError(FailureReason.NOT_A_REVIEW, f"The request must be {_API_VERSION} {_KIND}, not {found!r}.")
@@ -153,11 +132,6 @@ def _request_of(review: _AdmissionReview, request: _AnyRequest | None) -> _AnyRe
     if not request.uid:
         raise ReviewError(FailureReason.NOT_A_REVIEW, "The AdmissionReview's request has no uid.")
     return request
-
-
-def _review(request: _Request, pod: WrittenPod | None, fault: str) -> Review:
-    namespace = request.namespace or (pod.namespace if pod is not None else "")
-    return Review(request.uid, namespace, bool(request.dry_run), pod, fault, _other(request))
 
 
 def _other(request: _Request) -> str:

@@ -25,10 +25,8 @@ from multiarch.webhook.certificate import CHECK_SECONDS, Certificate
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogFormat, LogLevel
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
 
 if TYPE_CHECKING:
@@ -77,9 +75,8 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     certificate = Certificate(options.certificate_dir, metrics, log)
     look_ups = LookUps.from_configuration(configuration)
     events = _events(metrics) if configuration.events else None
-    observers = Observers(metrics, DecisionLog(log), *([events] if events else ()))
-    handler = Handler(configuration, look_ups, observers)
-    server = Server(options.listening, handler.review, metrics, certificate.why_not_ready, observers.failed)
+    handler = Handler(configuration, look_ups, metrics, DecisionLog(log), *([events] if events else ()))
+    server = Server(options.listening, handler.review, metrics, certificate.why_not_ready, handler.failed)
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
         checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))

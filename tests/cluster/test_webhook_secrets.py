@@ -14,9 +14,10 @@ import pytest
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.observed.pull_secrets import read_secrets
+from multiarch.registry.credentials.model import Credential
+from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.registry.reference import parse_reference
-from multiarch.webhook.images.secrets import ClusterSecrets, SecretSet
-from multiarch.webhook.model import PullSecretNames
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
@@ -73,24 +74,32 @@ def _allowed(kubeconfig: Path) -> bool:
     return True
 
 
-def read(kubeconfig: Path, *names: str) -> SecretSet:
-    source = ClusterSecrets(lambda: open_cluster(ClusterAccess(kubeconfig)))
-    return asyncio.run(source.read(PullSecretNames(TEAM, names)))
+def read(kubeconfig: Path, *names: str) -> PodCredentials:
+    with open_cluster(ClusterAccess(kubeconfig)) as cluster:
+        return read_secrets(cluster, [(TEAM, name) for name in names], note_missing=True)
+
+
+def credential_of(found: PodCredentials, host: str) -> Credential:
+    assert found.credentials is not None
+    (credential,) = asyncio.run(found.credentials.for_repository(parse_reference(f"{host}/team/app")))
+    return credential
 
 
 def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
     found = read(kubeconfig, "current", "broken", "legacy", "missing")
     for host in ("one.example.com", "two.example.com"):
-        (credential,) = asyncio.run(found.credentials.for_repository(parse_reference(f"{host}/team/app")))
+        credential = credential_of(found, host)
         assert (credential.username, credential.password) == ("puller", "pass:word")
-    assert found.faults == (
-        f"Secret {TEAM}/missing does not exist",
-        f"Secret {TEAM}/broken: auths.three.example.com: auth must be the base64 of USER:PASSWORD",
+    broken, missing = found.notes
+    assert broken.startswith(
+        f"Secret {TEAM}/broken: auths.three.example.com: auth must be the base64 of USER:PASSWORD."
     )
+    assert missing == f"Secret {TEAM}/missing does not exist."
 
 
 def test_another_secret_is_refused_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
     found = read(kubeconfig, "other", "current")
     user = f"system:serviceaccount:{NAME}:{NAME}"
-    assert found.faults == (f"Secret {TEAM}/other can't be read: {user} may not get secrets other in namespace {TEAM}",)
-    assert asyncio.run(found.credentials.for_repository(parse_reference("one.example.com/team/app")))
+    (note,) = found.notes
+    assert note.startswith(f"{user} may not get secrets other in namespace {TEAM}.")
+    assert credential_of(found, "one.example.com").username == "puller"

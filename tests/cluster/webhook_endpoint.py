@@ -24,7 +24,7 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.manifests import restricted
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import INVALID, Handler
-from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observers, PodImage, PullSecretNames, Reason
+from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, PodImage, PullSecretNames, Reason
 from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Kube, Object
@@ -168,7 +168,7 @@ def serving(kube: Kube, configuration: Mapping[str, Any], folder: Path, **values
     """Apply the chart's objects, whose Service leads here; everything is gone afterwards."""
     authority = certificates.authority()
     decided = WebhookConfiguration.model_validate(configuration)
-    endpoint = Endpoint(authority, folder, Handler(decided, Named(), Observers()), [f"{NAME}.{NAME}.svc"])
+    endpoint = Endpoint(authority, folder, Handler(decided, Named()), [f"{NAME}.{NAME}.svc"])
     endpoint.start()
     bundle = (authority.write(folder, "authority")[0]).read_bytes()
     try:

@@ -72,11 +72,11 @@ async def pieces(content: bytes, size: int = 65536) -> AsyncIterator[bytes]:
         yield content[at : at + size]
 
 
-def read_now(content: bytes, limits: LayerBudget | None = None, *, lowest: bool = False) -> Layer:
+def read_now(content: bytes, limits: LayerBudget | None = None) -> Layer:
     """What is read of a layer's bytes."""
-    return asyncio.run(read_layer("sha256:0", pieces(content), limits or LayerBudget(), lowest=lowest))
+    return asyncio.run(read_layer("sha256:0", pieces(content), limits or LayerBudget()))
 
 
-def layer(*parts: Part, lowest: bool = False) -> Layer:
+def layer(*parts: Part) -> Layer:
     """What is read of an archive with these members."""
-    return read_now(archive(parts), lowest=lowest)
+    return read_now(archive(parts))

@@ -12,9 +12,7 @@ from multiarch.images.layers import LayerBudget
 from multiarch.images.model import Inspected, Judgement, parse_platform
 from multiarch.images.verdict import verdicts
 from multiarch.images.verify import Verification, verify
-from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Anonymous
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
@@ -27,7 +25,7 @@ def asked(question: Callable[[Registry], Awaitable[Result]]) -> Result:
     """What a question to a client comes to. Every call has a client and an empty cache of its own."""
 
     async def run() -> Result:
-        async with RegistryClient(RegistrySettings(retries=0), Anonymous(), MemoryCache()) as client:
+        async with RegistryClient(RegistrySettings(retries=0)) as client:
             return await question(client)
 
     return asyncio.run(run())

@@ -48,15 +48,10 @@ class Held:
     async def manifest(self, reference: Reference) -> Manifest:
         digest = reference.digest or self.top
         media_type, content = self._found(reference, digest)
-        return Manifest(media_type, digest, content, str(reference))
+        return Manifest(media_type, digest, content)
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         content = self._found(reference, descriptor.digest)[1]
-        assert len(content) <= limit
-        return content
-
-    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
-        content = self._found(reference, reference.digest or "")[1]
         assert len(content) <= limit
         return content
 

@@ -6,18 +6,17 @@ import gzip
 
 import pytest
 
-from multiarch.images.compression import LayerError
 from multiarch.images.elf import Elf, Script
 from multiarch.images.layers import Layer, LayerBudget, PlainNode, Program, SymbolicLink, is_layer
+from multiarch.images.unpacking import LayerError
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, archive, read_now
 from tests.images.binaries import program
 
 ARM64 = Elf(183, 64, little_endian=True)
 
 
-def read(*parts: Part, lowest: bool = False, limits: LayerBudget | None = None) -> Layer:
-    content = gzip.compress(archive(parts))
-    return read_now(content, limits or LayerBudget(), lowest=lowest)
+def read(*parts: Part, limits: LayerBudget | None = None) -> Layer:
+    return read_now(gzip.compress(archive(parts)), limits)
 
 
 @pytest.mark.tools
@@ -45,19 +44,10 @@ def test_programs_links_and_folders_are_remembered() -> None:
 
 
 @pytest.mark.tools
-def test_in_the_lowest_layer_files_that_hide_nothing_are_not_remembered() -> None:
-    got = read(File("etc/config", b"", 0o644), File("lib/a.so", program("linux/arm"), 0o644), lowest=True)
-    assert got.nodes == {}
-    assert got.folders == {"etc", "lib"}
-    assert str(got.elves["lib/a.so"]) == "arm, 32-bit"
-
-
-@pytest.mark.tools
 def test_the_last_of_two_members_of_one_name_counts() -> None:
-    for lowest in (False, True):
-        got = read(File("a", program("linux/arm64")), File("a", b"text", 0o644), lowest=lowest)
-        assert got.nodes.get("a") == (None if lowest else PlainNode.FILE)
-        assert got.elves == {}
+    got = read(File("a", program("linux/arm64")), File("a", b"text", 0o644))
+    assert got.nodes == {"a": PlainNode.FILE}
+    assert got.elves == {}
 
 
 def test_whiteouts_hide_what_lies_below_and_nothing_of_their_own_layer() -> None:

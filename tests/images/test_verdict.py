@@ -210,9 +210,6 @@ class Refusing:
         detail = f"{descriptor.digest} of {limit} bytes at most"
         raise RegistryError(RegistryReason.DENIED, detail, registry=reference.registry, reference=str(reference))
 
-    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
-        raise NotImplementedError(reference, limit)
-
     def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         raise NotImplementedError(reference, descriptor)
 

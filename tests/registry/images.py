@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.cache.model import Cache
+from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Anonymous, Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.model import OCI_MANIFEST, Descriptor
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
@@ -58,18 +57,19 @@ def push_all(registry: Server, repository: str, notes: Mapping[str, str]) -> lis
 @asynccontextmanager
 async def client(
     settings: RegistrySettings = QUICK,
-    credentials: Credentials | CredentialChain | None = None,
+    credentials: Credentials | Sequence[Credentials] = (),
     cache: Cache | None = None,
 ) -> AsyncIterator[RegistryClient]:
     """A client that knows nothing unless it is given."""
-    async with RegistryClient(settings, credentials or Anonymous(), cache or MemoryCache()) as opened:
+    sources = credentials if isinstance(credentials, Sequence) else (credentials,)
+    async with RegistryClient(settings, sources, cache) as opened:
         yield opened
 
 
 def asking(
     work: Callable[[RegistryClient], Awaitable[Result]],
     settings: RegistrySettings = QUICK,
-    credentials: Credentials | CredentialChain | None = None,
+    credentials: Credentials | Sequence[Credentials] = (),
 ) -> Result:
     """Return what ``work`` comes to with a client of its own, from a test that is no coroutine."""
 

@@ -104,7 +104,7 @@ def bounded(
 
 
 async def asked_for(
-    image: str, wanted: RegistrySettings, credentials: Credentials | None = None
+    image: str, wanted: RegistrySettings, credentials: Credentials | Sequence[Credentials] = ()
 ) -> str | tuple[RegistryReason, str]:
     """The manifest's digest, or why there is none."""
     async with client(wanted, credentials) as opened:

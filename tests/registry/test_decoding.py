@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.registry.decoding import decode_json, json_field
+from multiarch.registry.decoding import decode_json
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,3 @@ def test_any_bytes_and_any_string_are_json_or_a_value_error(content: bytes | str
 def test_other_json_is_read_as_usual(value: object) -> None:
     assert decode_json(json.dumps(value)) == value
     assert decode_json(json.dumps(value).encode()) == value
-
-
-def test_keys_are_found_in_any_case_and_the_last_one_counts() -> None:
-    value = decode_json('{"mediatype": 1, "MediaType": 2, "mediaType2": 3, "ediaType": 4}')
-    assert json_field(value, "mediaType") == 2
-    assert json_field({"mediaType": 1, "MEDIATYPE": 3}, "mediaType") == 3
-    assert json_field({}, "mediaType") is None
-    assert json_field({"manife\N{LATIN SMALL LETTER LONG S}ts": 1}, "manifests") == 1

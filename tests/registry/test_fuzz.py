@@ -23,7 +23,7 @@ from multiarch.registry.credentials.pull_secrets import (
     from_secret,
 )
 from multiarch.registry.errors import RegistryError
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, read_object
 from multiarch.registry.reference import Reference, parse_reference
 from tests.registry.faults import Asked
 from tests.registry.hostile import Hostile
@@ -114,7 +114,7 @@ def answers(draw: st.DrawFn) -> bytes:
 
 def _read(found: object) -> None:
     if isinstance(found, Manifest):
-        found.json()
+        read_object(found.content, parse_reference("quay.io/app:1"))
 
 
 @FUZZ

@@ -7,7 +7,7 @@ import base64
 import dataclasses
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -16,7 +16,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import DEEPEST
 from multiarch.images.verdict import verdicts
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, Descriptor, digest_of
 from multiarch.registry.reference import Reference
@@ -37,7 +37,7 @@ def asking(
     server: Hostile,
     work: Work[T],
     *,
-    credentials: Credentials | CredentialChain | None = None,
+    credentials: Credentials | Sequence[Credentials] = (),
     settings: RegistrySettings = PATIENT,
     elsewhere: bool = False,
 ) -> T:
@@ -248,7 +248,7 @@ class Failing:
 
 def test_a_source_is_asked_when_what_the_others_know_is_refused() -> None:
     stale, right, last = Known(Credential("stale", "x")), Known(READER), Known(Credential("last", "x"))
-    chain = CredentialChain(Known(), Failing(), stale, right, last)
+    chain = Known(), Failing(), stale, right, last
     assert asking(Hostile(guarded), digest, credentials=chain).startswith("sha256:")
     assert [len(each.asked) for each in (stale, right, last)] == [1, 1, 0]
 
@@ -263,9 +263,9 @@ def test_all_of_many_credentials_are_tried_and_copies_once() -> None:
 
 def test_a_source_that_fails_counts_if_no_other_has_a_credential() -> None:
     with pytest.raises(RegistryError) as caught:
-        asking(Hostile(guarded), digest, credentials=CredentialChain(Failing(), Known()))
+        asking(Hostile(guarded), digest, credentials=(Failing(), Known()))
     assert caught.value.reason is RegistryReason.CREDENTIALS
-    wrong = CredentialChain(Failing(), Known(Credential("wrong", "x", source="Secret a/b")))
+    wrong = Failing(), Known(Credential("wrong", "x", source="Secret a/b"))
     with pytest.raises(RegistryError) as caught:
         asking(Hostile(guarded), digest, credentials=wrong)
     assert caught.value.reason is RegistryReason.DENIED

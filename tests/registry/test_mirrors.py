@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.cache import Cache
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
@@ -162,7 +162,7 @@ def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Serve
 
 
 def test_what_a_mirror_says_of_a_tag_counts_for_those_who_ask_it_alone(tmp_path: Path, origin: Server) -> None:
-    cache = MemoryCache()
+    cache = Cache()
 
     def digest(settings: RegistrySettings) -> str:
         async def read() -> str:

@@ -10,9 +10,8 @@ from typing import Any
 
 from multiarch.images.model import Verdict
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.images.clients import Clients, settings_of
+from multiarch.webhook.images.clients import Clients, SecretReader, settings_of
 from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.images.secrets import SecretSource
 from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, PodImage, PullSecretNames, Reason
 
 SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
@@ -43,7 +42,7 @@ def configuration(**sections: Mapping[str, object]) -> WebhookConfiguration:
 async def looking_up(
     clock: Clock | None = None,
     *,
-    secrets: SecretSource | None = None,
+    secrets: SecretReader | None = None,
     found: WebhookConfiguration | None = None,
     **settings: Any,
 ) -> AsyncIterator[LookUps]:

@@ -7,8 +7,8 @@ import time
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.webhook.images.fetching import Verdicts
 from multiarch.webhook.images.look_ups import LookUps, _Entry
-from multiarch.webhook.images.verdicts import Verdicts
 from multiarch.webhook.model import Found
 
 

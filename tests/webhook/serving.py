@@ -16,8 +16,7 @@ import aiohttp
 import uvloop
 
 from multiarch.webhook.certificate import Certificate
-from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogFormat, LogLevel
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
 from multiarch.webhook.server import Listening, Server

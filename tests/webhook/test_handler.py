@@ -147,7 +147,7 @@ OTHERS: list[tuple[dict[str, Any], str]] = [
     ({"operation": "UPDATE", "subResource": "ephemeralcontainers"}, "UPDATE of v1/Pod/ephemeralcontainers"),
     ({"operation": "CONNECT", "subResource": "exec", "object": {"stdin": True}}, "CONNECT of v1/Pod/exec"),
     ({"kind": {"group": "apps", "version": "v1", "kind": "Deployment"}}, "CREATE of apps/v1/Deployment"),
-    ({"kind": {"group": "", "version": "v1", "kind": "Node"}, "object": {"spec": 3}}, "CREATE of v1/Node"),
+    ({"kind": {"group": "", "version": "v1", "kind": "Node"}, "object": {"spec": {}}}, "CREATE of v1/Node"),
     ({"kind": None}, "a request without a kind"),
 ]
 

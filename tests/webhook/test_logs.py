@@ -16,8 +16,7 @@ import pytest
 
 from multiarch.facts.admission import Mode
 from multiarch.webhook.decision_log import REPEAT_SECONDS, DecisionLog
-from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log
+from multiarch.webhook.logs import Log, LogFormat, LogLevel
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 
 

@@ -339,7 +339,7 @@ def test_a_fault_inside_of_the_webhook_is_an_answer(monkeypatch: pytest.MonkeyPa
             def broken(*_: object) -> None:
                 raise KeyError("a fault")
 
-            monkeypatch.setattr("multiarch.webhook.images.fetching.verdicts_of", broken)
+            monkeypatch.setattr("multiarch.webhook.images.fetching.judge_all", broken)
             found = reason(await ask(look_ups, registry.name("app")))
             assert found == (Reason.UNREADABLE_IMAGE, "internal error (KeyError)")
             assert reason(look_ups.known(PodImage(registry.name("app")))) == found

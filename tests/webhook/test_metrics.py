@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from multiarch import __version__
 from multiarch.facts.admission import Mode
-from multiarch.webhook.images.statistics import Statistics
-from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.metrics import Metrics, Statistics
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 
 REQUEST = Request("u", "team-a", "api", "", Mode.PIN, dry_run=False)

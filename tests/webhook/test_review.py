@@ -49,6 +49,8 @@ NOT_REVIEWS: list[tuple[bytes, FailureReason, str]] = [
     (review_of(pod("a"), uid=""), FailureReason.NOT_A_REVIEW, "The AdmissionReview's request has no uid."),
     (review_of(pod("a"), uid=7), FailureReason.NOT_A_REVIEW, "Expected `str`, got `int` - at `$.request.uid`"),
     (review_of(pod("a")).replace(UID.encode(), b"\xff"), FailureReason.NOT_JSON, "Not JSON: "),
+    (review_of({"spec": {"containers": [{"image": 3}]}}), FailureReason.NOT_A_REVIEW, "spec.containers[0].image"),
+    (review_of(pod("@")).replace(b'"@"', b'"\xff"'), FailureReason.NOT_JSON, "Not JSON: "),
     (b"[" * 100_000, FailureReason.NOT_A_REVIEW, "Expected `object`"),
     (b'{"a":' * 100_000, FailureReason.TOO_DEEP, "The request is nested too deeply."),
     (b'{"request":{"object":' + b'{"spec":' * 100_000, FailureReason.TOO_DEEP, "nested too deeply"),
@@ -80,12 +82,6 @@ def test_nothing_of_a_pod_is_in_an_error() -> None:
 
 NOT_PODS: list[tuple[object, str]] = [
     (None, "the request has no object"),
-    (3, "Expected `object | null`, got `int`"),
-    ({"spec": {"containers": {}}}, "spec.containers"),
-    ({"spec": {"containers": [None]}}, "spec.containers[0]"),
-    ({"spec": {"containers": [{"image": 3}]}}, "spec.containers[0].image"),
-    ({"spec": {"volumes": [{"image": "x"}]}}, "spec.volumes[0].image"),
-    ({"metadata": {"annotations": []}}, "metadata.annotations"),
     ({"spec": {"tolerations": {}}}, "spec.tolerations: must be a list, not {}"),
     ({"spec": {"tolerations": [{"key": "a", "operator": "Like"}]}}, "'Like' is not an operator of a toleration"),
     ({"spec": {"tolerations": [{"tolerationSeconds": 1e30, "key": "a"}]}}, "spec.tolerations"),
@@ -113,9 +109,8 @@ def test_a_pod_that_the_api_server_would_refuse_is_left_to_it(object_: object, t
 
 
 def test_bytes_that_are_not_text_inside_of_a_pod_leave_the_pod_alone() -> None:
-    for whole in (pod("@"), pod("a", nodeSelector={"a": "@"}), pod("a", nodeName="@")):
-        _, decision = decided(review_of(whole).replace(b'"@"', b'"\xff"'))
-        assert decision.reason is Reason.INVALID_POD
+    _, decision = decided(review_of(pod("a", nodeSelector={"a": "@"})).replace(b'"@"', b'"\xff"'))
+    assert decision.reason is Reason.INVALID_POD
 
 
 def test_rules_of_more_than_16_kib_are_not_read() -> None:

@@ -11,8 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from multiarch.facts.admission import Mode
 from multiarch.registry.errors import RegistryReason
-from multiarch.webhook.images.statistics import Statistics
-from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.metrics import Metrics, Statistics
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 from multiarch.webhook.review import FailureReason
 

@@ -11,7 +11,7 @@ from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.configuration import from_stack, load
-from multiarch.webhook.log_options import LogFormat, LogLevel
+from multiarch.webhook.logs import LogFormat, LogLevel
 
 HELP = """Run the server that the API server asks about new pods.
 

@@ -7,13 +7,14 @@ Source: https://docs.docker.com/reference/cli/docker/login/
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 from cachetools import LRUCache, TTLCache
 
 from multiarch.errors import MultiarchError
-from multiarch.files import home, read_text
+from multiarch.files import home, read_bytes
 from multiarch.registry.credentials import helpers
 from multiarch.registry.credentials.auths import read_auths
 from multiarch.registry.credentials.model import Credential
@@ -29,6 +30,7 @@ HUB_KEYS = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "regi
 
 _HELPER_SECONDS = 300.0
 """Seconds to keep a helper's response: it may be a short-lived token."""
+_log = logging.getLogger(__name__)
 
 
 class DockerConfigError(MultiarchError):
@@ -48,25 +50,30 @@ def config_file(environ: Mapping[str, str]) -> Path:
 
 
 class DockerConfig:
-    """The credentials that docker would use. A helper runs at most once per server in five minutes."""
+    """The credentials that docker would use. A helper runs at most once per server in five minutes.
 
-    def __init__(self, file: Path, content: Mapping[str, object], environ: Mapping[str, str] | None = None) -> None:
+    A file is read again when it has changed: many registries' passwords last for hours. While it is missing or invalid,
+    what it had before is used.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        content: Mapping[str, object],
+        environ: Mapping[str, str] | None = None,
+        written: bytes | None = None,
+    ) -> None:
         """Use ``load`` to read a file. ``environ`` is the helpers' environment, by default the process's own.
+
+        ``written`` is what was read of the file, None if it is not read again.
 
         Raises:
             DockerConfigError: the content is invalid.
         """
         self._file = file
+        self._written = written
         self._environ = environ
-        self._helpers = _strings(file, content, "credHelpers")
-        store = content.get("credsStore")
-        if not isinstance(store, str | None):
-            raise DockerConfigError(file, "credsStore must be a string")
-        self._store = store or ""
-        try:
-            self._auths = {_split_key(key): credential for key, credential in read_auths(content, str(file))}
-        except ValueError as error:
-            raise DockerConfigError(file, str(error)) from None
+        self._take(content)
         self._known: TTLCache[tuple[str, str], tuple[Credential, ...]] = TTLCache(REMEMBERED, ttl=_HELPER_SECONDS)
         self._locks: LRUCache[tuple[str, str], asyncio.Lock] = LRUCache(REMEMBERED)
 
@@ -76,6 +83,9 @@ class DockerConfig:
         Raises:
             RegistryError: CREDENTIALS, if a helper fails.
         """
+        if self._written is not None:
+            # In a thread: a folder in a network may hang.
+            await asyncio.to_thread(self._read_again)
         names = HUB_KEYS if reference.registry == DOCKER_HUB else (reference.registry,)
         for name in names:
             if name in self._helpers:
@@ -92,6 +102,29 @@ class DockerConfig:
             if host in hosts and f"/{reference.repository}/".startswith(f"{path}/")
         ]
         return tuple(each for _, each in sorted(matching, key=lambda pair: len(pair[0]), reverse=True))
+
+    def _take(self, content: Mapping[str, object]) -> None:
+        helpers, store = _strings(self._file, content, "credHelpers"), content.get("credsStore")
+        if not isinstance(store, str | None):
+            raise DockerConfigError(self._file, "credsStore must be a string")
+        try:
+            auths = {_split_key(key): credential for key, credential in read_auths(content, str(self._file))}
+        except ValueError as error:
+            raise DockerConfigError(self._file, str(error)) from None
+        self._helpers, self._store, self._auths = helpers, store or "", auths
+
+    def _read_again(self) -> None:
+        try:
+            written = read_bytes(self._file)
+        except OSError:
+            return
+        if written == self._written:
+            return
+        self._written = written
+        try:
+            self._take(_parsed(self._file, written))
+        except DockerConfigError as error:
+            _log.warning("%s The credentials that were read before stay in use.", error)
 
     async def _ask(self, helper: str, server: str, reference: Reference) -> tuple[Credential, ...]:
         key = helper, server
@@ -120,20 +153,24 @@ def load(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
         DockerConfigError: it can't be read, or is invalid.
     """
     try:
-        text = read_text(file)
+        written = read_bytes(file)
     except FileNotFoundError:
-        return DockerConfig(file, {}, environ)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DockerConfigError(
-            file, f"can't read the file ({getattr(error, 'strerror', None) or 'not UTF-8'})"
-        ) from None
+        written = b"{}"
+    except OSError as error:
+        raise DockerConfigError(file, f"can't read the file ({error.strerror or error})") from None
+    return DockerConfig(file, _parsed(file, written), environ, written)
+
+
+def _parsed(file: Path, written: bytes) -> Mapping[str, object]:
     try:
-        content = decode_json(text)
+        content = decode_json(written.decode())
+    except UnicodeDecodeError:
+        raise DockerConfigError(file, "can't read the file (not UTF-8)") from None
     except ValueError as error:
         raise DockerConfigError(file, f"invalid JSON ({error})") from None
     if not isinstance(content, dict):
         raise DockerConfigError(file, "it must be a JSON object")
-    return DockerConfig(file, content, environ)
+    return content
 
 
 def _split_key(key: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from multiarch.registry.reference import Reference
 
-__all__ = ["Anonymous", "Credential", "CredentialChain", "Credentials"]
+__all__ = ["Credential", "Credentials"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,3 @@ class Credentials(Protocol):
             RegistryError: CREDENTIALS, if there should be some and they can't be obtained.
         """
         ...
-
-
-class Anonymous:
-    """No credentials."""
-
-    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """Nothing, for every repository."""
-        del reference
-        return ()
-
-
-class CredentialChain:
-    """Several sources. One is asked when the registry has refused all credentials of those before it.
-
-    A source that fails is skipped; its error counts if no source has a credential.
-    """
-
-    def __init__(self, *parts: Credentials) -> None:
-        """``parts`` in the order to ask."""
-        self.parts = parts

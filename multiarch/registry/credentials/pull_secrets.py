@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from multiarch.errors import MultiarchError
 from multiarch.registry.credentials.auths import read_auths
-from multiarch.registry.credentials.model import Credential
+from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.reference import DOCKER_HUB, Reference
 
@@ -40,6 +40,14 @@ class _Entry:
     host: str
     path: str
     credential: Credential
+
+
+@dataclass(frozen=True, slots=True)
+class PodCredentials:
+    """Pull secrets, None if there are none. ``notes`` name the secrets that can't be read, or have no credentials."""
+
+    credentials: Credentials | None = None
+    notes: tuple[str, ...] = ()
 
 
 class PullSecrets:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from multiarch.images.inspect import CONFIG_LIMIT, inspect
 from multiarch.images.model import ImageKind, platform_of
-from multiarch.registry.decoding import decode_json, json_field
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import Registry
+from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.operation import one_image
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.verify.pods.image_id import ImageId, parse_image_id
@@ -100,7 +100,7 @@ async def _manifest(registry: Registry, place: Reference) -> Digest:
 async def _config_or_manifest(registry: Registry, place: Reference) -> Digest:
     """A digest alone is a config's, except with Docker's containerd image store."""
     try:
-        blob = await registry.blob_of_digest(place, limit=CONFIG_LIMIT)
+        blob = await registry.blob(place, Descriptor("", place.digest or "", -1), limit=CONFIG_LIMIT)
     except RegistryError as error:
         if error.reason is not RegistryReason.NOT_FOUND:
             raise
@@ -113,7 +113,7 @@ async def _config_or_manifest(registry: Registry, place: Reference) -> Digest:
         return Digest(
             DigestKind.UNKNOWN, place.digest or "", reason=f"{place.digest} is neither a config nor a manifest"
         )
-    if any(json_field(content, key) is not None for key in _NOT_CONFIGS):
+    if any(content.get(key) is not None for key in _NOT_CONFIGS):
         return await _manifest(registry, place)
     platform = platform_of(content)
     if not platform.architecture or platform.is_unknown:

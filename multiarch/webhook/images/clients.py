@@ -6,8 +6,7 @@ A client is one identity: what a pod's secrets may read is not answered to pods 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -15,24 +14,28 @@ from typing import Self
 
 from cachetools import TTLCache
 
-from multiarch.registry.cache.memory import MemoryCache
+from multiarch.errors import MultiarchError
+from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigError, load
+from multiarch.registry.credentials.docker_config import load
 from multiarch.registry.credentials.ecr import EcrCredentials
-from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credentials
+from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.registry.egress import EgressPolicy
-from multiarch.registry.reference import Reference
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.schema.webhook import RegistriesConfiguration, WebhookConfiguration
-from multiarch.webhook.images.secrets import SecretSet, SecretSource
+from multiarch.threads import DaemonThreads
 from multiarch.webhook.model import PullSecretNames
 
 SECRET_SECONDS = 60.0
 """How long secrets are used before they are read again."""
+READ_SECONDS = 5.0
+"""Maximum seconds to wait for the API server, which is queried for all secrets of a pod one after the other."""
 _CACHE_BYTES = 4 * MIB
 """Manifests that a client keeps in memory; verdicts are remembered apart."""
 
-_log = logging.getLogger(__name__)
+SecretReader = Callable[[PullSecretNames], PodCredentials]
+"""Reads pull secrets as they are now, in a thread. Never raises for what is wrong with one."""
 
 
 def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
@@ -67,61 +70,37 @@ def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ..
     """Return the credentials that every pod may use. Raises MultiarchError for an invalid ``config.json``."""
     found: list[Credentials] = []
     if registries.docker_config:
-        found.append(DockerConfigFile(Path(registries.docker_config)))
+        found.append(load(Path(registries.docker_config)))
     if registries.ecr:
         found.append(EcrCredentials())
     return tuple(found)
 
 
-class DockerConfigFile:
-    """The credentials of a ``config.json`` as it is now: many registries' passwords last for hours.
+def read_cluster_secrets(names: PullSecretNames) -> PodCredentials:
+    """Read pull secrets from the cluster that the webhook runs in: its certificates and the token may change."""
+    from multiarch.kubernetes.access import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
+    from multiarch.kubernetes.cluster import open_cluster  # noqa: PLC0415 (likewise)
+    from multiarch.observed.pull_secrets import read_secrets  # noqa: PLC0415 (likewise)
 
-    While the file is missing or invalid, what it had before is used.
-    """
-
-    def __init__(self, file: Path) -> None:
-        """Read the file. Raises DockerConfigError."""
-        self._file = file
-        self._content = _read_bytes(file)
-        self._current = load(file)
-
-    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """Return what docker would use for the repository's registry. Raises RegistryError as DockerConfig does."""
-        # In a thread: a folder in a network may hang.
-        self._current = await asyncio.to_thread(self._read_again)
-        return await self._current.for_repository(reference)
-
-    def _read_again(self) -> DockerConfig:
-        content = _read_bytes(self._file)
-        if content in (b"", self._content):
-            return self._current
-        self._content = content
-        try:
-            return load(self._file)
-        except DockerConfigError as error:
-            _log.warning("%s The credentials that were read before stay in use.", error)
-            return self._current
-
-
-def _read_bytes(file: Path) -> bytes:
     try:
-        return file.read_bytes()
-    except OSError:
-        return b""
+        with open_cluster(ClusterAccess()) as cluster:
+            return read_secrets(cluster, [(names.namespace, name) for name in names.names], note_missing=True)
+    except MultiarchError as error:
+        return PodCredentials(notes=(f"pull secrets can't be read: {error}",))
 
 
 class Clients:
     """Use it with ``async with``, in one event loop."""
 
     def __init__(
-        self, settings: RegistrySettings, credentials: Sequence[Credentials] = (), secrets: SecretSource | None = None
+        self, settings: RegistrySettings, credentials: Sequence[Credentials] = (), secrets: SecretReader | None = None
     ) -> None:
         """``secrets`` reads the pull secrets of pods."""
         self._settings = settings
         self._credentials = tuple(credentials)
         self._secrets = secrets
         self._plain = self._make_client()
-        self._read: TTLCache[PullSecretNames, asyncio.Task[SecretSet]] = TTLCache(REMEMBERED, SECRET_SECONDS)
+        self._read: TTLCache[PullSecretNames, asyncio.Task[PodCredentials]] = TTLCache(REMEMBERED, SECRET_SECONDS)
 
     async def __aenter__(self) -> Self:
         """Open the client of pods without pull secrets."""
@@ -142,17 +121,26 @@ class Clients:
         if not names.names:
             yield self._plain
             return
-        async with self._make_client((await self.read_secrets(names)).credentials) as client:
+        found = (await self.read_secrets(names)).credentials
+        async with self._make_client(*([] if found is None else [found])) as client:
             yield client
 
-    async def read_secrets(self, names: PullSecretNames) -> SecretSet:
+    async def read_secrets(self, names: PullSecretNames) -> PodCredentials:
         """Return what the secrets hold, and what is wrong with them. They are read once a minute."""
-        if self._secrets is None:
-            raise RuntimeError("there is no source of secrets")
         reading = self._read.get(names)
         if reading is None:
-            reading = self._read[names] = asyncio.get_running_loop().create_task(self._secrets.read(names))
+            reading = self._read[names] = asyncio.get_running_loop().create_task(self._read_now(names))
         return await asyncio.shield(reading)
 
+    async def _read_now(self, names: PullSecretNames) -> PodCredentials:
+        if self._secrets is None:
+            raise RuntimeError("nothing reads secrets")
+        reading = asyncio.get_running_loop().run_in_executor(DaemonThreads(), self._secrets, names)
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await reading
+        except TimeoutError:
+            return PodCredentials(notes=(f"the API server did not send the pull secrets within {READ_SECONDS:g} s",))
+
     def _make_client(self, *own: Credentials) -> RegistryClient:
-        return RegistryClient(self._settings, CredentialChain(*own, *self._credentials), MemoryCache(_CACHE_BYTES))
+        return RegistryClient(self._settings, (*own, *self._credentials), Cache(limit=_CACHE_BYTES))

@@ -5,92 +5,102 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect_manifest
+from multiarch.images.model import Entry, EntryKind, Inspected, Verdict
+from multiarch.images.verdict import judge, judge_volume
 from multiarch.registry.answers import RefusalError
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import one_image
 from multiarch.registry.reference import Reference
 from multiarch.webhook.images.clients import Clients
-from multiarch.webhook.images.statistics import Statistics
-from multiarch.webhook.images.verdicts import Verdicts, verdicts_of
-from multiarch.webhook.model import NotFound, PullSecretNames, Reason
+from multiarch.webhook.model import Found, NotFound, PullSecretNames, Reason
 
 LOOK_UP_SECONDS = 20.0
 """Maximum seconds of one look-up. The client's own deadlines are shorter; querying AWS or a helper has none."""
 
 
-class Fetched(NamedTuple):
-    """An image was read."""
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What one digest supports: an answer where it is run, and one where it is mounted.
 
-    digest: str
-    verdicts: Verdicts
+    ``lasting``: all of it was read, so it holds as long as the digest does.
+    """
+
+    run: Found
+    mounted: Found
+    lasting: bool = True
 
 
 class Failure(NamedTuple):
-    """An image could not be read. ``gone``: the registry says that it does not exist.
+    """An image could not be read. ``reason`` is the registry's, for metrics.
 
     ``retry_after`` are the seconds that the registry demands to wait.
     """
 
     answer: NotFound
-    gone: bool = False
+    reason: str
     retry_after: float = 0.0
 
 
-class Fetcher:
-    """Reads images that are not in memory."""
-
-    def __init__(self, clients: Clients, architectures: Sequence[Architecture], statistics: Statistics) -> None:
-        """``statistics`` counts what fails."""
-        self._clients = clients
-        self._architectures = tuple(architectures)
-        self._statistics = statistics
-
-    async def fetch(
-        self, reference: Reference, secrets: PullSecretNames, known: Fetched | None = None
-    ) -> Fetched | Failure:
-        """Read an image. ``known`` is what was read of its tag before: its digest may not have changed."""
-        try:
-            async with asyncio.timeout(LOOK_UP_SECONDS):
-                return await self._read(reference, secrets, known)
-        except RegistryError as error:
-            failure = await self._failure(error, secrets)
-            _release(error)
-            return failure
-        except TimeoutError as error:
-            _release(error)
-            self._statistics.failures[RegistryReason.TIMEOUT.value] += 1
-            text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
-            return Failure(NotFound(Reason.UNREADABLE_IMAGE, text))
-
-    async def _read(self, reference: Reference, secrets: PullSecretNames, known: Fetched | None) -> Fetched:
-        async with self._clients.client(secrets) as client:
+async def fetch(
+    clients: Clients,
+    architectures: Sequence[Architecture],
+    reference: Reference,
+    secrets: PullSecretNames,
+    known: tuple[str, Verdicts] | None = None,
+) -> tuple[str, Verdicts] | Failure:
+    """Read an image; return its digest and verdicts. ``known`` is what was read of its tag before."""
+    try:
+        async with asyncio.timeout(LOOK_UP_SECONDS), clients.client(secrets) as client:
             with one_image():
                 if known is not None and reference.digest is None:
                     digest = await client.resolve(reference)
-                    if digest == known.digest:
+                    if digest == known[0]:
                         return known
                     reference = reference.at(digest)
                 manifest = await client.manifest(reference)
                 inspected = await inspect_manifest(client, reference, manifest)
-                return Fetched(manifest.digest, verdicts_of(inspected, self._architectures))
+                return manifest.digest, judge_all(inspected, architectures)
+    except RegistryError as error:
+        failure = await _failure(error, clients, secrets)
+        _release(error)
+        return failure
+    except TimeoutError as error:
+        _release(error)
+        text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
+        return Failure(NotFound(Reason.UNREADABLE_IMAGE, text), RegistryReason.TIMEOUT.value)
 
-    async def _failure(self, error: RegistryError, secrets: PullSecretNames) -> Failure:
-        self._statistics.failures[error.reason.value] += 1
-        if error.reason is RegistryReason.NOT_ALLOWED:
-            # Both name the key to change.
-            text = "; ".join(filter(None, (error.detail, f"{error.hint[:1].lower()}{error.hint[1:]}".rstrip("."))))
-            return Failure(NotFound(Reason.REGISTRY_NOT_ALLOWED, text))
-        text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
-        if error.reason is RegistryReason.DENIED and secrets.names:
-            text = "; ".join((text, *(await self._clients.read_secrets(secrets)).faults))
-        cause = error if isinstance(error, RefusalError) else error.__cause__
-        wanted = cause.retry_after if isinstance(cause, RefusalError) else None
-        gone = error.reason is RegistryReason.NOT_FOUND
-        return Failure(NotFound(Reason.UNREADABLE_IMAGE, text), gone, wanted or 0.0)
+
+def judge_all(inspected: Inspected, architectures: Sequence[Architecture]) -> Verdicts:
+    """Judge an image for each architecture, in the order given; pure.
+
+    The digests of the judgements are omitted: no decision needs them, and without them most images share one answer.
+    """
+    run = Found(tuple(replace(judge(inspected, each), digest=None) for each in architectures))
+    mounted = Found(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
+    unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run.judgements, *mounted.judgements))
+    return Verdicts(run, run if mounted == run else mounted, lasting=not (unknown and _unreadable(inspected.entries)))
+
+
+def _unreadable(entries: Sequence[Entry]) -> bool:
+    return any(entry.kind is EntryKind.UNREADABLE or _unreadable(entry.children) for entry in entries)
+
+
+async def _failure(error: RegistryError, clients: Clients, secrets: PullSecretNames) -> Failure:
+    if error.reason is RegistryReason.NOT_ALLOWED:
+        # Both name the key to change.
+        text = "; ".join(filter(None, (error.detail, f"{error.hint[:1].lower()}{error.hint[1:]}".rstrip("."))))
+        return Failure(NotFound(Reason.REGISTRY_NOT_ALLOWED, text), error.reason.value)
+    text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
+    if error.reason is RegistryReason.DENIED and secrets.names:
+        text = "; ".join((text, *(each.rstrip(".") for each in (await clients.read_secrets(secrets)).notes)))
+    cause = error if isinstance(error, RefusalError) else error.__cause__
+    wanted = cause.retry_after if isinstance(cause, RefusalError) else None
+    return Failure(NotFound(Reason.UNREADABLE_IMAGE, text), error.reason.value, wanted or 0.0)
 
 
 def _release(error: BaseException) -> None:

@@ -18,14 +18,13 @@ from typing import Self
 from cachetools import LRUCache
 
 from multiarch.facts.architectures import Architecture
+from multiarch.registry.errors import RegistryReason
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.registry.settings import MIB
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.images.clients import Clients, credentials_of, settings_of
-from multiarch.webhook.images.fetching import Failure, Fetched, Fetcher
-from multiarch.webhook.images.secrets import ClusterSecrets, SecretSource
-from multiarch.webhook.images.statistics import Statistics
-from multiarch.webhook.images.verdicts import Verdicts
+from multiarch.webhook.images.clients import Clients, credentials_of, read_cluster_secrets, settings_of
+from multiarch.webhook.images.fetching import Failure, Verdicts, fetch
+from multiarch.webhook.metrics import Statistics
 from multiarch.webhook.model import NO_SECRETS, Answer, NotFound, PodImage, PullSecretNames, Reason
 
 REFRESHES = 16
@@ -84,7 +83,7 @@ class LookUps:
         self._entries: LRUCache[_Key, _Entry] = LRUCache(max(1, cache.memory_mib * MIB // ENTRY_BYTES))
         self._verdicts: LRUCache[Verdicts, Verdicts] = LRUCache(_VERDICTS)
         self._statistics = Statistics()
-        self._fetcher = Fetcher(clients, [Architecture(each) for each in configuration.architectures], self._statistics)
+        self._architectures = tuple(map(Architecture, configuration.architectures))
         self._under_way: dict[_Key, _LookUp] = {}
         self._refreshes = 0
         self._by_registry: Counter[str] = Counter()
@@ -96,7 +95,7 @@ class LookUps:
     ) -> Self:
         """Return look-ups as configured. Raises MultiarchError for what is not valid, or can't be read."""
         registries = configuration.registries
-        secrets = _cluster_secrets() if registries.pull_secrets else None
+        secrets = read_cluster_secrets if registries.pull_secrets else None
         return cls(Clients(settings_of(configuration), credentials_of(registries), secrets), configuration, clock)
 
     async def __aenter__(self) -> Self:
@@ -134,8 +133,7 @@ class LookUps:
         if now >= entry.stale:
             self._statistics.stale += 1
             self._refresh(key, entry)
-        answer = entry.answer
-        return answer if isinstance(answer, NotFound) else answer.answer(mounted=mounted)
+        return _answer_for(entry.answer, mounted=mounted)
 
     async def look_up(
         self, images: Collection[PodImage], secrets: PullSecretNames = NO_SECRETS, *, seconds: float
@@ -225,36 +223,30 @@ class LookUps:
         self._statistics.fetches += 1
         known = None
         if entry is not None and not isinstance(entry.answer, NotFound):
-            known = Fetched(entry.digest, entry.answer)
+            known = entry.digest, entry.answer
         try:
-            found = await self._fetcher.fetch(reference, secrets, known)
+            found = await fetch(self._clients, self._architectures, reference, secrets, known)
         except Exception as error:  # noqa: BLE001 (whatever it is, the pod is allowed)
             _log.error("looking an image up failed inside of the webhook", exc_info=error)
-            self._statistics.failures["internal"] += 1
-            found = Failure(NotFound(Reason.UNREADABLE_IMAGE, f"internal error ({type(error).__name__})"))
+            found = Failure(NotFound(Reason.UNREADABLE_IMAGE, f"internal error ({type(error).__name__})"), "internal")
         now = self._clock()
         if isinstance(found, Failure):
+            self._statistics.failures[found.reason] += 1
             pause = now + min(max(self._pause, found.retry_after), LONGEST_PAUSE)
-            if entry is not None and not found.gone and now < entry.until:
+            if entry is not None and found.reason != RegistryReason.NOT_FOUND and now < entry.until:
                 entry.stale = pause
                 return entry.answer
             self._entries[key] = _Entry(found.answer, pause)
             return found.answer
-        verdicts = self._verdicts.setdefault(found.verdicts, found.verdicts)
+        digest, read = found
+        verdicts = self._verdicts.setdefault(read, read)
         if not verdicts.lasting:
             self._entries[key] = _Entry(verdicts, now + self._pause)
         elif reference.digest is not None:
             self._entries[key] = _Entry(verdicts, math.inf)
         else:
-            self._entries[key] = _Entry(verdicts, now + self._believed, now + self._fresh, found.digest)
+            self._entries[key] = _Entry(verdicts, now + self._believed, now + self._fresh, digest)
         return verdicts
-
-
-def _cluster_secrets() -> SecretSource:
-    from multiarch.kubernetes.access import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
-    from multiarch.kubernetes.cluster import open_cluster  # noqa: PLC0415 (likewise)
-
-    return ClusterSecrets(lambda: open_cluster(ClusterAccess()))
 
 
 def _answer(found: _LookUp, image: PodImage, seconds: float) -> Answer:
@@ -263,8 +255,13 @@ def _answer(found: _LookUp, image: PodImage, seconds: float) -> Answer:
         return _late(seconds)
     if task.cancelled():
         return NotFound(Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
-    result = task.result()
-    return result if isinstance(result, NotFound) else result.answer(mounted=image.mounted)
+    return _answer_for(task.result(), mounted=image.mounted)
+
+
+def _answer_for(found: Verdicts | NotFound, *, mounted: bool) -> Answer:
+    if isinstance(found, NotFound):
+        return found
+    return found.mounted if mounted else found.run
 
 
 def _late(seconds: float) -> NotFound:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from multiarch.images.inspect import inspect
-from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.cache.sqlite import SqliteCache
+from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Anonymous
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import Registry
+from multiarch.registry.model import Descriptor, Registry
+from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from multiarch.verify.pods.digests import Question, look_up
 from multiarch.verify.pods.model import Digest, DigestKind
@@ -36,11 +34,14 @@ def name(repository: Repository) -> str:
     return f"{repository.server.host}/{repository.name}"
 
 
+def unsized(at: Reference) -> Descriptor:
+    return Descriptor("", at.digest or "", -1)
+
+
 def config_of(repository: Repository, digest: str) -> str:
     async def read(registry: Registry) -> str:
-        content = (await registry.manifest(reference(repository, None, digest))).json()
+        content = json.loads((await registry.manifest(reference(repository, None, digest))).content)
         config = content["config"]
-        assert isinstance(config, Mapping)
         return str(config["digest"])
 
     return asked(read)
@@ -158,8 +159,8 @@ def test_each_distinct_question_is_asked_once_and_a_warm_cache_asks_nothing(
     counts: list[tuple[int, int]] = []
 
     async def run(settings: RegistrySettings) -> list[DigestKind]:
-        cache = SqliteCache(tmp_path / "cache.sqlite")
-        async with RegistryClient(settings, Anonymous(), cache) as client:
+        cache = Cache(tmp_path / "cache.sqlite")
+        async with RegistryClient(settings, cache=cache) as client:
             got = await look_up(client, questions * 3, looked_up=lambda *pair: counts.append(pair))
         cache.close()
         return [got[each].kind for each in questions]
@@ -176,13 +177,13 @@ def test_each_distinct_question_is_asked_once_and_a_warm_cache_asks_nothing(
 def test_a_blob_of_unknown_size_is_verified_and_bounded(repository: Repository) -> None:
     blob = repository.server.push_blob(repository.name, json.dumps({"a": 1}).encode())
     at = reference(repository, None, blob.digest)
-    assert asked(lambda registry: registry.blob_of_digest(at, limit=100)) == b'{"a": 1}'
+    assert asked(lambda registry: registry.blob(at, unsized(at), limit=100)) == b'{"a": 1}'
     with pytest.raises(RegistryError) as caught:
-        asked(lambda registry: registry.blob_of_digest(at, limit=7))
+        asked(lambda registry: registry.blob(at, unsized(at), limit=7))
     assert caught.value.reason is RegistryReason.TOO_LARGE
     gone = reference(repository, None, f"sha256:{'0' * 64}")
     with pytest.raises(RegistryError) as caught:
-        asked(lambda registry: registry.blob_of_digest(gone, limit=100))
+        asked(lambda registry: registry.blob(gone, unsized(gone), limit=100))
     assert caught.value.reason is RegistryReason.NOT_FOUND
 
 
@@ -193,11 +194,11 @@ def test_a_blob_that_was_cached_without_its_type_is_fetched_again_as_a_manifest(
 
     async def both(registry: Registry) -> str:
         at = reference(repository, None, made.digest)
-        assert await registry.blob_of_digest(at, limit=10_000) == content
+        assert await registry.blob(at, unsized(at), limit=10_000) == content
         return str((await inspect(registry, at)).entries[0].platform)
 
     async def run() -> str:
-        async with RegistryClient(RegistrySettings(retries=0), Anonymous(), MemoryCache()) as client:
+        async with RegistryClient(RegistrySettings(retries=0)) as client:
             return await both(client)
 
     assert asyncio.run(run()) == "linux/arm64"

@@ -1,6 +1,6 @@
-"""A cache in a file, for the command line; several processes share it.
+"""A cache of manifests, small blobs and tags: in memory, or in a file that several processes share.
 
-A file that can't be used is replaced once, then it is not used; both are reported in ``notes`` and never an error.
+A file that can't be used is reported in ``notes``, and never an error.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from multiarch.files import home
-from multiarch.registry.cache.model import Content, Pointer
-from multiarch.registry.model import digest_of
+from multiarch.registry.model import Manifest, digest_of
 from multiarch.registry.reference import digest_fault
 
 _VERSION = 1
@@ -32,10 +32,18 @@ PRAGMA user_version = {_VERSION};
 COMMIT;
 """
 _LOCK_SECONDS = 2.0
-_PRUNED_EVERY = 200
-"""Number of entries stored between two checks of the size."""
+_PRUNED_AFTER = 8
+"""The size is checked whenever this part of the limit was stored."""
 _TAG_SECONDS = 30 * 24 * 3600
 """Tags not checked for this long are removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The digest that a tag pointed at when it was last checked; ``checked`` is Unix time."""
+
+    digest: str
+    checked: float
 
 
 def cache_file(environ: Mapping[str, str]) -> Path | None:
@@ -52,39 +60,45 @@ def cache_file(environ: Mapping[str, str]) -> Path | None:
     return root / "multiarch-eks" / "registry.sqlite"
 
 
-class SqliteCache:
-    """A cache in ``file``, readable by its owner only, of about ``limit`` bytes at most (512 MiB).
+class Cache:
+    """A cache of about ``limit`` bytes at most (512 MiB): in memory, or in ``file``, readable by its owner only.
 
-    What another process holds locked for more than two seconds is missed. ``notes`` has a sentence for each
-    problem with the file.
+    A ``name`` is ``registry/repository``: content is stored per repository, because access to one does not imply access
+    to another. What can't be stored is fetched again; what another process holds locked for more than two seconds is
+    missed. ``notes`` has a sentence for each problem with the file.
     """
 
-    def __init__(self, file: Path, limit: int = 512 * 1024 * 1024) -> None:
+    def __init__(self, file: Path | None = None, limit: int = 512 * 1024 * 1024) -> None:
         """Open or create the file."""
         self.notes: list[str] = []
         self._file = file
         self._limit = limit
-        self._kept = 0
+        self._kept = limit
         self._connection: sqlite3.Connection | None = None
         try:
-            self._connection = self._open()
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                file.touch(mode=0o600)  # SQLite would make it world-readable; its other files get the same permissions
+            self._connection = sqlite3.connect(file or ":memory:", timeout=_LOCK_SECONDS, isolation_level=None)
+            _prepare(self._connection)
         except (OSError, sqlite3.Error) as error:
-            self._replace(error)
+            self._give_up(error)
 
-    def content(self, name: str, digest: str) -> Content | None:
+    def content(self, name: str, digest: str) -> Manifest | None:
         """The content with this digest, or None. It is verified again."""
         row = self._run("SELECT media_type, content FROM content WHERE name = ? AND digest = ?", name, digest)
         if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or digest_fault(digest):
             return None
-        found = Content(row[0], digest, row[1])
+        found = Manifest(row[0], digest, row[1])
         return found if digest_of(found.content, digest) == digest else None
 
-    def keep(self, name: str, content: Content) -> None:
+    def keep(self, name: str, content: Manifest) -> None:
         """Store verified content."""
         values = name, content.digest, content.media_type, content.content, time.time()
         self._run("INSERT OR REPLACE INTO content VALUES (?, ?, ?, ?, ?)", *values)
-        self._kept += 1
-        if self._kept % _PRUNED_EVERY == 1:
+        self._kept += len(content.content)
+        if self._kept > self._limit // _PRUNED_AFTER:
+            self._kept = 0
             self._prune()
 
     def pointer(self, name: str, tag: str) -> Pointer | None:
@@ -109,17 +123,6 @@ class SqliteCache:
                 self._connection.close()
             self._connection = None
 
-    def _open(self) -> sqlite3.Connection:
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file.touch(mode=0o600)  # SQLite would make it world-readable; its other files get the same permissions
-        connection = sqlite3.connect(self._file, timeout=_LOCK_SECONDS, isolation_level=None)
-        try:
-            _prepare(connection)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
-
     def _run(self, query: str, *values: object) -> tuple[Any, ...] | None:
         """Run a query, and return its first row. A lock that lasts is a cache miss; another error is a note."""
         try:
@@ -128,7 +131,7 @@ class SqliteCache:
                 return row
         except sqlite3.Error as error:
             if "locked" not in str(error):
-                self._replace(error)
+                self._give_up(error)
         return None
 
     def _prune(self) -> None:
@@ -138,24 +141,12 @@ class SqliteCache:
             oldest = "SELECT rowid FROM content ORDER BY kept LIMIT max(1, (SELECT count(*) FROM content) / 8)"
             self._run(f"DELETE FROM content WHERE rowid IN ({oldest})")  # noqa: S608 (no input)
 
-    def _replace(self, error: Exception) -> None:
-        """Replace a damaged file, once; stop using one that can't be read or written for another reason."""
+    def _give_up(self, error: Exception) -> None:
+        """Store nothing any more."""
         self.close()
-        if (
-            isinstance(error, sqlite3.DatabaseError)
-            and not isinstance(error, sqlite3.OperationalError)
-            and not self.notes
-        ):
-            self.notes.append(f"The cache {self._file} was damaged ({error}) and is replaced.")
-            try:
-                for suffix in ("", "-wal", "-shm", "-journal"):
-                    self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
-                self._connection = self._open()
-            except (OSError, sqlite3.Error) as second:
-                error = second
-            else:
-                return
-        self.notes.append(f"The cache {self._file} is not used: {getattr(error, 'strerror', None) or error}.")
+        why = getattr(error, "strerror", None) or error
+        damaged = " Remove it: a new one is made." if isinstance(error, sqlite3.DatabaseError) else ""
+        self.notes.append(f"The cache {self._file} is not used: {why}.{damaged}")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
