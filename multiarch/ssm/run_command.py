@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from multiarch.aws_errors import failures_as_errors
+from multiarch.aws_errors import denied_action, failures_as_errors
 from multiarch.slices import slices
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.ssm.outcomes import has_ended, read_answer, why_unreachable
@@ -115,20 +115,27 @@ class _Run:
         return [row for page in pages for row in page["InstanceInformationList"]]
 
     def _send(self, instances: Sequence[str]) -> None:
-        """Send the command; one instance that SSM rejects is enough to reject it for all, so each half is tried."""
+        """Send the command. One instance that is denied or rejected is enough to reject it for all of them."""
         try:
             sent = self.client.send_command(InstanceIds=list(instances), **self.request)
         except ClientError as error:
             code, text = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-            if code not in _REJECTED:
+            action = denied_action(error)
+            denied = [each for each in instances if action and each in text]
+            for each in denied:
+                self.answer(each, AnswerStatus.NOT_ASKED, f"access denied: {action}", f"Allow {action} for it.")
+            if denied:
+                parts = [[each for each in instances if each not in denied]]
+            elif code not in _REJECTED:
                 raise
-            if len(instances) == 1:
+            elif len(instances) == 1:
                 reason = f"SSM refused the command ({code}): {text or 'the instance is not in a valid state'}"
                 self.answer(instances[0], AnswerStatus.NOT_ASKED, reason, "Check that the instance and its agent run.")
+                parts = []
             else:
-                middle = len(instances) // 2
-                self._send(instances[:middle])
-                self._send(instances[middle:])
+                parts = [list(instances[::2]), list(instances[1::2])]
+            for part in filter(None, parts):
+                self._send(part)
         else:
             self.waiting[sent["Command"]["CommandId"]] = set(instances)
 
