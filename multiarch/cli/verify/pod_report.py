@@ -79,7 +79,7 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
         for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.verdict)):
             settled_by = each.settled_by if each.verdict is Proof.CANNOT_TELL else ""
             reason = each.reason + (f" → {settled_by}" if settled_by else "")
-            node = "?" if each.node is None else each.node.architecture or "?"
+            node = "?" if each.host is None else each.host.architecture or "?"
             cells = (each.container.name, node, str(each.verdict), each.container.image, reason)
             counts[cells] = counts.get(cells, 0) + 1
         for (name, node, proof, image, reason), count in counts.items():
@@ -87,7 +87,7 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
 
 
 def _record(judged: Judged) -> list[str]:
-    container, node = judged.container, judged.node
+    container, node = judged.container, judged.host
     return [
         *(container.namespace, str(container.workload), container.pod, container.name, str(container.role)),
         *(container.state, container.node, "" if node is None else node.architecture),
