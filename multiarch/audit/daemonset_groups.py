@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from multiarch.audit.daemonset_model import NODE_NAME, Group, Profile
 from multiarch.autoscaling.model import NodePoolPlan
@@ -39,12 +40,11 @@ _PASSING = frozenset(
 _PASSING_DOMAINS = ("node.kubernetes.io", "node.cloudprovider.kubernetes.io")
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(NamedTuple):
     """Groups, sorted by kind and name; ``notes`` say what was omitted."""
 
     groups: tuple[Group, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:

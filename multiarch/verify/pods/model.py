@@ -127,7 +127,9 @@ class Judged:
     def node(self) -> Mapping[str, str] | None:
         """Name, architecture and container runtime of the node, None if it was not read."""
         host = self.host
-        return host and {"name": host.name, "architecture": host.architecture, "runtime": host.runtime}
+        if host is None:
+            return None
+        return {"name": host.name, "architecture": host.architecture, "runtime": host.runtime}
 
 
 @dataclass(frozen=True, slots=True)
