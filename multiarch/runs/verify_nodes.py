@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from multiarch.aws_errors import failures_as_errors
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.images import Progress, ignore_progress
 from multiarch.observed.nodes import ObservedNode, omission_notes, read_nodes
 from multiarch.ssm.model import Answer

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from multiarch.facts.taints import Taint, parse_taint
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.nodes import ObservedNode, read_nodes
 from multiarch.verify.nodes.taints import TaintFix
 from sandbox.cluster.control_plane import ControlPlane

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.registry.reference import parse_reference
 from multiarch.webhook.images.secrets import ClusterSecrets, SecretSet
 from multiarch.webhook.model import PullSecretNames

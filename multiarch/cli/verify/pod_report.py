@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.serialization import INLINED
+from multiarch.serialization import to_json
 from multiarch.verify.pods.model import Judged, PodVerification, Proof
 
 _COLUMNS = ("workload", "namespace", "container", "pods", "verdict", "image", "reason")
@@ -26,34 +25,20 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Workload:
-    workload: WorkloadKey = field(metadata=INLINED)
-    verdict: Proof
-    containers: Sequence[Judged]
-
-
-@dataclass(frozen=True, slots=True)
-class _Data:
-    summary: Mapping[Proof, int]
-    not_started: int
-    nodes_answered: int | None
-    notes: Sequence[str]
-    workloads: Sequence[_Workload]
-
-
 def pod_report(verification: PodVerification) -> Report:
     """The report: containers grouped by workload, the workloads with the worst verdict first."""
     workloads = _workloads(verification)
     return Report(
         "pod-verification",
-        data=_Data(
-            {proof: verification.count(proof) for proof in Proof},
-            verification.not_started,
-            verification.nodes_answered,
-            verification.notes,
-            [_Workload(key, _WORST_FIRST[_worst(rows)], rows) for key, rows in workloads],
-        ),
+        data={
+            "summary": {proof: verification.count(proof) for proof in Proof},
+            "notStarted": verification.not_started,
+            "nodesAnswered": verification.nodes_answered,
+            "notes": verification.notes,
+            "workloads": [
+                {**to_json(key), "verdict": _WORST_FIRST[_worst(rows)], "containers": rows} for key, rows in workloads
+            ],
+        },
         blocks=lambda: [Table(_COLUMNS, list(_rows(workloads)))] if workloads else ["No containers found."],
         records=lambda: Table(_RECORD_COLUMNS, [_record(each) for _, rows in workloads for each in rows]),
         findings=partial(_findings, workloads),

@@ -251,8 +251,8 @@ class LookUps:
 
 
 def _cluster_secrets() -> SecretSource:
-    from multiarch.kubernetes.access import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
     from multiarch.kubernetes.cluster import open_cluster  # noqa: PLC0415 (likewise)
+    from multiarch.kubernetes.source import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
 
     return ClusterSecrets(lambda: open_cluster(ClusterAccess()))
 
