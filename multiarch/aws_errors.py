@@ -22,15 +22,15 @@ def open_client(
 ) -> Any:  # noqa: ANN401  (boto3 is untyped)
     """Return a boto3 client. Without ``region``, the environment's or the profile's is used.
 
-    It repeats failed and throttled requests twice (botocore's standard mode), and gives up an endpoint that does not
-    answer after 10 s per attempt. Raises MultiarchError if no region is configured; its hint names ``region_key`` and
-    --region.
+    It repeats failed and throttled requests up to four times (botocore's standard mode), and gives up an endpoint that
+    does not answer after 10 s per attempt. Raises MultiarchError if no region is configured; its hint names
+    ``region_key`` and --region.
     """
     import boto3  # noqa: PLC0415 (as below)
     from botocore.config import Config  # noqa: PLC0415
     from botocore.exceptions import NoRegionError  # noqa: PLC0415
 
-    settings = Config(retries={"mode": "standard"}, connect_timeout=10, read_timeout=30)
+    settings = Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=10, read_timeout=30)
     with failures_as_errors():
         try:
             # boto3's default session would keep credentials for the life of the process.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -16,16 +15,17 @@ MANIFESTS = 1_000_000_000
 SETTINGS = 10_000_000
 """Bytes of a configuration file, a certificate or a list of images."""
 _PART = 1 << 20
+_ENDLESS = ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _NEW_FILE = 0o666
 
 
 def read_bytes(path: Path, most: int = SETTINGS) -> bytes:
     """Read a file or a pipe.
 
-    Raises OSError as :func:`open` does, and for a device other than a terminal, for more than ``most`` bytes, and for a
+    Raises OSError as :func:`open` does, and for a device without an end, for more than ``most`` bytes, and for a
     path with a NUL character. Its ``strerror`` says why.
     """
-    _refuse_nul(path)
+    refuse_device(path)
     with path.open("rb") as opened:
         return _read(opened, most, str(path))
 
@@ -51,39 +51,20 @@ def home() -> Path | None:
 
 
 def refuse_device(path: Path) -> None:
-    """Raise OSError for a device, which a library would read for ever, and for a path with a NUL character."""
-    _refuse_nul(path)
-    mode = path.stat().st_mode
-    if stat.S_ISBLK(mode) or stat.S_ISCHR(mode):
+    """Raise OSError for a device that has no end, and for a path with a NUL character."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "the path contains a NUL character", str(path))
+    if os.path.realpath(path) in _ENDLESS:
         raise OSError(errno.EINVAL, "it is a device", str(path))
 
 
-def _refuse_nul(path: Path) -> None:
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "the path contains a NUL character", str(path))
-
-
 def _read(opened: BinaryIO, most: int, name: str) -> bytes:
-    try:
-        found = os.fstat(opened.fileno())
-    except OSError:  # a file in memory
-        return opened.read()
-    if stat.S_ISBLK(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not _ends(opened, found)):
-        raise OSError(errno.EINVAL, "it is a device", name)
-    if stat.S_ISREG(found.st_mode) and found.st_size <= most:
-        return opened.read()
-    parts, length = [], 0
-    while length <= most and (part := opened.read(_PART)):
-        parts.append(part)
-        length += len(part)
-    if length > most:
+    content = bytearray()
+    while len(content) <= most and (part := opened.read(_PART)):
+        content += part
+    if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most // 1_000_000} MB", name)
-    return b"".join(parts)
-
-
-def _ends(opened: BinaryIO, found: os.stat_result) -> bool:
-    """Whether reading a character device comes to an end: a terminal does, and /dev/null is empty."""
-    return opened.isatty() or found.st_rdev == Path(os.devnull).stat().st_rdev
+    return bytes(content)
 
 
 def write_atomically(path: Path, text: str) -> None:

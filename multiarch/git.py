@@ -6,14 +6,13 @@ Git's own program answers, so that every repository that it can read is read as 
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.program import Finished, OutputLimitError, TimeLimitError, run_program
 
 _SECONDS = 60.0
-_LIMIT = 100_000_000
 _SHORT = "0000000"
 _FILE_MODES = ("100644", "100755", "120000")
 
@@ -40,7 +39,7 @@ class Repository:
         """The repository that holds ``folder``. Raises MultiarchError if there is none, or no Git."""
         found = cls(folder.absolute())
         inside = found._git("rev-parse", "--is-inside-work-tree")
-        if inside.output.strip() != b"true":
+        if inside.stdout.strip() != b"true":
             said = _said(inside)
             hint = "Run this in a clone of the project."
             raise MultiarchError(f"Git reads no repository in {folder}: {said}.", hint=hint)
@@ -51,19 +50,19 @@ class Repository:
 
         Raises MultiarchError for an unknown ref, and where the clone is too shallow to know.
         """
-        shallow = self._git("rev-parse", "--is-shallow-repository").output.strip() == b"true"
+        shallow = self._git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
         deepen = "This clone is shallow: fetch all history (GitHub: fetch-depth: 0; GitLab: GIT_DEPTH: 0)."
         commit = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-        if commit.code:
+        if commit.returncode:
             hint = (
                 deepen if shallow else f"Fetch it first, for instance: git fetch origin {ref.removeprefix('origin/')}."
             )
             raise MultiarchError(f"Git knows no commit {ref!r} in {self.folder}.", hint=hint)
-        found = self._git("merge-base", commit.output.decode().strip(), "HEAD")
-        if found.code or not found.output.strip():
+        found = self._git("merge-base", commit.stdout.decode().strip(), "HEAD")
+        if found.returncode or not found.stdout.strip():
             hint = deepen if shallow else "Name a ref that this branch began from."
             raise MultiarchError(f"HEAD and {ref} have no common commit in {self.folder}.", hint=hint)
-        return found.output.decode().strip()
+        return found.stdout.decode().strip()
 
     def changed(self, commit: str) -> list[ChangedFile]:
         """Files that differ between ``commit`` and the working tree, new files included, ignored ones not; sorted.
@@ -100,27 +99,27 @@ class Repository:
 
     def _answer(self, *arguments: str) -> bytes:
         finished = self._git(*arguments)
-        if finished.code:
+        if finished.returncode:
             raise OutsideError(f"git {arguments[0]} failed in {self.folder}: {_said(finished)}.")
-        return finished.output
+        return finished.stdout
 
-    def _git(self, *arguments: str) -> Finished:
+    def _git(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         # Messages are compared and shown; a pager or an editor must never be started.
         environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
         command = ["git", "--no-pager", "--literal-pathspecs", "-C", str(self.folder), *arguments]
         try:
-            return run_program(command, environment, seconds=_SECONDS, limit=_LIMIT)
-        except TimeLimitError as error:
+            return subprocess.run(  # noqa: S603 (git, with arguments that are no options of others)
+                command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as error:
             raise OutsideError(f"git {arguments[0]} took longer than {_SECONDS:.0f} s in {self.folder}.") from error
-        except OutputLimitError as error:
-            raise OutsideError(f"git {arguments[0]} printed more than {_LIMIT // 1_000_000} MB.") from error
         except OSError as error:
             hint = "Install Git, or put it on PATH."
             raise OutsideError(f"git can't be run: {error.strerror}.", hint=hint) from error
 
 
-def _said(finished: Finished) -> str:
+def _said(finished: subprocess.CompletedProcess[bytes]) -> str:
     """Why Git failed, in its own words, on one line."""
-    lines = finished.errors.decode("utf-8", "replace").split("\n")
+    lines = finished.stderr.decode("utf-8", "replace").split("\n")
     said = "; ".join(line.strip() for line in lines if line.strip())
-    return said.removeprefix("fatal: ").rstrip(".") or f"exit code {finished.code}"
+    return said.removeprefix("fatal: ").rstrip(".") or f"exit code {finished.returncode}"

@@ -1,12 +1,16 @@
-"""Threads that end with the program, and not before it."""
+"""Work at the same time: threads that end with the program, and tasks of which some run at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item", bound=Hashable)
+Found = TypeVar("Found")
 
 
 class DaemonThreads(ThreadPoolExecutor):
@@ -32,3 +36,29 @@ def _run(future: Future[Any], work: Callable[[], Any]) -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
+
+
+async def map_concurrently(
+    items: Iterable[Item],
+    work: Callable[[Item], Awaitable[Found]],
+    at_once: int,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> dict[Item, Found]:
+    """Do ``work`` once for each distinct item, for ``at_once`` of them at the same time; return the results by item.
+
+    ``progress(done, all)`` is called after each, in this event loop.
+    """
+    distinct = list(dict.fromkeys(items))
+    found: dict[Item, Found] = {}
+    waiting = iter(distinct)
+
+    async def work_on() -> None:
+        # Workers share one iterator, so that a thousand items do not make a thousand tasks.
+        for each in waiting:
+            found[each] = await work(each)
+            progress(len(found), len(distinct))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(at_once, len(distinct))):
+            group.create_task(work_on())
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from multiarch.audit.daemonset_model import NODE_NAME, Group, Profile
 from multiarch.autoscaling.model import NodePoolPlan
@@ -24,7 +25,7 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.observed.cluster import omission_notes, read_node
+from multiarch.observed.nodes import omission_notes, read_nodes
 from multiarch.stack.model import NewNetwork, Plan
 
 _PASSING = frozenset(
@@ -39,12 +40,11 @@ _PASSING = frozenset(
 _PASSING_DOMAINS = ("node.kubernetes.io", "node.cloudprovider.kubernetes.io")
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(NamedTuple):
     """Groups, sorted by kind and name; ``notes`` say what was omitted."""
 
     groups: tuple[Group, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
@@ -115,14 +115,10 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
     Windows and Fargate nodes, and those of other architectures, are omitted, and so are taints that come
     and go during a node's life. Raises MultiarchError for a Node that Kubernetes would reject.
     """
-    omitted: Counter[str] = Counter()
+    found, omitted = read_nodes(nodes)
     profiles: dict[tuple[str, str, Architecture], Counter[Profile]] = {}
-    for found in nodes:
-        node = read_node(found)
-        if isinstance(node, str):
-            omitted[node] += 1
-            continue
-        architecture, taints = node.architecture, _lasting(node.taints)
+    for node in found:
+        architecture, taints = Architecture(node.architecture), _lasting(node.taints)
         have = {**node.labels, NODE_NAME: node.name}
         kind, name = _named(node.labels, architecture, taints)
         alike = profiles.setdefault((kind, name, architecture), Counter())
@@ -133,9 +129,9 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
             name if both[kind, name] == 1 else f"{name} ({architecture})",
             kind,
             architecture,
-            tuple(Profile(each.labels, each.taints, count=count) for each, count in sorted(found.items(), key=str)),
+            tuple(Profile(each.labels, each.taints, count=count) for each, count in sorted(counts.items(), key=str)),
         )
-        for (kind, name, architecture), found in sorted(profiles.items(), key=lambda item: _rank(item[0]))
+        for (kind, name, architecture), counts in sorted(profiles.items(), key=lambda item: _rank(item[0]))
     ]
     return Groups(tuple(groups), omission_notes(omitted))
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import OPERATING_SYSTEM
 from multiarch.facts.taints import Taint
-from multiarch.images.model import Judgement
+from multiarch.images.model import LINUX, Judgement
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.serialization import OMITTED, JsonProperty
 
 NODE_NAME = "metadata.name"
 """Not a label, but what ``matchFields`` and ``nodeName`` compare."""
@@ -70,22 +72,12 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
-    """What a field of a pod's spec asks of a node's label or name; ``text`` is a clause."""
-
-    cause: CellCause
-    key: str
-    value: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class DaemonSet:
     """A DaemonSet. ``spec`` holds the tolerations that its controller adds.
 
     ``add_on`` names the EKS add-on that brings it; ``source`` says where what is known about it was published. Both are
-    empty for one that was read itself. ``doubt`` says why nothing is certain about it, if so. ``requires`` are
-    ``nodeName`` and ``os`` of its pods, which no node selector says.
+    empty for one that was read itself. ``doubt`` says why nothing is certain about it, if so. ``node_name`` is the
+    ``nodeName`` of its pods.
     """
 
     namespace: str
@@ -95,11 +87,18 @@ class DaemonSet:
     add_on: str = ""
     source: str = ""
     doubt: str = ""
-    requires: tuple[Requirement, ...] = ()
+    node_name: str = ""
 
     def __str__(self) -> str:
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def requires(self) -> dict[str, str]:
+        """What ``nodeName`` and ``os`` of its pods require, by label or :data:`NODE_NAME`; all nodes here run Linux."""
+        system = self.spec.operating_system
+        required = {NODE_NAME: self.node_name, OPERATING_SYSTEM: system if system != LINUX else ""}
+        return {key: value for key, value in required.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +119,27 @@ class Profile:
 class Group:
     """Nodes of one architecture that belong together. ``unit`` is what its profiles count, in the plural.
 
-    ``kind`` is ``node group``, ``NodePool`` or ``nodes``; ``planned`` that there may be no such node yet.
+    ``kind`` is ``node group``, ``NodePool``, ``nodes`` or ``architecture``: all ``groups`` of one; ``planned`` that
+    there may be no such node yet.
     """
 
     name: str
     kind: str
     architecture: Architecture
-    profiles: tuple[Profile, ...]
-    unit: str = "nodes"
-    planned: bool = False
+    profiles: tuple[Profile, ...] = field(metadata=OMITTED)
+    unit: str = field(default="nodes", metadata=OMITTED)
+    planned: bool = field(default=False, metadata=OMITTED)
+    groups: tuple[str, ...] = ()
 
-    @property
+    @JsonProperty
     def taints(self) -> tuple[Taint, ...]:
         """The taints of any of its nodes, sorted."""
         return tuple(sorted({taint for profile in self.profiles for taint in profile.taints}))
+
+    @JsonProperty
+    def nodes(self) -> int | None:
+        """How many nodes there are, None in a plan."""
+        return None if self.planned else self.count
 
     @property
     def count(self) -> int:
@@ -142,23 +148,8 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """What one column of the matrix is about: one group, or all groups of an architecture (its ``groups``).
-
-    ``nodes`` is ``None`` in a plan.
-    """
-
-    name: str
-    kind: str
-    architecture: Architecture
-    nodes: int | None
-    taints: tuple[Taint, ...]
-    groups: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Cell:
-    """The answer for one DaemonSet and one column. ``reasons`` are all that there are, the images' last."""
+    """The answer for one DaemonSet and one group. ``reasons`` are all that there are, the images' last."""
 
     outcome: DaemonSetOutcome
     finding: bool = False
@@ -177,7 +168,7 @@ class DaemonSetRow:
 class DaemonSetAudit:
     """The matrix, sorted by namespace and name; ``notes`` say what was omitted or assumed."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Group, ...]
     rows: tuple[DaemonSetRow, ...]
     notes: tuple[str, ...] = field(default=())
 

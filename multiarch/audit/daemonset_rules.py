@@ -36,6 +36,11 @@ from multiarch.scheduling.tolerations import of_architecture
 _UNKNOWN = "which is unknown until its nodes exist"
 _SET_ON_ALL = frozenset((NODE_NAME, keys.EKS_NODE_GROUP, keys.HOSTNAME, keys.REGION, keys.ZONE))
 """Labels that a node has if their value is unknown: nodes outside of managed groups are known to have no node group."""
+_REQUIRED = {
+    NODE_NAME: (CellCause.NODE_NAME, "nodeName requires the node"),
+    keys.OPERATING_SYSTEM: (CellCause.OPERATING_SYSTEM, "os.name requires"),
+}
+"""What a pod requires besides selectors: the controller compares ``nodeName``, the kubelet ``os``."""
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
 
 
@@ -44,7 +49,7 @@ def mentioned(daemon: DaemonSet) -> set[str]:
     affinity = daemon.spec.affinity
     terms = affinity.required or ()
     in_terms = (each.key for term in terms for each in (*term.expressions, *term.fields))
-    return {key for key, _ in affinity.selector}.union(in_terms, (each.key for each in daemon.requires))
+    return {key for key, _ in affinity.selector}.union(in_terms, daemon.requires)
 
 
 def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()) -> Cell:
@@ -109,7 +114,7 @@ class _Nodes:
     def allowed(self, daemon: DaemonSet) -> bool | None:
         affinity = daemon.spec.affinity
         terms = True if affinity.required is None else _any(self.meet_term(term) for term in affinity.required)
-        pairs = (*affinity.selector, *((each.key, each.value) for each in daemon.requires))
+        pairs = (*affinity.selector, *daemon.requires.items())
         return _all((*(self.meet(_pair(*pair)) for pair in pairs), terms))
 
 
@@ -165,8 +170,11 @@ def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Co
 def _placement(daemon: DaemonSet, nodes: _Nodes, before: str) -> list[CellReason]:
     """Every rule on labels that is not met, or may not be."""
     affinity = daemon.spec.affinity
-    unmet = [(each, nodes.meet(_pair(each.key, each.value))) for each in daemon.requires]
-    found = [CellReason(each.cause, _said(each.text, met, "")) for each, met in unmet if met is not True]
+    found = []
+    for key, value in daemon.requires.items():
+        if (met := nodes.meet(_pair(key, value))) is not True:
+            cause, text = _REQUIRED[key]
+            found.append(CellReason(cause, _said(f"{text} {value}", met, "")))
     for key, value in affinity.selector:
         met = nodes.meet(_pair(key, value))
         if met is not True:

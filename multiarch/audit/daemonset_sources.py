@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from multiarch.audit.daemonset_model import NODE_NAME, CellCause, Container, DaemonSet, Requirement
+from multiarch.audit.daemonset_model import Container, DaemonSet
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import OPERATING_SYSTEM
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.containers import ContainerRole
@@ -22,6 +21,7 @@ from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Workload, workloads_from
 from multiarch.stack.model import AddonPlan, Plan
 
+_NODE_NAME = ("spec", "template", "spec", "nodeName")
 _ROLES = {"initContainers": ContainerRole.INIT, "containers": ContainerRole.CONTAINER}
 
 
@@ -39,7 +39,8 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tu
     judged = images.by_use()
     try:
         workloads = [each for each in workloads_from(each.value for each in found) if isinstance(each, Workload)]
-        requires = [_requirements(each, number) for number, each in enumerate(found, start=1)]
+        written = [Value(each.value, ObjectReference(number, DAEMON_SET)) for number, each in enumerate(found, start=1)]
+        names = [each.at(_NODE_NAME).text() for each in written]
     except ManifestError as error:
         raise placed(error, found) from error
     return tuple(
@@ -51,20 +52,10 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tu
                 Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.asked].judgements)
                 for use in uses_in([each])
             ),
-            requires=required,
+            node_name=name,
         )
-        for each, workload, required in zip(found, workloads, requires, strict=True)
+        for each, workload, name in zip(found, workloads, names, strict=True)
     )
-
-
-def _requirements(found: LoadedObject, number: int) -> tuple[Requirement, ...]:
-    """What its pods require besides selectors: the controller compares ``nodeName``, the kubelet ``os``."""
-    spec = Value(found.value, ObjectReference(number, DAEMON_SET)).at(("spec", "template", "spec"))
-    node, system = spec["nodeName"].text(), spec["os"]["name"].text()
-    named = Requirement(CellCause.NODE_NAME, NODE_NAME, node, f"nodeName requires the node {node}")
-    made = Requirement(CellCause.OPERATING_SYSTEM, OPERATING_SYSTEM, system, f"os.name requires {system}")
-    # All nodes that are judged run Linux.
-    return (*((named,) if node else ()), *((made,) if system not in ("", "linux") else ()))
 
 
 def planned_daemon_sets(plan: Plan) -> tuple[DaemonSet, ...]:

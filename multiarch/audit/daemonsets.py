@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from multiarch.audit.daemonset_groups import Groups, live_groups, planned_groups
+from multiarch.audit.daemonset_groups import live_groups, planned_groups
 from multiarch.audit.daemonset_model import (
     WORST_FIRST,
     Cell,
     CellCause,
     CellReason,
-    Column,
     DaemonSet,
     DaemonSetAudit,
     DaemonSetOutcome,
@@ -26,6 +26,8 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.observed.verdicts import ImageVerdicts
 from multiarch.stack.model import Plan
+
+Part = TypeVar("Part", int, str)
 
 
 def audit_objects(
@@ -51,11 +53,10 @@ def audit_objects(
         architecture_taints += [plan.arm64_taint] if plan.arm64_taint else []
         notes.append("What the stack installs is judged by AWS's published manifests; their images were not read.")
     keys = label_keys(daemon_sets)
-    groups: Groups = live_groups(nodes, keys) if plan is None else planned_groups(plan, keys)
-    if plan is None and not groups.groups:
-        raise MultiarchError(f"No amd64 or arm64 nodes found. {' '.join(groups.notes)}")
-    notes = [*groups.notes, *notes]
-    return audit_daemon_sets(daemon_sets, groups.groups, architecture_taints=architecture_taints, notes=notes)
+    groups, omitted = live_groups(nodes, keys) if plan is None else planned_groups(plan, keys)
+    if plan is None and not groups:
+        raise MultiarchError(f"No amd64 or arm64 nodes found. {' '.join(omitted)}")
+    return audit_daemon_sets(daemon_sets, groups, architecture_taints=architecture_taints, notes=[*omitted, *notes])
 
 
 def label_keys(daemon_sets: Iterable[DaemonSet]) -> frozenset[str]:
@@ -78,69 +79,60 @@ def audit_daemon_sets(
     rows = tuple(
         DaemonSetRow(each, tuple(_cell(each, group, architecture_taints) for group in groups)) for each in ordered
     )
-    columns = tuple(
-        Column(group.name, group.kind, group.architecture, None if group.planned else group.count, group.taints)
-        for group in groups
-    )
-    return DaemonSetAudit(columns, _with_stand_ins(rows), tuple(notes))
+    return DaemonSetAudit(tuple(groups), _with_stand_ins(rows), tuple(notes))
 
 
 def by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
     """The same audit with a column per architecture: the worst of its groups' cells, whose names go before reasons."""
-    columns = []
-    at: list[list[int]] = []
-    for architecture in Architecture:
-        members = [number for number, each in enumerate(audit.columns) if each.architecture is architecture]
-        if members:
-            own = [audit.columns[number] for number in members]
-            counts = [each.nodes for each in own if each.nodes is not None]
-            taints = tuple(sorted({taint for each in own for taint in each.taints}))
-            nodes = sum(counts) if counts else None
-            columns.append(
-                Column(str(architecture), "architecture", architecture, nodes, taints, tuple(each.name for each in own))
-            )
-            at.append(members)
+    members = {
+        architecture: [number for number, each in enumerate(audit.columns) if each.architecture is architecture]
+        for architecture in Architecture
+    }
+    members = {architecture: numbers for architecture, numbers in members.items() if numbers}
+    columns = tuple(
+        _all_of(architecture, [audit.columns[each] for each in members[architecture]]) for architecture in members
+    )
     rows = tuple(
         DaemonSetRow(
             row.daemon_set,
-            tuple(_merged([(audit.columns[each].name, row.cells[each]) for each in members]) for members in at),
+            tuple(
+                _merged(
+                    [row.cells[each] for each in numbers], [audit.columns[each].name for each in numbers], ", ".join
+                )
+                for numbers in members.values()
+            ),
         )
         for row in audit.rows
     )
-    return replace(audit, columns=tuple(columns), rows=rows)
+    return replace(audit, columns=columns, rows=rows)
+
+
+def _all_of(architecture: Architecture, own: Sequence[Group]) -> Group:
+    profiles = tuple(profile for each in own for profile in each.profiles)
+    names = tuple(each.name for each in own)
+    return Group(str(architecture), "architecture", architecture, profiles, planned=own[0].planned, groups=names)
 
 
 def _cell(daemon: DaemonSet, group: Group, architecture_taints: Collection[Taint]) -> Cell:
-    """The worst of what becomes of it on the group's nodes, with what each reason counts for."""
-    judged = [(each.count, judge(daemon, each, group.architecture, architecture_taints)) for each in group.profiles]
-    counts: dict[CellReason, int] = {}
-    for count, cell in judged:
+    """Judge a DaemonSet on a group: the worst on any of its nodes, with what each reason counts for."""
+    cells = [judge(daemon, each, group.architecture, architecture_taints) for each in group.profiles]
+    counts = [each.count for each in group.profiles]
+    return _merged(cells, counts, lambda some: f"on {sum(some)} of {group.count} {group.unit}")
+
+
+def _merged(cells: Sequence[Cell], parts: Sequence[Part], said: Callable[[Sequence[Part]], str]) -> Cell:
+    """Merge the cells of ``parts`` into the worst; what is not a reason for all of them is ``said`` for which."""
+    having: dict[CellReason, list[Part]] = {}
+    for cell, part in zip(cells, parts, strict=True):
         for reason in cell.reasons:
-            counts[reason] = counts.get(reason, 0) + count
+            having.setdefault(reason, []).append(part)
     reasons = tuple(
-        reason
-        if count == group.count
-        else replace(reason, text=f"on {count} of {group.count} {group.unit}: {reason.text}")
-        for reason, count in counts.items()
+        reason if len(some) == len(parts) else replace(reason, text=f"{said(some)}: {reason.text}")
+        for reason, some in having.items()
     )
-    return Cell(_worst(cell for _, cell in judged), any(cell.finding for _, cell in judged), reasons)
-
-
-def _worst(cells: Iterable[Cell]) -> DaemonSetOutcome:
-    found = {cell.outcome for cell in cells}
-    return next(each for each in WORST_FIRST if each in found)
-
-
-def _merged(named: Sequence[tuple[str, Cell]]) -> Cell:
-    groups: dict[CellReason, list[str]] = {}
-    for name, cell in named:
-        for reason in cell.reasons:
-            groups.setdefault(reason, []).append(name)
-    reasons = tuple(
-        reason if len(names) == len(named) else replace(reason, text=f"{', '.join(names)}: {reason.text}")
-        for reason, names in groups.items()
-    )
-    return Cell(_worst(cell for _, cell in named), any(cell.finding for _, cell in named), reasons)
+    outcomes = {cell.outcome for cell in cells}
+    worst = next(each for each in WORST_FIRST if each in outcomes)
+    return Cell(worst, any(cell.finding for cell in cells), reasons)
 
 
 def _with_stand_ins(rows: tuple[DaemonSetRow, ...]) -> tuple[DaemonSetRow, ...]:

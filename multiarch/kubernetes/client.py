@@ -15,9 +15,9 @@ from urllib3.util import Retry, Timeout, make_headers, parse_url
 from urllib3.util.ssl_ import create_urllib3_context
 
 from multiarch import __version__
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import read_connection
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.registry.errors import one_line
 from multiarch.registry.settings import MIB
 

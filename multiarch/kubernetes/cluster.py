@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
 from multiarch.kubernetes.resources import EVICTIONS, RESOURCES, SECRETS, Kind, Resource, lean
-from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.kubernetes.source import ClusterAccess, LoadedObject, Source
 
 if TYPE_CHECKING:
     from multiarch.kubernetes.client import Answer
 
 PAGE = 500
 """Objects per answer. 500 pods are about 5 MB of JSON."""
-_RESTARTS = 3
-_REDIRECT, _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _CONFLICT, _GONE = 300, 400, 401, 403, 404, 409, 410
-_UNPROCESSABLE = 422
-"""Also for a JSON patch whose test fails."""
+_REDIRECT, _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 300, 400, 401, 403, 404, 409
+_GONE, _UNPROCESSABLE = 410, 422
+"""A list's state that the API server has forgotten; and a JSON patch whose test fails."""
 _TOO_MANY, _INTERNAL = 429, 500
 _UNAVAILABLE = (502, 503, 504)
 _SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
@@ -89,8 +87,8 @@ class Cluster:
         named Namespaces are read. No more than one page of ``limit`` objects is held at a time. Objects are as
         :func:`multiarch.kubernetes.resources.lean` leaves them.
 
-        Several pages show the cluster as it was at the first one, unless the API server has forgotten that state
-        meanwhile: then the list starts again, and no object is yielded twice.
+        Several pages show the cluster as it was at the first one. Raises ClusterError if the API server has forgotten
+        that state meanwhile, which takes minutes.
         """
         chosen = None if namespaces is None else tuple(dict.fromkeys(namespaces))
         query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(limit)}
@@ -187,23 +185,16 @@ class Cluster:
         return ""
 
     def _listed(self, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Iterator[LoadedObject]:
-        seen: set[str] = set()
-        restarts, more = 0, ""
+        more = ""
         while True:
             words = {key: text for key, text in {**query, "continue": more}.items() if text}
             answer = self._client.send("GET", f"{resource.path(namespace)}?{urlencode(words, errors='replace')}")
-            if answer.status == _GONE and more and restarts < _RESTARTS:
-                restarts, more = restarts + 1, ""
-                continue
             page = self._value(answer, "list", resource, namespace, None)
             if not isinstance(page.get("items"), list):
                 hint = "Check that this is the address of an API server."
                 raise ClusterError(f"{self._client.server} did not answer with a list of {resource.plural}.", hint=hint)
             more = (page.get("metadata") or {}).get("continue") or ""
-            for value in page.pop("items"):
-                if value["metadata"]["uid"] not in seen:
-                    seen.add(value["metadata"]["uid"])
-                    yield self._found(value, resource)
+            yield from (self._found(value, resource) for value in page.pop("items"))
             if not more:
                 return
 
@@ -244,5 +235,5 @@ class Cluster:
         said = f": {said}" if said else ""
         if status == _BAD_REQUEST:
             return MultiarchError(f"{server} rejects {what}{said}.", hint="Check the selector.")
-        hint = "Try again later." if status >= _TOO_MANY else ""
+        hint = "Try again later." if status in (_GONE, _TOO_MANY) or status >= _INTERNAL else ""
         return ClusterError(f"{server} answered {what} with status {status}{said}.", hint=hint, status=status)

@@ -43,12 +43,6 @@ class ForbiddenError(ClusterError):
             hint=f"Grant it with this rule in {kind}: {rule}.",
             status=403,
         )
-        self.verb = verb
-        self.resource = resource
-        self.group = group
-        self.namespace = namespace
-        self.name = name
-        self.user = user
 
 
 def find_user(message: str) -> str | None:

@@ -23,8 +23,8 @@ from kubernetes.config.kube_config import ConfigNode, KubeConfigLoader, KubeConf
 from yaml import YAMLError
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.registry.errors import one_line
 
 _HOW = "Create one with `aws eks update-kubeconfig --region REGION --name CLUSTER`, or pass one with --kubeconfig."

@@ -161,15 +161,7 @@ def _unpacked(
 
 
 def _is_template(value: object) -> bool:
-    waiting = [value]
-    # Not by recursion: JSON may be nested deeper than Python's functions.
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, str):
-            if "{{" in each and _TEMPLATE.search(each):
-                return True
-        elif isinstance(each, dict):
-            waiting += (*each, *each.values())
-        elif isinstance(each, list):
-            waiting += each
-    return False
+    try:
+        return _TEMPLATE.search(repr(value)) is not None
+    except RecursionError:
+        return False

@@ -1,13 +1,22 @@
-"""An object and where it was read, so that errors about it say where it is."""
+"""An object and where it is read, so that errors about it say where it is; without loading the client."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.manifests.values import ManifestError
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """Which cluster, as kubectl's options name it; without either, the one that kubectl would use."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -15,15 +15,13 @@ from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.pods import pods_in
-from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
-from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
+from multiarch.observed.nodes import ObservedNode, omission_notes, read_nodes
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import taint_from
 from multiarch.simulate.settled import NodeState
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
@@ -75,11 +73,6 @@ class ClusterState:
         )
 
 
-def omission_notes(omitted: Mapping[str, int]) -> tuple[str, ...]:
-    """Return a sentence for each reason, such as that 2 Fargate node(s) are omitted."""
-    return tuple(f"Omitted: {count} {what}." for what, count in sorted(omitted.items()))
-
-
 def read_cluster_state(running: Running, groups: Sequence[NodeGroupPlan], pools: Collection[str]) -> ClusterState:
     """Return the state of a cluster whose nodes are of ``groups``, of NodePools named ``pools``, or of neither.
 
@@ -87,9 +80,10 @@ def read_cluster_state(running: Running, groups: Sequence[NodeGroupPlan], pools:
     architecture that is known; static pods are taken from what their node has for others.
     Raises MultiarchError for an object that the API server would reject.
     """
-    reader = _Reader(groups, frozenset(pools))
-    for found in running.nodes:
-        reader.add_node(found)
+    nodes, omitted = read_nodes(running.nodes)
+    reader = _Reader(groups, frozenset(pools), omitted)
+    for node in nodes:
+        reader.add_node(node)
     pods = pods_in(running.pods)
     gated = _find_gated(running.pods)
     for pod in pods:
@@ -110,44 +104,6 @@ def find_group(labels: Mapping[str, str], groups: Iterable[NodeGroupPlan], pools
     return next((each.name for each in managed if each.made_name.fullmatch(made)), "")
 
 
-def why_omitted(labels: Mapping[str, str]) -> str:
-    """Return why a node with these labels is omitted, as text that follows a number; empty if it is not."""
-    system = labels.get(keys.OPERATING_SYSTEM, "linux")
-    if system != "linux":
-        return f"node(s) with {system}"
-    return "Fargate node(s)" if labels.get(keys.EKS_COMPUTE_TYPE) == "fargate" else ""
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedNode:
-    """A Node that runs Linux pods. ``architecture`` is its label's, or else what its kubelet reports."""
-
-    name: str
-    labels: Mapping[str, str]
-    architecture: Architecture
-    taints: tuple[Taint, ...]
-    value: Value
-
-
-def read_node(found: LoadedObject) -> ObservedNode | str:
-    """Return a Node, or why it is omitted. Raises MultiarchError for one that the API server would reject."""
-    metadata = found.value.get("metadata")
-    written = str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
-    value = Value(found.value, ObjectReference(1, "Node", written))
-    try:
-        labels = dict(value["metadata"]["labels"].pairs())
-        architecture = labels.get(keys.ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
-        taints = tuple(taint_from(each) for each in value["spec"]["taints"].items())
-        name = value["metadata"]["name"].required_text()
-    except ManifestError as error:
-        raise placed(error, [found]) from error
-    if why := why_omitted(labels):
-        return why
-    if architecture not in set(Architecture):
-        return f"node(s) of architecture {architecture or 'unknown'}"
-    return ObservedNode(name, labels, Architecture(architecture), taints, value)
-
-
 def _find_gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
     return frozenset(
         (each.value["metadata"].get("namespace") or "default", each.value["metadata"]["name"])
@@ -159,25 +115,18 @@ def _find_gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
 class _Reader:
     """Collects nodes, then pods."""
 
-    def __init__(self, groups: Sequence[NodeGroupPlan], pools: frozenset[str]) -> None:
+    def __init__(self, groups: Sequence[NodeGroupPlan], pools: frozenset[str], omitted: Counter[str]) -> None:
         self._groups = groups
         self._pools = pools
         self._nodes: dict[str, NodeState] = {}
         self._pods: defaultdict[str, list[Pod]] = defaultdict(list)
         self._pending: list[Pod] = []
-        self._omitted: Counter[str] = Counter()
+        self._omitted = omitted
         self._shapes: dict[NodeShape, NodeShape] = {}
 
-    def add_node(self, found: LoadedObject) -> None:
-        node = read_node(found)
-        if isinstance(node, str):
-            self._omitted[node] += 1
-            return
+    def add_node(self, node: ObservedNode) -> None:
         group, zone = find_group(node.labels, self._groups, self._pools), node.labels.get(keys.ZONE)
-        try:
-            shape = _shape(group or "other", node)
-        except ManifestError as error:
-            raise placed(error, [found]) from error
+        shape = _shape(group or "other", node)
         self._nodes[node.name] = NodeState(
             name=node.name,
             group=group,
@@ -226,19 +175,19 @@ class _Reader:
 def _shape(group: str, node: ObservedNode) -> NodeShape:
     """Return a Node's shape, without its zone and host name, so that nodes that are alike have equal shapes."""
     zone = node.labels.get(keys.ZONE)
-    own = {keys.ARCHITECTURE: str(node.architecture), **node.labels}
+    own = {keys.ARCHITECTURE: node.architecture, **node.labels}
     if own.get(keys.HOSTNAME) == node.name:
         del own[keys.HOSTNAME]
     for key in (keys.ZONE, *(old for old, new in keys.REPLACED_BY.items() if new == keys.ZONE)):
         if own.get(key) == zone:
             own.pop(key, None)
     taints = list(node.taints)
-    if node.value["spec"]["unschedulable"].truth() and UNSCHEDULABLE not in taints:
+    if node.unschedulable and UNSCHEDULABLE not in taints:
         taints.append(UNSCHEDULABLE)
     return NodeShape(
         name=group,
-        architecture=node.architecture,
-        allocatable=Resources.of(node.value["status"]["allocatable"].quantities()),
+        architecture=Architecture(node.architecture),
+        allocatable=node.allocatable,
         labels=tuple(sorted(own.items())),
         taints=tuple(sorted(taints)),
         zones=(zone,) if zone else (),

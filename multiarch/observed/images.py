@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +23,7 @@ from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.registry.settings import RegistrySettings
-from multiarch.threads import DaemonThreads
+from multiarch.threads import DaemonThreads, map_concurrently
 
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
@@ -153,7 +153,11 @@ async def judge_uses(
         asked.setdefault(use.asked, []).append(use)
     parsed = {each: _parse(*each) for each in asked}
     wanted = sorted({found for found in parsed.values() if not isinstance(found, str)})
-    judged = await _judge_all(registry, wanted, architectures, progress)
+
+    def judged_of(pair: _Asked) -> Awaitable[tuple[Judgement, ...]]:
+        return verdicts(registry, pair[0], architectures, judge_volume if pair[1] else judge)
+
+    judged = await map_concurrently(wanted, judged_of, _AT_ONCE, progress)
     rows: dict[tuple[str, tuple[Judgement, ...]], list[ImageUse]] = {}
     for each, users in asked.items():
         found = parsed[each]
@@ -172,22 +176,3 @@ def _parse(image: str, fault: str, mounted: bool) -> _Asked | str:  # noqa: FBT0
         return parse_reference(image), mounted
     except InvalidReferenceError as error:
         return str(error)
-
-
-async def _judge_all(
-    registry: Registry, wanted: Sequence[_Asked], architectures: tuple[Architecture, ...], progress: Progress
-) -> dict[_Asked, tuple[Judgement, ...]]:
-    found: dict[_Asked, tuple[Judgement, ...]] = {}
-    waiting = iter(wanted)
-
-    async def work() -> None:
-        # Workers share one iterator, so that a thousand images do not make a thousand tasks.
-        for reference, mounted in waiting:
-            rule = judge_volume if mounted else judge
-            found[reference, mounted] = await verdicts(registry, reference, architectures, rule)
-            progress(len(found), len(wanted))
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(_AT_ONCE, len(wanted))):
-            group.create_task(work())
-    return found

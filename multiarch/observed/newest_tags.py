@@ -5,7 +5,6 @@ A tag is a name that anybody may move. What its numbers say decides only which t
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from multiarch.observed.verdicts import Newest
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference, is_tag
+from multiarch.threads import map_concurrently
 
 LOOK_UPS = 10
 """Maximum number of tags of one repository that are looked up."""
@@ -62,14 +62,9 @@ async def find_newest_tags(
 
     ``look_ups`` is the maximum number of tags of a repository that are looked up; with 0 nothing is.
     """
-    wanted = sorted(set(references))
-    turns = asyncio.Semaphore(_AT_ONCE)
-
-    async def find(reference: Reference) -> Newest:
-        async with turns:
-            return await find_newest_tag(registry, reference, architecture, look_ups=look_ups)
-
-    return dict(zip(wanted, await asyncio.gather(*map(find, wanted)), strict=True))
+    return await map_concurrently(
+        references, lambda each: find_newest_tag(registry, each, architecture, look_ups=look_ups), _AT_ONCE
+    )
 
 
 async def find_newest_tag(

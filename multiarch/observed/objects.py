@@ -9,11 +9,10 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_text
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, names_of, read_manifests, standard_input
 from multiarch.kubernetes.resources import WORKLOADS, Kind
-from multiarch.kubernetes.source import LoadedObject
+from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.cluster import Running
 
 _NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"

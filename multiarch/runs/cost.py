@@ -13,9 +13,8 @@ from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import NodePrices, cluster_costs, costs_by_label, region_of_nodes, stack_costs
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
-from multiarch.kubernetes.source import LoadedObject
+from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.manifests.owners import owners_in
 from multiarch.observed.cluster import read_cluster_state
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up

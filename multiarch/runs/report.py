@@ -20,9 +20,9 @@ from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import stack_costs
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import Architecture
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.manifests import names_of
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageVerdicts
 from multiarch.observed.workloads import uses_in

@@ -9,7 +9,7 @@ from multiarch.cost.pricing import Pricing
 from multiarch.cost.simulated import SimulatedCosts, simulated_costs
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.cluster import GATED
 from multiarch.runs.workload_input import WorkloadInput, from_cluster, read_cluster

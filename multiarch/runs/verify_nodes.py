@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from multiarch.aws_errors import failures_as_errors
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.images import Progress, ignore_progress
+from multiarch.observed.nodes import ObservedNode, omission_notes, read_nodes
 from multiarch.ssm.model import Answer
 from multiarch.stack.model import Plan
 from multiarch.verify.nodes.boot import boot_fault
@@ -25,29 +27,26 @@ from multiarch.verify.nodes.instances import (
     with_scaling_groups,
 )
 from multiarch.verify.nodes.join import not_joined
-from multiarch.verify.nodes.kubernetes_nodes import read_nodes
-from multiarch.verify.nodes.model import BootFault, Instance, KubernetesNode, Sources
+from multiarch.verify.nodes.model import BootFault, Instance, Sources
 from multiarch.verify.nodes.planned import clusters_of, planned_groups
 from multiarch.verify.nodes.taints import TaintFix, with_fixes
 from multiarch.verify.on_node.collect import collect
 from multiarch.verify.on_node.model import NodeReport
 
-
-class OpenClient(Protocol):
-    """Opens a client of an AWS service; ``region_key`` names what sets the region, for an error."""
-
-    def __call__(self, service: str, *, region: str | None, region_key: str) -> Any:  # noqa: ANN401 (boto3 is untyped)
-        """Return the client."""
-
-
 Result = TypeVar("Result")
+OpenClient = Callable[..., Any]
+"""Opens a client of an AWS service, in ``region``; ``region_key`` names what sets the region, for an error."""
 _CONSOLES = 20
 """Instances whose console output is read: one request each."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodesRequest:
-    """What is verified, and how. ``plan`` None: a cluster without a stack, whose name is ``cluster``."""
+@dataclass(slots=True)
+class NodeSourceReader:
+    """Reads the sources one after another.
+
+    ``plan`` None: a cluster without a stack, whose name is ``cluster``. ``failed`` names the sources that could not be
+    read; ``notes`` say why.
+    """
 
     cluster: str
     plan: Plan | None
@@ -57,13 +56,6 @@ class NodesRequest:
     join_minutes: float = 10.0
     deadline: float = 300.0
     progress: Progress = ignore_progress
-
-
-@dataclass(slots=True)
-class NodeSourceReader:
-    """Reads the sources one after another. ``failed`` names those that could not be read; ``notes`` say why."""
-
-    request: NodesRequest
     notes: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     _clients: dict[str, Any] = field(default_factory=dict)
@@ -73,25 +65,26 @@ class NodeSourceReader:
 
         Raises MultiarchError for a cluster that does not exist, and if neither instances nor Nodes could be read.
         """
-        request, plan = self.request, self.request.plan
-        version = self._version()
-        nodes = self._nodes()
+        plan, region = self.plan, str(self._client("ec2").meta.region_name)
+        eks = self._client("eks")
+        version = self._try("the cluster at EKS", lambda: kubernetes_version(eks, self.cluster, region=region))
+        nodes = self._try("the Nodes", lambda: self._nodes(region))
         instances = self._instances(nodes or ())
         if nodes is None and instances is None:
-            raise OutsideError(f"Nothing is known about the nodes of {request.cluster}. {' '.join(self.notes)}")
+            raise OutsideError(f"Nothing is known about the nodes of {self.cluster}. {' '.join(self.notes)}")
         if instances is not None:
             self._check_same_cluster(nodes or (), instances)
         sources = Sources(
-            cluster=request.cluster,
+            cluster=self.cluster,
             planned=None if plan is None else planned_groups(plan),
             instances=instances,
             nodes=nodes,
             on_node=self._on_node(nodes or (), instances),
             now=datetime.now(tz=UTC),
             kubernetes_version=version or (plan.cluster.version if plan else ""),
-            region=self._region(),
+            region=region,
             arm64_taint=plan.arm64_taint if plan else None,
-            join_minutes=request.join_minutes,
+            join_minutes=self.join_minutes,
         )
         return replace(sources, boot=self._boot(sources), notes=tuple(self.notes))
 
@@ -107,43 +100,27 @@ class NodeSourceReader:
 
     def _client(self, service: str) -> Any:  # noqa: ANN401  (boto3 is untyped)
         if service not in self._clients:
-            plan = self.request.plan
-            key = "aws:region in the stack file" if plan else "AWS_REGION"
-            region = plan.region if plan else None
-            self._clients[service] = self.request.open_client(service, region=region, region_key=key)
+            key = "aws:region in the stack file" if self.plan else "AWS_REGION"
+            region = self.plan.region if self.plan else None
+            self._clients[service] = self.open_client(service, region=region, region_key=key)
         return self._clients[service]
 
-    def _region(self) -> str:
-        return str(self._client("ec2").meta.region_name)
+    def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
+        try:
+            with open_cluster(self.access) as cluster:
+                nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
+        except KubeconfigError as error:
+            if self.access.kubeconfig or self.access.context:
+                raise
+            get = f"`aws eks update-kubeconfig --name {self.cluster} --region {region}`"
+            raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
+        self.notes += omission_notes(omitted)
+        return nodes
 
-    def _version(self) -> str | None:
-        name, region = self.request.cluster, self._region()
-        eks = self._client("eks")
-        return self._try("the cluster at EKS", lambda: kubernetes_version(eks, name, region=region))
-
-    def _nodes(self) -> tuple[KubernetesNode, ...] | None:
-        access = self.request.access
-
-        def listed() -> tuple[tuple[KubernetesNode, ...], tuple[str, ...]]:
-            try:
-                with open_cluster(access) as cluster:
-                    return read_nodes(cluster.objects([Kind.NODE]))
-            except KubeconfigError as error:
-                if access.kubeconfig or access.context:
-                    raise
-                get = f"`aws eks update-kubeconfig --name {self.request.cluster} --region {self._region()}`"
-                raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
-
-        found = self._try("the Nodes", listed)
-        if found is None:
-            return None
-        self.notes += found[1]
-        return found[0]
-
-    def _instances(self, nodes: Iterable[KubernetesNode]) -> tuple[Instance, ...] | None:
+    def _instances(self, nodes: Iterable[ObservedNode]) -> tuple[Instance, ...] | None:
         ec2 = self._client("ec2")
         identifiers = [node.instance for node in nodes if node.instance]
-        found = self._try("the instances", lambda: find_instances(ec2, self.request.cluster, identifiers))
+        found = self._try("the instances", lambda: find_instances(ec2, self.cluster, identifiers))
         if not found:
             return found
         bare, autoscaling = found, self._client("autoscaling")
@@ -151,33 +128,27 @@ class NodeSourceReader:
         members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, ec2, named))
         return members or named
 
-    def _check_same_cluster(self, nodes: Iterable[KubernetesNode], instances: Iterable[Instance]) -> None:
+    def _check_same_cluster(self, nodes: Iterable[ObservedNode], instances: Iterable[Instance]) -> None:
         """Raise MultiarchError if the kubeconfig's context is of another cluster."""
-        cluster = self.request.cluster
         named = {node.instance for node in nodes if node.instance}
         clusters = {each.id: clusters_of(each.tags) for each in instances}
-        own = {identifier for identifier, names in clusters.items() if cluster in names}
-        if not named or named & own:
-            return
+        own = {identifier for identifier, names in clusters.items() if self.cluster in names}
         others = sorted({name for identifier in named for name in clusters.get(identifier, ())})
-        if own or others:
-            of = f"of {', '.join(others)}" if others else "of another cluster"
-            raise MultiarchError(
-                f"None of the {len(named)} Nodes is one of the {len(own)} instances of {cluster}: the "
-                f"kubeconfig's context is {of}.",
-                hint="Give its context with --context.",
-            )
-        if not named & set(clusters):
-            raise MultiarchError(
-                f"EC2 in {self._region()} has no instance of any of the {len(named)} Nodes: the kubeconfig's context "
-                f"is of another cluster than {cluster}, or AWS was asked in another account.",
-                hint="Give the cluster's context with --context, and its account with --profile.",
-            )
+        if not named or named & own or not (own or others or not named & set(clusters)):
+            return
+        of = (
+            f"of {', '.join(others)}" if others else "of another cluster, or AWS was asked in another account or region"
+        )
+        raise MultiarchError(
+            f"None of the {len(named)} Nodes is one of the {len(own)} instances of {self.cluster}: the kubeconfig's "
+            f"context is {of}.",
+            hint="Give the cluster's context with --context, and its account with --profile.",
+        )
 
     def _on_node(
-        self, nodes: Iterable[KubernetesNode], instances: tuple[Instance, ...] | None
+        self, nodes: Iterable[ObservedNode], instances: tuple[Instance, ...] | None
     ) -> Mapping[str, NodeReport | Answer] | None:
-        if not self.request.ssm:
+        if not self.ssm:
             self.notes.append("Not read: the nodes themselves, because of --no-ssm.")
             return None
         if instances is None:
@@ -186,16 +157,13 @@ class NodeSourceReader:
             wanted = [each.id for each in instances if each.running]
         if not wanted:
             return {}
-        request = self.request
-        return self._try(
-            "the nodes themselves",
-            lambda: collect(self._client("ssm"), wanted, deadline=request.deadline, progress=request.progress),
-        )
+        ask = partial(collect, self._client("ssm"), wanted, deadline=self.deadline, progress=self.progress)
+        return self._try("the nodes themselves", ask)
 
     def _boot(self, sources: Sources) -> dict[str, BootFault]:
         """Why instances did not join, by their ID: their boot log says it, or their console."""
         found: dict[str, BootFault] = {}
-        silent = []
+        silent, ec2 = [], self._client("ec2")
         for instance in not_joined(sources):
             report = (sources.on_node or {}).get(instance.id)
             if isinstance(report, NodeReport) and report.boot_log:
@@ -205,15 +173,11 @@ class NodeSourceReader:
         if len(silent) > _CONSOLES:
             self.notes.append(f"The console output of {_CONSOLES} of {len(silent)} instances was read.")
         for identifier in silent[:_CONSOLES]:
-            text = self._console(identifier)
+            text = self._try(f"the console output of {identifier}", partial(console_output, ec2, identifier))
             if text is None:
                 break
             found[identifier] = boot_fault(text, source="its console output")
         return found
-
-    def _console(self, identifier: str) -> str | None:
-        ec2 = self._client("ec2")
-        return self._try(f"the console output of {identifier}", lambda: console_output(ec2, identifier))
 
 
 def add_taints(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from multiarch.errors import MultiarchError
+from multiarch.facts.labels import REGION
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.resources import Kind
@@ -22,19 +23,10 @@ from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import Pods, PodVerification
 from multiarch.verify.pods.verification import instances, verify_pods
 
-
-class OpenClient(Protocol):
-    """Opens a client of an AWS service, in ``region`` unless the user chose another one."""
-
-    def __call__(self, service: str, *, region: str | None) -> Any:  # noqa: ANN401 (boto3 is untyped)
-        """Return the client."""
-
-
-class ShowProgress(Protocol):
-    """Shows the progress of what it names."""
-
-    def __call__(self, what: str, /) -> AbstractContextManager[Progress]:
-        """Return what takes the steps."""
+OpenClient = Callable[..., Any]
+"""Opens a client of an AWS service, in ``region`` unless the user chose another one."""
+ShowProgress = Callable[[str], AbstractContextManager[Progress]]
+"""Shows the progress of what it names."""
 
 
 def verify_containers(
@@ -103,5 +95,5 @@ def _read_owners(reader: PodReader, cluster: Cluster, namespaces: Sequence[str] 
 
 def _find_region(found: Pods) -> str | None:
     """Return the region that the labels of all nodes name, if they name one."""
-    named = {node.region for node in found.nodes.values() if node.region}
+    named = {node.labels[REGION] for node in found.nodes.values() if node.labels.get(REGION)}
     return named.pop() if len(named) == 1 else None

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multiarch.capacity.sources import Workloads, budgets_in, workloads_in
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
-from multiarch.kubernetes.source import LoadedObject
+from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import check_namespaces, read_running

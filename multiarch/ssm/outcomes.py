@@ -1,7 +1,7 @@
-"""What Run Command's statuses and outputs mean.
+"""What SSM says about an instance, before and after a command, as an answer.
 
-Sources: Systems Manager user guide, "Understanding command statuses"; API reference, GetCommandInvocation and
-CommandPlugin; the limits and marks of cut outputs are those of amazon-ssm-agent (iohandler).
+Sources: Systems Manager user guide, "Understanding command statuses"; API reference, DescribeInstanceInformation and
+GetCommandInvocation; the limit and mark of truncated outputs are those of amazon-ssm-agent (iohandler).
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from typing import Any, Final
 
 from multiarch.ssm.model import Answer, AnswerStatus
 
-_LISTED: Final = 2_500
-"""ListCommandInvocations has this much of stdout and stderr together."""
-_LISTED_MARKS: Final = ("\n---Output truncated---", "\n---Error truncated----", "\n----------ERROR-------\n")
-_FETCHED: Final = 24_000
+_LIMIT: Final = 24_000
 """GetCommandInvocation has this much of stdout. The agent counts bytes, the service characters."""
-_FETCHED_MARK: Final = "--output truncated--"
+_TRUNCATED: Final = "--output truncated--"
 _AGENT_SAYS: Final = re.compile(r"(failed to run commands: exit status -?\d+|--output truncated--)\s*\Z")
 """What the agent adds to stderr."""
 
 _GOING_ON: Final = frozenset({"pending", "inprogress", "delayed", "cancelling", ""})
+_ENDPOINTS: Final = "the endpoints ssm, ssmmessages and ec2messages (NAT gateway or VPC endpoints)"
 _DELIVERY: Final = "Check that the node is not overloaded and that its SSM agent runs; then run the command again."
 _AGAIN: Final = "Run the command again."
 _LINUX: Final = "Only Linux nodes can be asked."
@@ -49,42 +47,40 @@ _ENDS: Final[Mapping[str, tuple[AnswerStatus, str, str]]] = {
 """By status detail, in lower case and without spaces: the API and the console write the same status differently."""
 
 
-def ended(invocation: Mapping[str, Any]) -> bool:
-    """Whether an invocation has reached a terminal status."""
+def why_unreachable(instance: str, row: Mapping[str, Any] | None) -> Answer | None:
+    """Return the answer of an instance that can't run a command; None if it can.
+
+    ``row`` is DescribeInstanceInformation's, None for an instance that SSM does not know.
+    """
+    if row is None:
+        hint = "Attach AmazonSSMManagedInstanceCore to the node role. Check that the AMI has the SSM agent, and that"
+        said = "SSM does not know this instance"
+        return Answer(instance, AnswerStatus.NOT_REGISTERED, "", said, f"{hint} it reaches {_ENDPOINTS}.")
+    version = row.get("AgentVersion", "")
+    if (ping := row.get("PingStatus", "")) != "Online":
+        seen = f" since {row['LastPingDateTime']:%Y-%m-%d %H:%M %Z}".rstrip() if row.get("LastPingDateTime") else ""
+        hint = f"Check that the instance is running, that its SSM agent runs, and that it reaches {_ENDPOINTS}."
+        said = f"the SSM agent does not answer: ping status {ping}{seen}"
+        return Answer(instance, AnswerStatus.OFFLINE, "", said, hint, version)
+    if (platform := row.get("PlatformType", "")) not in ("", "Linux"):
+        return Answer(instance, AnswerStatus.NOT_ASKED, "", f"the instance runs {platform}", _LINUX, version)
+    return None
+
+
+def has_ended(invocation: Mapping[str, Any]) -> bool:
+    """Return whether an invocation has reached a terminal status."""
     return _detail(invocation) not in _GOING_ON
 
 
-def ran(invocation: Mapping[str, Any]) -> bool:
-    """Whether the script ran to its end, so that GetCommandInvocation has more to say."""
-    return _detail(invocation) in {"success", "failed"}
-
-
-def whole_output(invocation: Mapping[str, Any]) -> str | None:
-    """The script's stdout if ListCommandInvocations has all of it; None if GetCommandInvocation must be asked.
-
-    It must be asked if the script failed, if it wrote to stderr, or if the output may be cut.
-    """
-    if _detail(invocation) != "success":
-        return None
-    output = "".join(plugin.get("Output") or "" for plugin in invocation.get("CommandPlugins", ()))
-    cut = len(output.encode()) >= _LISTED or any(mark in output for mark in _LISTED_MARKS)
-    return None if cut or not output else output
-
-
-def answer(instance: str, agent_version: str, invocation: Mapping[str, Any], output: str | None = None) -> Answer:
-    """The answer of an instance, from a terminal invocation.
-
-    ``invocation`` is GetCommandInvocation's; with ``output``, what :func:`whole_output` says, one of
-    ListCommandInvocations will do.
-    """
+def read_answer(instance: str, agent_version: str, invocation: Mapping[str, Any]) -> Answer:
+    """Return the answer of an instance, from a terminal invocation of GetCommandInvocation."""
     detail = _detail(invocation)
-    text = invocation.get("StandardOutputContent", "") if output is None else output
+    text = invocation.get("StandardOutputContent", "")
     if detail == "success":
-        cut = text.endswith(_FETCHED_MARK) or len(text.encode()) >= _FETCHED
         status, reason, hint = AnswerStatus.DONE, "", ""
-        if cut:
+        if text.endswith(_TRUNCATED) or len(text.encode()) >= _LIMIT:
             status, hint = AnswerStatus.TRUNCATED, _PRINTS
-            reason = f"the output has more than {_FETCHED:,} characters"
+            reason = f"the output has more than {_LIMIT:,} characters"
     elif detail == "failed":
         status, hint = AnswerStatus.FAILED, _SHELL
         reason = f"the script ended with exit code {invocation.get('ResponseCode', 'unknown')}"

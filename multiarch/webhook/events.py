@@ -20,9 +20,9 @@ from typing import Any, Self
 from cachetools import TTLCache
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.resources import Resource
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.threads import DaemonThreads
 from multiarch.webhook.model import Decision, Outcome, Request
 

@@ -126,8 +126,8 @@ class SsmStandIn:
             raise RefusedError("DuplicateInstanceId", "")
         invalid = [each for each in instances if self.targets.get(each, Target(status=None)).status != "Online"]
         if invalid or not instances:
-            named = "" if self.faults.vague else f"Instances [[{', '.join(invalid)}]] "
-            raise RefusedError("InvalidInstanceId", f"{named}not in a valid state for account {ACCOUNT}")
+            said = f"Instances [[{', '.join(invalid)}]] not in a valid state for account {ACCOUNT}"
+            raise RefusedError("InvalidInstanceId", said)
         command = Command.send(request, self.targets)
         self._commands[command.id] = command
         return {"Command": command.described()}

@@ -89,15 +89,13 @@ class Faults:
 
     ``throttle`` and ``fail`` say how many of the next calls of an operation are throttled, or fail with
     InternalServerError. ``denied`` has actions (``ssm:SendCommand``) and instance IDs that SendCommand is denied for.
-    ``appear_after`` are the seconds in which a new command has no invocations. ``vague`` leaves the instance IDs out of
-    the message of InvalidInstanceId, as SSM sometimes does.
+    ``appear_after`` are the seconds in which a new command has no invocations.
     """
 
     throttle: dict[str, int] = field(default_factory=dict)
     fail: dict[str, int] = field(default_factory=dict)
     denied: list[str] = field(default_factory=list)
     appear_after: float = 0.0
-    vague: bool = False
 
     def takes(self, table: str, operation: str) -> bool:
         """Count down one of the next calls; False if there is none left."""

@@ -49,7 +49,7 @@ def node(
         "kind": "Node",
         "metadata": {"name": name, "labels": dict(labels)},
         "spec": {"taints": [dict(each) for each in taints]},
-        "status": {"nodeInfo": {"architecture": architecture}},
+        "status": {"nodeInfo": {"architecture": labels.get(ARCH, architecture)}},
     }
     return LoadedObject(value, Source("cluster tests"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.cli.rebalance import command
-from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.runs.images import Arm64ImageJudge
 from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run

@@ -14,7 +14,7 @@ from typing import Any
 
 from multiarch.capacity.failures import Before, fail, settled_before
 from multiarch.capacity.model import Failure
-from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.runs.workload_input import from_cluster, read_cluster
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState

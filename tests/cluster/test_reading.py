@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.registry.credentials.pull_secrets import PullSecretError, from_secret
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object

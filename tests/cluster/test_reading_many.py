@@ -25,9 +25,9 @@ from typing import Any
 
 import pytest
 
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from sandbox.cluster import control_plane as control_plane_module
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Access as KubeAccess

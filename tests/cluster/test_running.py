@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.manifests.objects import Owner
 from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, read_cluster_state
 from multiarch.observed.objects import read_running

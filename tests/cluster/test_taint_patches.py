@@ -10,12 +10,11 @@ import pytest
 import yaml
 
 from multiarch.facts.taints import Taint, parse_taint
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
-from multiarch.verify.nodes.kubernetes_nodes import read_nodes
-from multiarch.verify.nodes.model import KubernetesNode
+from multiarch.kubernetes.source import ClusterAccess
+from multiarch.observed.nodes import ObservedNode, read_nodes
 from multiarch.verify.nodes.taints import TaintFix
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
@@ -61,7 +60,7 @@ def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
         yield opened
 
 
-def read(cluster: Cluster) -> KubernetesNode:
+def read(cluster: Cluster) -> ObservedNode:
     nodes, _ = read_nodes(cluster.objects([Kind.NODE], fields=f"metadata.name={NODE}"))
     return nodes[0]
 

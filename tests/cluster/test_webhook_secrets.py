@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.pull_secrets import read_secrets
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.credentials.pull_secrets import PodCredentials

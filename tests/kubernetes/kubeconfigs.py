@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.source import ClusterAccess
 
 
 def write(file: Path, server: str, user: dict[str, Any] | None = None, *, name: str = "here", **cluster: Any) -> Path:

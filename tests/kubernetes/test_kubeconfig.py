@@ -14,11 +14,11 @@ from kubernetes.config import incluster_config
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import kubeconfig
-from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import Connection, read_connection
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import ClusterAccess
 from tests.kubernetes.api_server import Answer, Request, listed, refused, serving
 from tests.kubernetes.certificates import authority
 from tests.kubernetes.kubeconfigs import opened, write

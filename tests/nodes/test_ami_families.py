@@ -14,12 +14,11 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.nodes.user_data import render
-from multiarch.verify.nodes.against_plan import node_findings
 from multiarch.verify.nodes.planned import PlannedGroup
 from sandbox.aws import facts, images
 from sandbox.cluster.bootstrap.groups import group_start
 from tests.nodes.builders import CLUSTER, node_group
-from tests.verify.nodes.worlds import healthy
+from tests.verify.nodes.worlds import healthy, row, with_node
 
 INVENTED = FamilyFacts(
     "/aws/service/invented/{k}/{arch}/{variant}/recommended/{attribute}",
@@ -56,17 +55,9 @@ def test_what_follows_from_the_row_follows_for_an_invented_family(invented: AmiT
 
 
 def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(invented: AmiType) -> None:
-    node = healthy().node
-    assert node is not None
-    group = PlannedGroup(planned(invented), invented.family)
+    world = replace(healthy(), group=PlannedGroup(planned(invented), invented.family))
     found = {
-        system: [
-            finding.message
-            for finding in node_findings(
-                group, replace(node, os_image=system), "m7g.large", region=None, arm64_taint=None, report=None
-            )
-            if "AMI family" in finding.message
-        ]
+        system: [each.message for each in row(with_node(world, os_image=system)).findings if each.rule == "ami-family"]
         for system in ("Invented OS 1.2", "Amazon Linux 2023.8")
     }
     assert found["Invented OS 1.2"] == []

@@ -11,11 +11,12 @@ from multiarch.audit.daemonset_model import (
     Cell,
     CellCause,
     CellReason,
-    Column,
     DaemonSet,
     DaemonSetAudit,
     DaemonSetOutcome,
     DaemonSetRow,
+    Group,
+    Profile,
 )
 from multiarch.audit.subjects import ArchitecturePreference, Subject
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow
@@ -125,8 +126,8 @@ def workloads() -> WorkloadAudit:
 def daemon_sets() -> DaemonSetAudit:
     """Two groups and two DaemonSets: one fails on arm64 nodes."""
     columns = (
-        Column("base", "node group", AMD, 2, ()),
-        Column("default-arm64", "NodePool", ARM, 3, (TAINT,)),
+        Group("base", "node group", AMD, (Profile((), count=2),)),
+        Group("default-arm64", "NodePool", ARM, (Profile((), (TAINT,), count=3),)),
     )
     runs = Cell(DaemonSetOutcome.RUNS)
     reason = CellReason(CellCause.IMAGE, "image registry.example/agent:1 has no arm64 build", of_architecture=True)

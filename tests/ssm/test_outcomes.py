@@ -21,18 +21,9 @@ def ended(output: str, errors: str, detail: str = "Success") -> Invocation:
     return Invocation("i-00000001", Target(), detail, output, errors, 0)
 
 
-@given(OUTPUTS, OUTPUTS)
-def test_the_output_of_a_list_is_whole_or_must_be_asked_for(output: str, errors: str) -> None:
-    invocation = ended(output, errors)
-    row = {**invocation.status, "CommandPlugins": [invocation.listed()]}
-    assert outcomes.whole_output(row) in (None, output)
-    if len(output.encode()) < 2_500 and not errors and "\n---" not in output:
-        assert outcomes.whole_output(row) == (output or None)
-
-
 @given(OUTPUTS)
 def test_a_fetched_output_is_whole_or_truncated(output: str) -> None:
-    answer = outcomes.answer("i-00000001", "3.3", ended(output, "").fetched())
+    answer = outcomes.read_answer("i-00000001", "3.3", ended(output, "").fetched())
     if len(output.encode()) < 24_000:
         assert (answer.status, answer.output) == (AnswerStatus.DONE, output)
     else:
@@ -60,8 +51,8 @@ def test_a_fetched_output_is_whole_or_truncated(output: str) -> None:
 )
 def test_each_terminal_status_has_a_reason_and_a_hint(detail: str, status: AnswerStatus) -> None:
     row = {"Status": "Failed", "StatusDetails": detail}
-    assert outcomes.ended(row)
-    answer = outcomes.answer("i-00000001", "3.3", row)
+    assert outcomes.has_ended(row)
+    answer = outcomes.read_answer("i-00000001", "3.3", row)
     assert answer.status is status
     assert answer.reason
     assert answer.hint
@@ -69,5 +60,5 @@ def test_each_terminal_status_has_a_reason_and_a_hint(detail: str, status: Answe
 
 @pytest.mark.parametrize("status", ["Pending", "InProgress", "In Progress", "Delayed", "Cancelling"])
 def test_other_statuses_go_on(status: str) -> None:
-    assert not outcomes.ended({"Status": status, "StatusDetails": status})
-    assert not outcomes.ended({"Status": status})
+    assert not outcomes.has_ended({"Status": status, "StatusDetails": status})
+    assert not outcomes.has_ended({"Status": status})

@@ -13,7 +13,6 @@ import pytest
 from botocore.config import Config
 
 from multiarch.errors import OutsideError
-from multiarch.retries import RetryPolicy
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.ssm.run_command import run
 from sandbox.aws.ssm_commands import Faults, Target
@@ -32,7 +31,7 @@ def wired() -> Wired:
 def aws(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> Wired:
     monkeypatch.setattr("multiarch.ssm.run_command._FIRST_LOOK", 0.01)
     monkeypatch.setattr("multiarch.ssm.run_command._LONGEST_LOOK", 0.1)
-    monkeypatch.setattr("multiarch.ssm.calls._POLICY", RetryPolicy(retries=10, first_wait=0.02, longest_wait=0.2))
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.02)
     wired.empty()
     return wired
 
@@ -81,19 +80,13 @@ def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
     assert left_running(aws) == []
 
 
-def test_short_outputs_need_no_call_per_node(aws: Wired) -> None:
-    names = aws.register(500, Target(output="x" * 2_000))
+def test_500_nodes_need_one_call_each_and_few_for_50(aws: Wired) -> None:
+    names = aws.register(500, Target(output="é" * 10_000))
     answers = ask(aws, *names)
-    assert {each.output for each in answers.values()} == {"x" * 2_000}
+    assert {each.output for each in answers.values()} == {"é" * 10_000}
     assert aws.calls["DescribeInstanceInformation"] == aws.calls["SendCommand"] == 10
-    assert aws.calls.keys() == {"DescribeInstanceInformation", "SendCommand", "ListCommandInvocations"}
+    assert aws.calls["GetCommandInvocation"] == 500
     assert aws.calls["ListCommandInvocations"] <= 20
-
-
-def test_long_outputs_need_one_call_per_node(aws: Wired) -> None:
-    names = aws.register(60, Target(output="é" * 10_000))
-    assert {each.output for each in ask(aws, *names).values()} == {"é" * 10_000}
-    assert aws.calls["GetCommandInvocation"] == 60
 
 
 def test_an_output_that_writes_to_stderr_too_is_only_its_stdout(aws: Wired) -> None:
@@ -123,21 +116,20 @@ def test_an_agent_that_does_not_answer_says_since_when(aws: Wired) -> None:
     assert "SendCommand" not in aws.calls
 
 
-@pytest.mark.parametrize("vague", [False, True])
-def test_an_instance_that_went_away_leaves_the_others_asked(aws: Wired, vague: bool) -> None:  # noqa: FBT001
+def test_an_instance_that_went_away_leaves_the_others_asked(aws: Wired) -> None:
     names = aws.register(50)
     gone = names[17]
 
-    def go(done: int, _all: int) -> None:
-        if done == 0:
-            aws.ssm.targets[gone] = replace(aws.ssm.targets[gone], status="ConnectionLost")
+    def go(**_: object) -> None:
+        aws.ssm.targets[gone] = replace(aws.ssm.targets[gone], status="ConnectionLost")
 
-    aws.ssm.faults = Faults(vague=vague)
-    answers = run(aws.client, "true", names, progress=go)
+    aws.client.meta.events.register("before-call.ssm.SendCommand", go, "go")
+    answers = ask(aws, *names)
+    aws.client.meta.events.unregister("before-call.ssm.SendCommand", unique_id="go")
     statuses = Counter(each.status for each in answers.values())
     assert statuses == {AnswerStatus.DONE: 49, AnswerStatus.NOT_ASKED: 1}
     assert answers[gone].reason.startswith("SSM refused the command (InvalidInstanceId):")
-    assert aws.calls["SendCommand"] <= (13 if vague else 2)
+    assert aws.calls["SendCommand"] <= 13
 
 
 def test_bursts_of_throttling_are_waited_for(aws: Wired) -> None:
@@ -153,15 +145,12 @@ def test_bursts_of_throttling_are_waited_for(aws: Wired) -> None:
     assert set(aws.ssm.faults.throttle.values()) == {0}
 
 
-def test_throttling_until_the_deadline_is_one_error_or_a_row(aws: Wired) -> None:
+@pytest.mark.parametrize("operation", ["DescribeInstanceInformation", "SendCommand"])
+def test_throttling_without_an_end_is_one_error(aws: Wired, operation: str) -> None:
     (name,) = aws.register(1)
-    aws.ssm.faults = Faults(throttle={"DescribeInstanceInformation": 999})
-    with pytest.raises(OutsideError, match=r"Information failed \(Thr.*\) until the deadline of 0\.5 s"):
-        ask(aws, name, deadline=0.5)
-    aws.ssm.faults = Faults(throttle={"SendCommand": 999})
-    answer = ask(aws, name, deadline=0.5)[name]
-    assert answer.status is AnswerStatus.NOT_ASKED
-    assert answer.reason.startswith("the command was not sent: SendCommand failed (")
+    aws.ssm.faults = Faults(throttle={operation: 999})
+    with pytest.raises(OutsideError, match=rf"{operation} \(ThrottlingException\)"):
+        ask(aws, name)
 
 
 def test_passing_failures_of_the_service_are_repeated(aws: Wired) -> None:
@@ -186,12 +175,11 @@ def test_the_deadline_ends_the_wait_and_cancels_what_still_runs(aws: Wired) -> N
     assert left_running(aws) == []
 
 
-def test_a_command_that_cannot_be_cancelled_says_so(aws: Wired) -> None:
+def test_a_command_that_cannot_be_cancelled_is_left_to_its_own_end(aws: Wired) -> None:
     (name,) = aws.register(1, SLOW)
     aws.ssm.faults = Faults(denied=["ssm:CancelCommand"])
     answer = ask(aws, name, deadline=0.3)[name]
-    assert answer.status is AnswerStatus.TIMED_OUT
-    assert answer.reason.endswith(", and could not be cancelled (ssm:CancelCommand)")
+    assert (answer.status, answer.reason) == (AnswerStatus.TIMED_OUT, "no answer before the deadline of 0.3 s")
 
 
 def test_ctrl_c_cancels_the_commands(aws: Wired) -> None:
@@ -230,17 +218,6 @@ def test_a_policy_that_denies_some_instances_leaves_the_others_asked(aws: Wired)
     answers = ask(aws, *names)
     assert {each for each, answer in answers.items() if answer.status is AnswerStatus.NOT_ASKED} == set(names[::30])
     assert answers[names[0]].reason == "access denied: ssm:SendCommand"
-
-
-def test_a_policy_that_denies_every_instance_is_one_error(aws: Wired) -> None:
-    names = aws.register(200)
-    aws.ssm.faults = Faults(denied=names)
-    with pytest.raises(OutsideError, match="instance/i-"):
-        ask(aws, *names)
-    assert aws.calls["SendCommand"] <= 12
-    offline = aws.register(20, Target(status="Inactive"))
-    with pytest.raises(OutsideError, match="instance/i-"):
-        ask(aws, *offline, names[0])
 
 
 def test_missing_credentials_and_an_endpoint_that_is_gone_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,8 @@ class Wired:
     def __init__(self) -> None:
         self.empty()
         keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-        once = Config(retries={"total_max_attempts": 1})
-        self.client = boto3.session.Session().client("ssm", region_name="eu-west-1", config=once, **keys)
+        settings = Config(retries={"mode": "standard", "total_max_attempts": 5})
+        self.client = boto3.session.Session().client("ssm", region_name="eu-west-1", config=settings, **keys)
         self.client.meta.events.register("before-send.ssm", self._answer)
 
     def empty(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from multiarch.audit.daemonset_model import Cell, Column, DaemonSet, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow
+from multiarch.audit.daemonset_model import Cell, DaemonSet, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow, Group
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
 from multiarch.serialization import to_json
 
@@ -68,7 +68,7 @@ def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
     yield Items("Not judged, or assumed", [*audit.notes, *origins])
 
 
-def _head(column: Column) -> str:
+def _head(column: Group) -> str:
     """Return the column's name, with its architecture unless the name contains it."""
     architecture = str(column.architecture)
     return column.name if architecture in column.name else f"{column.name} ({architecture})"
@@ -96,6 +96,6 @@ def _origin(daemon: DaemonSet) -> str:
     return f"{daemon} {owner}{source}"
 
 
-def _legend(column: Column) -> tuple[str, ...]:
+def _legend(column: Group) -> tuple[str, ...]:
     nodes = "planned" if column.nodes is None else str(column.nodes)
     return column.name, column.kind, str(column.architecture), nodes, ", ".join(map(str, column.taints))

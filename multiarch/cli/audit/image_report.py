@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, grouped
+from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, grouped_table
 from multiarch.images.model import Judgement, Verdict
 from multiarch.observed.verdicts import ImageRow, ImageVerdicts
 from multiarch.observed.workloads import ImageUse
@@ -71,17 +71,11 @@ def _data(audit: ImageAudit, group_by: str) -> dict[str, object]:
 def _table(
     images: ImageVerdicts, group_by: str, users: Sequence[str], user_cells: Callable[[ImageRow], list[str]]
 ) -> Table:
-    columns = grouped(group_by, group_by, ["image", *map(str, images.architectures), "reason", *users])
-    rows = [
-        grouped(
-            group_by,
-            value,
-            [row.image, *(str(each.verdict) for each in row.judgements), _reasons(row), *user_cells(row)],
-        )
-        for value, rows in _groups(images, group_by)
-        for row in rows
-    ]
-    return Table(columns, rows, grouped=bool(group_by))
+    def cells(row: ImageRow) -> list[str]:
+        return [row.image, *(str(each.verdict) for each in row.judgements), _reasons(row), *user_cells(row)]
+
+    columns = ["image", *map(str, images.architectures), "reason", *users]
+    return grouped_table(group_by, _groups(images, group_by), columns, cells)
 
 
 def _reasons(row: ImageRow) -> str:

@@ -19,25 +19,18 @@ _MARK = "# Written by `multiarch audit workloads --patch`"
 
 
 def check_target(folder: Path, *, force: bool) -> None:
-    """Raise MultiarchError unless ``folder`` is new or empty.
-
-    With ``force``, it may also have files that an earlier run wrote, and no others.
-    """
+    """Raise MultiarchError unless ``folder`` is new or empty; with ``force``, it may have files of an earlier run."""
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():
         raise MultiarchError(f"{folder} is not a folder.", hint="Name a new folder.")
-    there = sorted(folder.iterdir())
-    if there and not force:
-        raise MultiarchError(f"{folder} is not empty.", hint="Name a new folder, or replace the patches with --force.")
-    if foreign := next((each for each in there if not _is_ours(each)), None):
-        raise MultiarchError(
-            f"{folder} has {foreign.name}, which this command did not write.", hint="Name a new folder."
-        )
-
-
-def _is_ours(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink() and file.read_bytes().startswith(_MARK.encode())
+    for each in sorted(folder.iterdir()):
+        if not force:
+            hint = "Name a new folder, or replace the patches with --force."
+            raise MultiarchError(f"{folder} is not empty.", hint=hint)
+        if not each.is_file() or each.is_symlink() or not each.read_bytes().startswith(_MARK.encode()):
+            fault = f"{folder} has {each.name}, which this command did not write."
+            raise MultiarchError(fault, hint="Name a new folder.")
 
 
 def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -> int:

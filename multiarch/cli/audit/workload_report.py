@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
 from functools import partial
 
 from multiarch.audit.subjects import ArchitecturePreference
 from multiarch.audit.workloads import Patch, WorkloadAudit, WorkloadRow, WorkloadState
-from multiarch.cli.formats.report import Report, Table, grouped
+from multiarch.cli.formats.report import Report, grouped_table
 from multiarch.facts.taints import Taint
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME
 from multiarch.observed.objects import ObjectSource
@@ -22,11 +21,12 @@ _RECORD_COLUMNS = ("workload", "namespace", "state", "pods", "tolerates", "prefe
 
 def workload_report(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> Report:
     """Return the report. ``group_by`` is a label of workloads; rows are grouped by its value."""
+    groups = partial(_groups, found.audit, group_by)
     return Report(
         "workload-audit",
         data=partial(_data, found, source, group_by),
-        blocks=lambda: [_table(found.audit, group_by, _COLUMNS, _cells)],
-        records=partial(_table, found.audit, group_by, _RECORD_COLUMNS, _record),
+        blocks=lambda: [grouped_table(group_by, groups(), _COLUMNS, partial(_cells, found.audit))],
+        records=lambda: grouped_table(group_by, groups(), _RECORD_COLUMNS, partial(_record, found.audit)),
     )
 
 
@@ -96,16 +96,6 @@ def next_command(row: WorkloadRow, source: ObjectSource, taint: Taint | None) ->
     # Kind, name and namespace are arguments.
     change = json.dumps({"spec": row.patch.body["spec"]}, separators=(",", ":"))
     return shlex.join([*words, "--type", "strategic", "--patch", change])
-
-
-def _table(
-    audit: WorkloadAudit,
-    group_by: str,
-    columns: Sequence[str],
-    cells: Callable[[WorkloadAudit, WorkloadRow], Sequence[str]],
-) -> Table:
-    rows = [grouped(group_by, value, cells(audit, row)) for value, rows in _groups(audit, group_by) for row in rows]
-    return Table(grouped(group_by, group_by, columns), rows, grouped=bool(group_by))
 
 
 def _record(audit: WorkloadAudit, row: WorkloadRow) -> list[str]:

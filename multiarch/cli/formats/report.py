@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,12 @@ class Report:
     findings: Callable[[], Findings] | None = None
 
 
-def grouped(label: str, value: str, cells: Sequence[str]) -> list[str]:
-    """A row, or the column names, of a table that is ``grouped`` if there is a ``label``."""
-    return [value, *cells] if label else list(cells)
+def grouped_table(
+    label: str,
+    groups: Iterable[tuple[str, Iterable[Row]]],
+    columns: Sequence[str],
+    cells: Callable[[Row], Sequence[str]],
+) -> Table:
+    """Return a table with the ``cells`` of each row, ``grouped`` by the value of a ``label`` if there is one."""
+    rows = [[value, *cells(row)] if label else list(cells(row)) for value, some in groups for row in some]
+    return Table([label, *columns] if label else columns, rows, grouped=bool(label))

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.objects import ObjectSource
 
 SOURCES = "--manifests FILE reads manifests, --live reads a cluster."

@@ -20,7 +20,7 @@ from multiarch.cli.verify.node_report import node_report
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.plurals import counted
 from multiarch.rules import Severity
-from multiarch.runs.verify_nodes import NodeSourceReader, NodesRequest, add_taints
+from multiarch.runs.verify_nodes import NodeSourceReader, add_taints
 from multiarch.verify.nodes.join import verify
 from multiarch.verify.nodes.model import NodeVerdict, Sources, Verification
 from multiarch.verify.nodes.taints import TaintFix, taint_fixes
@@ -91,16 +91,14 @@ def nodes(
     plan = plan_of(stack) if stack else None
     with progress("asking nodes") as step:
         reader = NodeSourceReader(
-            NodesRequest(
-                cluster=plan.cluster.name if plan else str(cluster),
-                plan=plan,
-                open_client=aws.client,
-                access=access.access,
-                ssm=ssm,
-                join_minutes=join_minutes,
-                deadline=timeout,
-                progress=step,
-            )
+            cluster=plan.cluster.name if plan else str(cluster),
+            plan=plan,
+            open_client=aws.client,
+            access=access.access,
+            ssm=ssm,
+            join_minutes=join_minutes,
+            deadline=timeout,
+            progress=step,
         )
         sources = reader.read()
     result = verify(sources)
@@ -171,7 +169,6 @@ def _confirmed(count: int) -> bool:
 
 
 def _summarise(result: Verification) -> None:
-
     parts = [f"{count} {verdict}" for verdict in NodeVerdict if (count := result.count(verdict))]
     found = result.counted()
     kinds = [counted(found[severity], severity) for severity in Severity if found[severity]]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.serialization import INLINED
+from multiarch.serialization import to_json
 from multiarch.verify.pods.model import Judged, PodVerification, Proof
 
 _COLUMNS = ("workload", "namespace", "container", "pods", "verdict", "image", "reason")
@@ -26,34 +25,20 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Workload:
-    workload: WorkloadKey = field(metadata=INLINED)
-    verdict: Proof
-    containers: Sequence[Judged]
-
-
-@dataclass(frozen=True, slots=True)
-class _Data:
-    summary: Mapping[Proof, int]
-    not_started: int
-    nodes_answered: int | None
-    notes: Sequence[str]
-    workloads: Sequence[_Workload]
-
-
 def pod_report(verification: PodVerification) -> Report:
     """The report: containers grouped by workload, the workloads with the worst verdict first."""
     workloads = _workloads(verification)
     return Report(
         "pod-verification",
-        data=_Data(
-            {proof: verification.count(proof) for proof in Proof},
-            verification.not_started,
-            verification.nodes_answered,
-            verification.notes,
-            [_Workload(key, _WORST_FIRST[_worst(rows)], rows) for key, rows in workloads],
-        ),
+        data={
+            "summary": {proof: verification.count(proof) for proof in Proof},
+            "notStarted": verification.not_started,
+            "nodesAnswered": verification.nodes_answered,
+            "notes": verification.notes,
+            "workloads": [
+                {**to_json(key), "verdict": _WORST_FIRST[_worst(rows)], "containers": rows} for key, rows in workloads
+            ],
+        },
         blocks=lambda: [Table(_COLUMNS, list(_rows(workloads)))] if workloads else ["No containers found."],
         records=lambda: Table(_RECORD_COLUMNS, [_record(each) for _, rows in workloads for each in rows]),
         findings=partial(_findings, workloads),
@@ -79,7 +64,7 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
         for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.verdict)):
             settled_by = each.settled_by if each.verdict is Proof.CANNOT_TELL else ""
             reason = each.reason + (f" → {settled_by}" if settled_by else "")
-            node = "?" if each.node is None else each.node.architecture or "?"
+            node = "?" if each.host is None else each.host.architecture or "?"
             cells = (each.container.name, node, str(each.verdict), each.container.image, reason)
             counts[cells] = counts.get(cells, 0) + 1
         for (name, node, proof, image, reason), count in counts.items():
@@ -87,7 +72,7 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
 
 
 def _record(judged: Judged) -> list[str]:
-    container, node = judged.container, judged.node
+    container, node = judged.container, judged.host
     return [
         *(container.namespace, str(container.workload), container.pod, container.name, str(container.role)),
         *(container.state, container.node, "" if node is None else node.architecture),

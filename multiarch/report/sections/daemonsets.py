@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multiarch.audit.daemonset_model import Cell, Column, DaemonSetAudit, DaemonSetOutcome
+from multiarch.audit.daemonset_model import Cell, DaemonSetAudit, DaemonSetOutcome, Group
 from multiarch.report.contents import Unread
 from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number, of_architecture
@@ -35,7 +35,7 @@ def daemonsets_section(audit: DaemonSetAudit | Unread) -> PageSection:
     )
 
 
-def _head(column: Column) -> str:
+def _head(column: Group) -> str:
     architecture = str(column.architecture)
     return column.name if architecture in column.name else f"{column.name} ({architecture})"
 

@@ -9,8 +9,7 @@ can I get my worker nodes to join my Amazon EKS cluster?"; the kernel's ``init/m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.verify.nodes.model import BootFault
@@ -37,18 +36,12 @@ _SERVICES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """``pattern`` finds its lines; ``text`` is the clause, or makes it of these lines."""
+class _Cause(NamedTuple):
+    """``pattern`` finds its lines; ``text`` is the clause, of which the network's names the services in these lines."""
 
     pattern: re.Pattern[str]
-    text: str | Callable[[Sequence[str]], str]
+    text: str
     hint: str
-
-
-def _unreachable(lines: Sequence[str]) -> str:
-    named = [name for name, form in _SERVICES if any(form.search(line) for line in lines)]
-    return f"no route to {', '.join(named)}" if named else "no route to an endpoint that it needs"
 
 
 _CAUSES = (
@@ -72,7 +65,7 @@ _CAUSES = (
     ),
     _Cause(
         _NETWORK,
-        _unreachable,
+        "no route to {}",
         "Check the subnet's route table, NAT or VPC endpoints, the security groups and DNS.",
     ),
     _Cause(
@@ -101,7 +94,8 @@ def boot_fault(text: str, *, source: str) -> BootFault:
     for cause in _CAUSES:
         found = [line for line in lines if cause.pattern.search(line)]
         if found:
-            said = cause.text if isinstance(cause.text, str) else cause.text(found)
+            named = [name for name, form in _SERVICES if any(form.search(line) for line in found)]
+            said = cause.text.format(", ".join(named) or "an endpoint that it needs")
             return BootFault(f"{said}, says {source}", cause.hint, tuple(dict.fromkeys(found))[:_SHOWN])
     return BootFault(
         f"{source} names no known cause; its last lines are below",

@@ -17,8 +17,8 @@ from multiarch.slices import slices
 from multiarch.verify.nodes.model import Image, Instance, Template
 from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
-_IMAGES, _GROUPS, _TYPES, _IDS = 100, 50, 100, 200
-"""Names in one request. Auto Scaling takes no more than 50, EC2 no more than 100 instance types."""
+_IMAGES, _GROUPS, _IDS = 100, 50, 200
+"""Names in one request. Auto Scaling takes no more than 50."""
 _WINDOWS = "windows"
 _SEEN = ("pending", "running", "stopping", "stopped")
 
@@ -47,7 +47,7 @@ def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> t
     for batch in slices(sorted(set(identifiers) - set(found)), _IDS):
         # A filter passes over IDs that EC2 has forgotten; InstanceIds would refuse them.
         found |= {each.id: each for each in _instances(ec2, [{"Name": "instance-id", "Values": batch}])}
-    return _with_new_types(ec2, [found[key] for key in sorted(found)])
+    return tuple(found[key] for key in sorted(found))
 
 
 def _of_cluster(name: str) -> list[dict[str, Any]]:
@@ -68,12 +68,13 @@ def _instances(ec2: Any, conditions: Sequence[Mapping[str, Any]]) -> Iterator[In
 def _instance(found: Mapping[str, Any]) -> Instance:
     tags = {tag["Key"]: tag["Value"] for tag in found.get("Tags", ())}
     known = instance_types().get(found["InstanceType"])
+    # What EC2 calls an instance's architecture is that of its image, which boots on the instance.
+    own = _architecture([found.get("Architecture", "")])
     return Instance(
         id=found["InstanceId"],
         type=found["InstanceType"],
-        architecture=known.architecture if known else None,
-        # What EC2 calls an instance's architecture is that of its image.
-        image=Image(found.get("ImageId", ""), "", _architecture([found.get("Architecture", "")])),
+        architecture=known.architecture if known else own,
+        image=Image(found.get("ImageId", ""), "", own),
         state=found.get("State", {}).get("Name", ""),
         launched=found["LaunchTime"],
         zone=found.get("Placement", {}).get("AvailabilityZone", ""),
@@ -89,18 +90,6 @@ def _architecture(supported: Sequence[str]) -> Architecture | None:
         return from_ec2(supported)
     except UnknownFactError:
         return None
-
-
-def _with_new_types(ec2: Any, instances: Sequence[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
-    """The instances, with EC2's word for types that are not in the table of facts."""
-    missing = sorted({each.type for each in instances if each.architecture is None})
-    if not missing:
-        return tuple(instances)
-    found: dict[str, Architecture | None] = {}
-    for batch in slices(missing, _TYPES):
-        for row in ec2.describe_instance_types(InstanceTypes=batch)["InstanceTypes"]:
-            found[row["InstanceType"]] = _architecture(row.get("ProcessorInfo", {}).get("SupportedArchitectures", ()))
-    return tuple(replace(each, architecture=each.architecture or found.get(each.type)) for each in instances)
 
 
 def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)

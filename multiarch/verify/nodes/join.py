@@ -1,31 +1,18 @@
-"""One row per node: what the plan, EC2, Kubernetes and the node itself say of it, and where they disagree."""
+"""One row per node: an instance and its Node, what they are compared with, and the verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from multiarch.facts import labels as keys
 from multiarch.facts.ami_families import family_facts
-from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan
+from multiarch.observed.nodes import ObservedNode
 from multiarch.rules import Severity
-from multiarch.ssm.model import Answer
-from multiarch.verify.nodes import against_node, against_plan
-from multiarch.verify.nodes.model import (
-    Finding,
-    Instance,
-    KubernetesNode,
-    NodeRow,
-    NodeVerdict,
-    Sources,
-    Verification,
-)
-from multiarch.verify.nodes.planned import PlannedGroup, group_of
-from multiarch.verify.on_node.model import NodeReport
+from multiarch.verify.nodes.compare import find_disagreements, list_missing_taints, why_release_unknown
+from multiarch.verify.nodes.model import Finding, Instance, NodePair, NodeRow, NodeVerdict, Sources, Verification
+from multiarch.verify.nodes.planned import group_of
 
-_GONE = ("terminated", "shutting-down")
 _NO_PROFILE = "It has no instance profile, and so no role: replace it with an instance that its group starts."
 
 
@@ -49,24 +36,21 @@ def _missing_groups(rows: Sequence[NodeRow], sources: Sources) -> Iterator[str]:
 
 def not_joined(sources: Sources) -> tuple[Instance, ...]:
     """The instances that run longer than ``join_minutes`` and have no Node; none if the Nodes are not known."""
-    return tuple(
-        pair.instance
-        for pair in _joined(sources)
-        if pair.instance is not None and pair.node is None and _is_overdue(pair.instance, sources)
-    )
+    return tuple(pair.instance for pair in _joined(sources) if pair.instance is not None and _is_overdue(pair, sources))
 
 
-def _is_overdue(instance: Instance, sources: Sources) -> bool:
-    if sources.nodes is None or not instance.running or instance.out_of_service:
+def _is_overdue(pair: NodePair, sources: Sources) -> bool:
+    instance = pair.instance
+    if sources.nodes is None or pair.node is not None or instance is None or not instance.running:
         return False
-    return not _is_new(instance, sources)
+    return not instance.out_of_service and not _is_new(instance, sources)
 
 
 def _is_new(instance: Instance, sources: Sources) -> bool:
     return sources.now - instance.launched <= timedelta(minutes=sources.join_minutes)
 
 
-def _is_starting(pair: _Pair, sources: Sources) -> bool:
+def _is_starting(pair: NodePair, sources: Sources) -> bool:
     """Whether it was started a few minutes ago and has no Node, or one that is not Ready yet."""
     if sources.nodes is None or pair.instance is None or pair.instance.out_of_service:
         return False
@@ -75,7 +59,7 @@ def _is_starting(pair: _Pair, sources: Sources) -> bool:
     return pair.instance.running and pair.node.ready != "True" and _is_new(pair.instance, sources)
 
 
-def _must_be_ready(pair: _Pair, sources: Sources) -> bool:
+def _must_be_ready(pair: NodePair, sources: Sources) -> bool:
     """Not a Node that starts, and none whose instance is about to end, such as an interrupted Spot Instance's."""
     instance = pair.instance
     if instance is not None and (not instance.running or instance.out_of_service):
@@ -83,30 +67,7 @@ def _must_be_ready(pair: _Pair, sources: Sources) -> bool:
     return not _is_starting(pair, sources)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """An instance and its Node; one of them may be missing."""
-
-    instance: Instance | None
-    node: KubernetesNode | None
-
-    @property
-    def id(self) -> str:
-        """The instance's ID, or empty for a Node without one."""
-        return self.instance.id if self.instance else self.node.instance if self.node else ""
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """EC2's."""
-        return self.instance.tags if self.instance else {}
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """The Node's."""
-        return self.node.labels if self.node else {}
-
-
-def _joined(sources: Sources) -> Iterator[_Pair]:
+def _joined(sources: Sources) -> Iterator[NodePair]:
     """Every Node with its instance, and every other instance that exists."""
     instances = {each.id: each for each in sources.instances or ()}
     by_dns = {each.private_dns: each for each in instances.values() if each.private_dns}
@@ -116,109 +77,74 @@ def _joined(sources: Sources) -> Iterator[_Pair]:
         found = instances.get(node.instance) if node.instance else by_dns.get(node.name)
         if found:
             taken.add(found.id)
-        yield _Pair(found, node)
+        yield _pair(found, node, sources)
     for identifier, instance in instances.items():
-        if identifier not in taken and instance.state not in _GONE:
-            yield _Pair(instance, None)
+        if identifier not in taken and not instance.gone:
+            yield _pair(instance, None, sources)
 
 
-def _row(pair: _Pair, sources: Sources) -> NodeRow:
-    group, name = group_of(sources.planned or (), pair.tags, pair.labels)
-    answer = (sources.on_node or {}).get(pair.id)
-    report = answer if isinstance(answer, NodeReport) else None
+def _pair(instance: Instance | None, node: ObservedNode | None, sources: Sources) -> NodePair:
+    tags, labels = instance.tags if instance else {}, node.labels if node else {}
+    group, name = group_of(sources.planned or (), tags, labels)
+    identifier = instance.id if instance else node.instance if node else ""
+    return NodePair(identifier, instance, node, group, name, (sources.on_node or {}).get(identifier))
+
+
+def _row(pair: NodePair, sources: Sources) -> NodeRow:
     findings = (
-        *_membership(pair, group, name, sources),
-        *(_boot(pair.instance, sources) if pair.instance and not pair.node else ()),
-        *_compared(pair, group, report, sources),
-        *(_unanswered(answer) if isinstance(answer, Answer) else ()),
+        *_boot(pair, sources),
+        *(
+            each
+            for each in find_disagreements(pair, sources)
+            if each.rule != "not-ready" or _must_be_ready(pair, sources)
+        ),
     )
     ordered = tuple(sorted(findings, key=lambda each: each.severity is not Severity.ERROR))
-    unchecked = tuple(_not_checked(pair, group, report, sources))
+    unchecked = tuple(_not_checked(pair, sources))
     return NodeRow(
         name=pair.node.name if pair.node else pair.id,
-        group=group.name if group else name,
+        group=pair.group.name if pair.group else pair.group_name,
         instance=pair.instance,
         node=pair.node,
-        on_node=answer,
-        architectures=_architectures(pair, group, report),
+        on_node=pair.answer,
+        architectures=_architectures(pair),
         findings=ordered,
         not_checked=unchecked,
         verdict=_verdict(pair, ordered, unchecked, sources),
-        missing_taints=against_plan.missing_taints(group, pair.node) if group and pair.node else (),
+        missing_taints=list_missing_taints(pair),
     )
 
 
-def _membership(pair: _Pair, group: PlannedGroup | None, name: str, sources: Sources) -> Iterator[Finding]:
-    """Whether the node belongs to the plan, and its Node to an instance."""
-    if sources.planned is not None and group is None and (name or pair.instance):
-        named = f"its group {name} is not in the stack" if name else "nothing says which group it belongs to"
-        yield Finding("unknown-group", f"{named}.")
-    node, instance = pair.node, pair.instance
-    if node is None:
+def _boot(pair: NodePair, sources: Sources) -> Iterator[Finding]:
+    instance = pair.instance
+    if instance is None or not _is_overdue(pair, sources):
         return
-    if not node.instance and not node.hybrid:
-        yield Finding("no-provider-id", "its Node has no provider ID of an instance.")
-    elif node.instance and sources.instances is not None and (instance is None or not instance.running):
-        state = f"is {instance.state}" if instance else "does not exist any more in EC2"
-        yield Finding("no-instance", f"its instance {node.instance} {state}.")
-
-
-def _boot(instance: Instance, sources: Sources) -> Iterator[Finding]:
-    if not _is_overdue(instance, sources):
-        return
-    minutes = int((sources.now - instance.launched).total_seconds() // 60)
+    said = f"it has run for {_long(sources.now - instance.launched)} and is not a Node"
     fault = sources.boot.get(instance.id)
     if fault is None:
-        yield Finding("never-joined", f"it has run for {_long(minutes)} and is not a Node.")
+        yield Finding("never-joined", f"{said}.")
     else:
-        said = f"it has run for {_long(minutes)} and is not a Node: {fault.cause}."
         without = () if instance.profile else (_NO_PROFILE,)
-        yield Finding("never-joined", said, fault.hint, (*fault.lines, *without))
+        yield Finding("never-joined", f"{said}: {fault.cause}.", fault.hint, (*fault.lines, *without))
 
 
-def _long(minutes: int) -> str:
+def _long(time: timedelta) -> str:
     """``12 minutes``, ``3 hours``, ``4 days``."""
+    minutes = int(time.total_seconds() // 60)
     for unit, size in (("day", 24 * 60), ("hour", 60)):
         if minutes >= 2 * size:
             return f"{minutes // size} {unit}s"
     return f"{minutes} minutes"
 
 
-def _compared(
-    pair: _Pair, group: PlannedGroup | None, report: NodeReport | None, sources: Sources
-) -> Iterator[Finding]:
-    instance, node = pair.instance, pair.node
-    if instance is not None and instance.state not in _GONE:
-        if group is not None:
-            yield from against_plan.instance_findings(group, instance)
-        yield from against_node.image_findings(instance)
-    if node is not None:
-        found = against_node.node_findings(instance, node, sources.kubernetes_version)
-        yield from (each for each in found if each.rule != "not-ready" or _must_be_ready(pair, sources))
-        if group is not None:
-            kind = instance.type if instance else node.labels.get(keys.INSTANCE_TYPE, "")
-            yield from against_plan.node_findings(
-                group, node, kind, region=sources.region, arm64_taint=sources.arm64_taint, report=report
-            )
-    if report is not None:
-        planned: list[Taint | str] = [*group.taints, *dict(group.owner.labels)] if group else []
-        yield from against_node.report_findings(instance, node, report, planned)
-
-
-def _unanswered(answer: Answer) -> Iterator[Finding]:
-    agent = f" (agent {answer.agent_version})" if answer.agent_version else ""
-    reason = answer.reason.rstrip(".")
-    yield Finding("not-asked", f"SSM: {reason or answer.status}{agent}.", answer.hint)
-
-
-def _not_checked(pair: _Pair, group: PlannedGroup | None, report: NodeReport | None, sources: Sources) -> Iterator[str]:
+def _not_checked(pair: NodePair, sources: Sources) -> Iterator[str]:
     """What could not be compared, a sentence each."""
-    instance = pair.instance
+    instance, group, report = pair.instance, pair.group, pair.report
     if pair.node and pair.node.hybrid:
         yield "A hybrid node: it is not an EC2 instance, and was not asked through SSM."
     elif sources.planned is not None and instance is None and group is None:
         yield "Its group is not known without its instance."
-    if group and instance and (why := against_plan.unchecked_image(group, instance)):
+    if group and instance and (why := why_release_unknown(group, instance)):
         yield why
     if instance and instance.out_of_service:
         yield f"The instance is {instance.lifecycle} in its Auto Scaling Group."
@@ -235,19 +161,21 @@ def _not_checked(pair: _Pair, group: PlannedGroup | None, report: NodeReport | N
         yield f"{group.family} has no shell: its programs were not read."
 
 
-def _architectures(pair: _Pair, group: PlannedGroup | None, report: NodeReport | None) -> dict[str, str]:
-    instance, node = pair.instance, pair.node
+def _architectures(pair: NodePair) -> dict[str, str]:
+    instance, report = pair.instance, pair.report
     found = {
-        "plan": " or ".join(group.architectures) if group else "",
+        "plan": " or ".join(pair.group.architectures) if pair.group else "",
         "EC2": str(instance.architecture or "") if instance else "",
         "AMI": str(instance.image.architecture or "") if instance else "",
-        "node": node.architecture if node else "",
+        "node": pair.node.architecture if pair.node else "",
         "CPU": str(report.architecture or report.machine) if report else "",
     }
     return {source: value for source, value in found.items() if value}
 
 
-def _verdict(pair: _Pair, findings: tuple[Finding, ...], unchecked: tuple[str, ...], sources: Sources) -> NodeVerdict:
+def _verdict(
+    pair: NodePair, findings: tuple[Finding, ...], unchecked: tuple[str, ...], sources: Sources
+) -> NodeVerdict:
     rules = {each.rule for each in findings}
     if "never-joined" in rules:
         return NodeVerdict.NEVER_JOINED

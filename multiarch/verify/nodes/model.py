@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import EKS_COMPUTE_TYPE
 from multiarch.facts.taints import Taint
+from multiarch.observed.nodes import ObservedNode
 from multiarch.rules import Severity
 from multiarch.serialization import OMITTED
 from multiarch.ssm.model import Answer
@@ -69,40 +69,17 @@ class Instance:
         return self.state == "running"
 
     @property
+    def gone(self) -> bool:
+        """Whether it has ended, or is about to."""
+        return self.state in ("terminated", "shutting-down")
+
+    @property
     def out_of_service(self) -> bool:
         """Whether Auto Scaling keeps it in a warm pool, or is about to end it.
 
         Source: Amazon EC2 Auto Scaling user guide, "Amazon EC2 Auto Scaling instance lifecycle".
         """
         return self.lifecycle.startswith(("Warmed", "Terminat", "Detach"))
-
-
-@dataclass(frozen=True, slots=True)
-class KubernetesNode:
-    """A Node. ``instance`` is the instance's ID of its provider ID, or empty.
-
-    ``ready`` is the condition's status, ``True``, ``False`` or ``Unknown``, and ``why_not_ready`` its message.
-    ``architecture``, ``kubelet``, ``runtime``, ``os_image`` and ``kernel`` are nodeInfo's texts.
-    """
-
-    name: str = field(metadata=OMITTED)
-    instance: str = field(metadata=OMITTED)
-    labels: Mapping[str, str] = field(metadata=OMITTED)
-    taints: tuple[Taint, ...]
-    ready: str
-    why_not_ready: str = field(metadata=OMITTED)
-    architecture: str = field(metadata=OMITTED)
-    kubelet: str
-    runtime: str
-    os_image: str
-    kernel: str
-    version: str = field(default="", metadata=OMITTED)
-    """The object's ``resourceVersion``."""
-
-    @property
-    def hybrid(self) -> bool:
-        """Whether it is one of EKS Hybrid Nodes, which are not EC2 instances."""
-        return self.labels.get(EKS_COMPUTE_TYPE) == "hybrid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +104,7 @@ class Sources:
     cluster: str
     planned: tuple[PlannedGroup, ...] | None
     instances: tuple[Instance, ...] | None
-    nodes: tuple[KubernetesNode, ...] | None
+    nodes: tuple[ObservedNode, ...] | None
     on_node: Mapping[str, NodeReport | Answer] | None
     now: datetime
     kubernetes_version: str = ""
@@ -136,6 +113,26 @@ class Sources:
     boot: Mapping[str, BootFault] = field(default_factory=dict)
     join_minutes: float = 10.0
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodePair:
+    """An instance and its Node, of which one may be missing, with what they are compared with.
+
+    ``id`` is the instance's, or empty for a Node without one. ``group_name`` is what tags and labels call its group.
+    """
+
+    id: str
+    instance: Instance | None
+    node: ObservedNode | None
+    group: PlannedGroup | None
+    group_name: str
+    answer: NodeReport | Answer | None
+
+    @property
+    def report(self) -> NodeReport | None:
+        """What the node reports about itself."""
+        return self.answer if isinstance(self.answer, NodeReport) else None
 
 
 class NodeVerdict(StrEnum):
@@ -183,7 +180,7 @@ class NodeRow:
     name: str
     group: str
     instance: Instance | None
-    node: KubernetesNode | None
+    node: ObservedNode | None
     on_node: NodeReport | Answer | None
     architectures: Mapping[str, str]
     findings: tuple[Finding, ...]

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from multiarch.facts.taints import Taint
-from multiarch.verify.nodes.model import KubernetesNode, Sources, Verification
+from multiarch.observed.nodes import ObservedNode
+from multiarch.verify.nodes.model import Sources, Verification
 from multiarch.verify.nodes.planned import clusters_of
 
 
@@ -18,7 +19,7 @@ from multiarch.verify.nodes.planned import clusters_of
 class TaintFix:
     """The taints to add to one Node, and the patch that does it."""
 
-    node: KubernetesNode
+    node: ObservedNode
     taints: tuple[Taint, ...]
 
     @property

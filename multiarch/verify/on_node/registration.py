@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.yaml_text import reader
@@ -112,11 +113,9 @@ def _taints(texts: Iterable[str], faults: list[str]) -> tuple[Taint, ...] | None
 
 def _of_file(file: ConfigFile, faults: list[str]) -> tuple[Taint, ...] | None:
     try:
-        if file.taints.startswith("["):
-            listed = json.loads(file.taints)
-        else:
-            document = reader.only_document(file.taints.replace("\\n", "\n"))
-            listed = _at(document.value if document else None, "registerWithTaints")
+        written = f"registerWithTaints: {file.taints}" if file.taints.startswith("[") else file.taints
+        document = reader.only_document(written.replace("\\n", "\n"))
+        listed: Any = _at(document.value if document else None, "registerWithTaints")
         rows = [dict(row) for row in listed or []]
     except (ValueError, TypeError, RecursionError, YamlError):
         faults.append(f"can't read registerWithTaints in {file.path}")

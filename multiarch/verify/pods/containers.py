@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from multiarch.facts.labels import ARCHITECTURE, REGION
-from multiarch.images.model import LINUX
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.containers import ContainerRole, role_of
 from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.verify.pods.model import Failure, HostNode, PodContainer, Pods
+from multiarch.observed.nodes import ObservedNode, read_node
+from multiarch.verify.pods.model import Failure, PodContainer, Pods
 
 _STATUSES = {
     "initContainerStatuses": "initContainers",
@@ -20,7 +18,6 @@ _STATUSES = {
     "ephemeralContainerStatuses": "ephemeralContainers",
 }
 _ENDED = ("Succeeded", "Failed")
-_INSTANCE = re.compile(r"aws://.*/(i-[0-9a-f]+)")
 _ROLES = tuple(ContainerRole)
 
 
@@ -29,7 +26,7 @@ class PodReader:
     """Reads objects of any kind in any order; of them only containers, nodes and owners are kept."""
 
     containers: list[PodContainer] = field(default_factory=list)
-    nodes: dict[str, HostNode] = field(default_factory=dict)
+    nodes: dict[str, ObservedNode] = field(default_factory=dict)
     owners: dict[WorkloadKey, WorkloadKey] = field(default_factory=dict)
     not_started: int = 0
     pods: int = 0
@@ -37,6 +34,10 @@ class PodReader:
     def read(self, objects: Iterable[LoadedObject]) -> None:
         """Read objects. Raises MultiarchError for one that no API server would have."""
         for each in objects:
+            if each.value.get("kind") == "Node" and each.value.get("apiVersion") == "v1":
+                node = read_node(each)
+                self.nodes[node.name] = node
+                continue
             try:
                 self._read(each.value)
             except ManifestError as error:
@@ -55,10 +56,7 @@ class PodReader:
     def _read(self, content: Mapping[str, object]) -> None:
         key = key_of(content)
         value = Value(content, ObjectReference(1, key.kind, f"{key.namespace}/{key.name}"))
-        core = content.get("apiVersion") == "v1"
-        if key.kind == "Node" and core:
-            self.nodes[key.name] = _node(key.name, value)
-        elif key.kind == "Pod" and core:
+        if key.kind == "Pod" and content.get("apiVersion") == "v1":
             self.pods += 1
             found = list(_containers(value, owner_of(content) or key))
             ended = value["status"]["phase"].text() in _ENDED
@@ -69,22 +67,6 @@ class PodReader:
                 self.not_started += _declared(value["spec"]) - sum(_is_container(each) for each in kept)
         elif (owner := owner_of(content)) is not None:
             self.owners[key] = owner
-
-
-def _node(name: str, value: Value) -> HostNode:
-    labels = dict(value["metadata"]["labels"].pairs())
-    info = value["status"]["nodeInfo"]
-    label = labels.get(ARCHITECTURE, "")
-    instance = _INSTANCE.fullmatch(value["spec"]["providerID"].text())
-    return HostNode(
-        name,
-        info["architecture"].text() or label,
-        label,
-        info["operatingSystem"].text(LINUX),
-        info["containerRuntimeVersion"].text(),
-        instance[1] if instance else "",
-        labels.get(REGION, ""),
-    )
 
 
 def _declared(spec: Value) -> int:

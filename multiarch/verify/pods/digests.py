@@ -1,27 +1,63 @@
 """What an imageID's digest is the digest of, found by asking the registry for it.
 
 A digest names the same content for ever, so the cache answers all later questions about it; tags are not asked for.
+
+containerd and CRI-O up to 1.27 report ``REPOSITORY@DIGEST``: what was pulled, which is an index's digest if a tag of
+one was pulled. A config's digest, ``sha256:…``, is there if containerd has no name with a digest for the image (it was
+imported or untagged), and always for image volumes. CRI-O from 1.28 on reports a config's digest without ``sha256:``.
+Sources: ``ContainerStatus`` in
+https://github.com/containerd/containerd/blob/main/internal/cri/server/container_status.go,
+https://github.com/cri-o/cri-o/pull/7149
 """
 
 from __future__ import annotations
 
-import asyncio
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from multiarch.images.inspect import CONFIG_LIMIT, inspect
-from multiarch.images.model import ImageKind, platform_of
+from multiarch.images.model import ImageKind, platform_of, printable
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.operation import one_image
-from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
-from multiarch.verify.pods.image_id import ImageId, parse_image_id
+from multiarch.registry.reference import InvalidReferenceError, Reference, digest_fault, parse_reference
+from multiarch.threads import map_concurrently
 from multiarch.verify.pods.model import Digest, DigestKind
 
 _AT_ONCE = 128
 """Digests that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
-_NOT_CONFIGS = ("manifests", "layers", "fsLayers")
+_BARE = re.compile(r"[0-9a-f]{64}")
+_IMPORTED = re.compile(r"library/import-\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageId:
+    """A digest, and the repository under whose name the runtime has it: None if it only has the digest.
+
+    ``imported``: the name is one that ``ctr images import`` makes, so no registry has it.
+    """
+
+    digest: str
+    repository: Reference | None = None
+    imported: bool = False
+
+
+def parse_image_id(text: str) -> ImageId | str:
+    """Read an imageID; what is wrong with it if it has no digest."""
+    plain = f"sha256:{text}" if _BARE.fullmatch(text) else text
+    if digest_fault(plain) is None:
+        return ImageId(plain)
+    try:
+        found = parse_reference(plain)
+    except InvalidReferenceError as error:
+        return f"imageID {printable(text)} can't be read: {error.fault}"
+    if found.digest is None:
+        return f"imageID {printable(text)} has no digest"
+    if found.registry == "docker.io" and _IMPORTED.fullmatch(found.repository):
+        return ImageId(found.digest, imported=True)
+    return ImageId(found.digest, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +78,7 @@ async def look_up(
 
     ``looked_up(done, all)`` is called after each, in this event loop.
     """
-    distinct = list(dict.fromkeys(questions))
-    found: dict[Question, Digest] = {}
-    waiting = iter(distinct)
-
-    async def work() -> None:
-        for each in waiting:
-            found[each] = await _looked_up(registry, each)
-            looked_up(len(found), len(distinct))
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(_AT_ONCE, len(distinct))):
-            group.create_task(work())
-    return found
+    return await map_concurrently(questions, lambda each: _looked_up(registry, each), _AT_ONCE, looked_up)
 
 
 async def _looked_up(registry: Registry, question: Question) -> Digest:
@@ -68,7 +92,7 @@ async def _looked_up(registry: Registry, question: Question) -> Digest:
             with one_image():
                 # A repository's name with a digest is never a config's.
                 if parsed.repository is None and not parsed.imported:
-                    return await _config_or_manifest(registry, place)
+                    return await _config(registry, place)
                 return await _manifest(registry, place)
         except RegistryError as error:
             errors.append(error)
@@ -97,28 +121,19 @@ async def _manifest(registry: Registry, place: Reference) -> Digest:
     return Digest(DigestKind.MANIFEST, digest, inspected, entry.platform, entry.note)
 
 
-async def _config_or_manifest(registry: Registry, place: Reference) -> Digest:
-    """A digest alone is a config's, except with Docker's containerd image store."""
+async def _config(registry: Registry, place: Reference) -> Digest:
+    """A digest alone is a config's."""
+    digest = place.digest or ""
     try:
-        blob = await registry.blob(place, Descriptor("", place.digest or "", -1), limit=CONFIG_LIMIT)
-    except RegistryError as error:
-        if error.reason is not RegistryReason.NOT_FOUND:
-            raise
-        return await _manifest(registry, place)
-    try:
-        content = decode_json(blob)
+        content = decode_json(await registry.blob(place, Descriptor("", digest, -1), limit=CONFIG_LIMIT))
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        return Digest(
-            DigestKind.UNKNOWN, place.digest or "", reason=f"{place.digest} is neither a config nor a manifest"
-        )
-    if any(content.get(key) is not None for key in _NOT_CONFIGS):
-        return await _manifest(registry, place)
+        return Digest(DigestKind.UNKNOWN, digest, reason=f"{digest} is not a config")
     platform = platform_of(content)
     if not platform.architecture or platform.is_unknown:
-        return Digest(DigestKind.CONFIG, place.digest or "", reason="its config has no architecture")
-    return Digest(DigestKind.CONFIG, place.digest or "", platform=platform)
+        return Digest(DigestKind.CONFIG, digest, reason="its config has no architecture")
+    return Digest(DigestKind.CONFIG, digest, platform=platform)
 
 
 def _not_found(parsed: ImageId, places: tuple[Reference, ...], errors: list[RegistryError]) -> Digest:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from multiarch.facts.architectures import Architecture
-from multiarch.images.model import LINUX, Inspected, Platform
+from multiarch.images.model import Inspected, Platform
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.serialization import INLINED, OMITTED
+from multiarch.observed.nodes import ObservedNode
+from multiarch.serialization import INLINED, OMITTED, JsonProperty
 
 
 class Proof(StrEnum):
@@ -41,36 +41,6 @@ class Failure(StrEnum):
     """From the kernel: not a program of this machine, or a script that does not start with ``#!``."""
     NO_PLATFORM = "no match for platform"
     """From containerd: the index has no image that it could choose."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostNode:
-    """A node as the API server shows it.
-
-    ``architecture`` is what its kubelet reports (``nodeInfo``), or else the label ``kubernetes.io/arch``: any name that
-    Go has. ``label`` is that label, ``instance`` the EC2 instance's ID, empty for nodes that are not one, such as
-    Fargate's. ``runtime`` is ``containerd://2.1.4``.
-    """
-
-    name: str
-    architecture: str
-    label: str = field(default="", metadata=OMITTED)
-    operating_system: str = field(default=LINUX, metadata=OMITTED)
-    runtime: str = ""
-    instance: str = field(default="", metadata=OMITTED)
-    region: str = field(default="", metadata=OMITTED)
-
-    @property
-    def known(self) -> Architecture | None:
-        """The architecture, None if images are not judged for it."""
-        return Architecture(self.architecture) if self.architecture in set(Architecture) else None
-
-    @property
-    def disagreement(self) -> str:
-        """What the kubelet and the label say, if they differ; else empty."""
-        if not self.label or self.label == self.architecture:
-            return ""
-        return f"its kubelet reports {self.architecture}, but its label kubernetes.io/arch is {self.label}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +81,7 @@ class Pods:
     """
 
     containers: tuple[PodContainer, ...]
-    nodes: Mapping[str, HostNode]
+    nodes: Mapping[str, ObservedNode]
     not_started: int = 0
 
 
@@ -142,7 +112,7 @@ class Judged:
     """
 
     container: PodContainer = field(metadata=INLINED)
-    node: HostNode | None
+    host: ObservedNode | None = field(metadata=OMITTED)
     verdict: Proof
     reason: str
     digest_kind: DigestKind = DigestKind.UNKNOWN
@@ -152,6 +122,14 @@ class Judged:
     process: str = ""
     machine: str = ""
     emulator: str = ""
+
+    @JsonProperty
+    def node(self) -> Mapping[str, str] | None:
+        """Name, architecture and container runtime of the node, None if it was not read."""
+        host = self.host
+        if host is None:
+            return None
+        return {"name": host.name, "architecture": host.architecture, "runtime": host.runtime}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from multiarch.images.elf import Elf
 from multiarch.images.model import LINUX, Judgement, Platform, Verdict
 from multiarch.images.verdict import judge, judge_volume
 from multiarch.manifests.containers import ContainerRole
+from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.on_node.model import RunningContainer
-from multiarch.verify.pods.model import Digest, DigestKind, Failure, HostNode, Judged, PodContainer, Proof
+from multiarch.verify.pods.model import Digest, DigestKind, Failure, Judged, PodContainer, Proof
 
 ON_NODE = "--on-node"
 _OR = ", or "
@@ -25,7 +26,7 @@ _32_BIT = {Architecture.AMD64: 3, Architecture.ARM64: 40}
 """ELF machines (386, arm) of 32-bit programs that these nodes run without an emulator, if their kernel allows it."""
 
 
-def by_registry(container: PodContainer, node: HostNode | None, digest: Digest) -> Judged:
+def by_registry(container: PodContainer, node: ObservedNode | None, digest: Digest) -> Judged:
     """Judge a container by what the API server and the registry say."""
     architecture = None if node is None else node.known
     if node is None or architecture is None or node.operating_system != LINUX:
@@ -46,7 +47,7 @@ def by_registry(container: PodContainer, node: HostNode | None, digest: Digest) 
 
 def on_node(judged: Judged, held: RunningContainer) -> Judged:
     """Add what the node says of the container's process and image."""
-    architecture = None if judged.node is None else judged.node.known
+    architecture = None if judged.host is None else judged.host.known
     found = replace(
         judged,
         manifest=held.manifest or judged.manifest,
@@ -82,7 +83,7 @@ def not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:
     return replace(judged, reason=f"{judged.reason}; {reason}", settled_by=settled_by)
 
 
-def _no_node(container: PodContainer, node: HostNode | None) -> tuple[str, str]:
+def _no_node(container: PodContainer, node: ObservedNode | None) -> tuple[str, str]:
     if node is None:
         name = f"node {container.node}" if container.node else "its node"
         return f"{name} was not read, so its architecture is unknown", "read the nodes too: kubectl get pods,nodes -A"

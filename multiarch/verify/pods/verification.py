@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from multiarch.facts.labels import ARCHITECTURE
+from multiarch.observed.nodes import ObservedNode
 from multiarch.registry.model import Registry
 from multiarch.ssm.model import Answer
 from multiarch.verify.on_node.model import NodeReport, RunningContainer
 from multiarch.verify.pods.digests import Question, look_up
-from multiarch.verify.pods.model import Digest, DigestKind, HostNode, Judged, PodContainer, Pods, PodVerification
+from multiarch.verify.pods.model import Digest, DigestKind, Judged, PodContainer, Pods, PodVerification
 from multiarch.verify.pods.verdict import by_registry, not_on_node, on_node
 
 Reports = Mapping[str, NodeReport | Answer]
@@ -47,7 +49,7 @@ async def verify_pods(
             answer = None if node is None else reports.get(node.instance)
             each = _on_node(each, held.get(container.container_id), answer)
         judged.append(each)
-    used = {each.node.name: each.node for each in judged if each.node is not None}
+    used = {each.host.name: each.host for each in judged if each.host is not None}
     answered = None if reports is None else sum(isinstance(each, NodeReport) for each in reports.values())
     return PodVerification(tuple(judged), tuple(_notes(used, reports)), pods.not_started, answered)
 
@@ -78,12 +80,13 @@ def _on_node(judged: Judged, held: RunningContainer | None, answer: NodeReport |
     return not_on_node(judged, "its node is not an EC2 instance that SSM can ask")
 
 
-def _notes(nodes: Mapping[str, HostNode], reports: Reports | None) -> Iterator[str]:
+def _notes(nodes: Mapping[str, ObservedNode], reports: Reports | None) -> Iterator[str]:
     """Sentences about nodes: where their architecture is in doubt, and which could not be asked."""
     silent: dict[tuple[str, str], list[str]] = {}
     for name, node in sorted(nodes.items()):
-        if node.disagreement:
-            yield f"Node {name}: {node.disagreement}."
+        if (label := node.labels.get(ARCHITECTURE, "")) not in ("", node.architecture):
+            said = f"its kubelet reports {node.architecture}, but its label {ARCHITECTURE} is {label}"
+            yield f"Node {name}: {said}."
         report = None if reports is None else reports.get(node.instance)
         if isinstance(report, Answer):
             silent.setdefault((f"{report.status}: {report.reason}".rstrip(": ."), report.hint), []).append(name)

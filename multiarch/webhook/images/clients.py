@@ -78,8 +78,8 @@ def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ..
 
 def read_cluster_secrets(names: PullSecretNames) -> PodCredentials:
     """Read pull secrets from the cluster that the webhook runs in: its certificates and the token may change."""
-    from multiarch.kubernetes.access import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
     from multiarch.kubernetes.cluster import open_cluster  # noqa: PLC0415 (likewise)
+    from multiarch.kubernetes.source import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
     from multiarch.observed.pull_secrets import read_secrets  # noqa: PLC0415 (likewise)
 
     try:

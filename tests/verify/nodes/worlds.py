@@ -11,9 +11,10 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, parse_taint
 from multiarch.images.elf import Elf
 from multiarch.nodes.model import GROUP_TAG, BootstrapCase
+from multiarch.observed.nodes import ObservedNode
 from multiarch.ssm.model import Answer
 from multiarch.verify.nodes.join import verify
-from multiarch.verify.nodes.model import Image, Instance, KubernetesNode, NodeRow, Sources, Template, Verification
+from multiarch.verify.nodes.model import Image, Instance, NodeRow, Sources, Template, Verification
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.on_node.model import NodeReport, ProgramFile
 from tests.nodes.builders import GroupOptions, node_group
@@ -30,7 +31,7 @@ class World:
 
     group: PlannedGroup
     instance: Instance | None
-    node: KubernetesNode | None
+    node: ObservedNode | None
     report: NodeReport | Answer | None
 
 
@@ -76,19 +77,17 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
         lifecycle="InService",
         template=Template("lt-1", "3", "3"),
     )
-    node = KubernetesNode(
+    node = ObservedNode(
         instance.private_dns,
+        str(architecture),
         identifier,
         labels,
         planned.taints,
-        "True",
-        "",
-        str(architecture),
-        "v1.35.2-eks-1a2b3c4",
-        "containerd://2.1.4",
-        "Amazon Linux 2023.9.20260715",
-        "6.12.40",
-        "7",
+        kubelet="v1.35.2-eks-1a2b3c4",
+        runtime="containerd://2.1.4",
+        os_image="Amazon Linux 2023.9.20260715",
+        kernel="6.12.40",
+        version="7",
     )
     programs = tuple(
         ProgramFile(program, f"/usr/bin/{program}", elf(architecture), version)

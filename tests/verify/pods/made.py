@@ -8,8 +8,9 @@ from typing import Any
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.pods.containers import PodReader
-from multiarch.verify.pods.model import HostNode, PodContainer, Pods
+from multiarch.verify.pods.model import PodContainer, Pods
 
 INDEX, MANIFEST, CONFIG = (f"sha256:{letter * 64}" for letter in "abc")
 RUNNING: Mapping[str, Any] = {"state": {"running": {"startedAt": "2026-11-21T10:00:00Z"}}}
@@ -88,9 +89,9 @@ def container(image_id: str = "", **more: Any) -> PodContainer:
     return PodContainer(**given | more)
 
 
-def host(architecture: str = "arm64", **more: Any) -> HostNode:
+def host(architecture: str = "arm64", **more: Any) -> ObservedNode:
     """A Linux node ``arm``."""
-    return HostNode("arm", architecture, more.pop("label", architecture), **more)
+    return ObservedNode("arm", architecture, **more)
 
 
 def every(value: Sequence[Any]) -> list[str]:

@@ -19,8 +19,7 @@ from multiarch.verify.pods.digests import Question, look_up
 from multiarch.verify.pods.model import Digest, DigestKind
 from tests.images.asking import asked, reference
 from tests.images.conftest import images_registry, repository
-from tests.images.held import Held
-from tests.images.shapes import OCI_CONFIG, Repository, platform
+from tests.images.shapes import OCI_CONFIG, Repository
 
 __all__ = ["images_registry", "repository"]
 
@@ -59,7 +58,7 @@ def test_index_manifest_and_config_are_told_apart(repository: Repository) -> Non
     got = found(f"{name(repository)}@{arm}", image)
     assert (got.kind, str(got.platform)) == (DigestKind.MANIFEST, "linux/arm64")
     config = config_of(repository, arm)
-    for spelled in (config, config.removeprefix("sha256:"), f"docker://{config}"):
+    for spelled in (config, config.removeprefix("sha256:")):
         got = found(spelled, image)
         assert (got.kind, got.digest, str(got.platform)) == (DigestKind.CONFIG, config, "linux/arm64")
 
@@ -67,7 +66,7 @@ def test_index_manifest_and_config_are_told_apart(repository: Repository) -> Non
 @pytest.mark.parametrize("says", ["linux/amd64", "linux/arm64", "linux/s390x"])
 def test_a_single_manifest_is_what_its_config_says(repository: Repository, says: str) -> None:
     made = repository.image(says, tag="one", docker=True)
-    got = found(f"docker-pullable://{name(repository)}@{made.digest}")
+    got = found(f"{name(repository)}@{made.digest}")
     assert (got.kind, str(got.platform)) == (DigestKind.MANIFEST, says)
 
 
@@ -85,11 +84,6 @@ def test_the_digest_still_counts_when_the_tag_has_moved(repository: Repository) 
     image = f"{name(repository)}:latest"
     assert str(found(f"{name(repository)}@{old.digest}", image).platform) == "linux/arm64"
     assert str(found(config, image).platform) == "linux/arm64"
-
-
-def test_a_digest_without_a_name_may_also_be_a_manifests(repository: Repository) -> None:
-    top = repository.index([repository.entry("linux/arm64")])
-    assert found(f"docker://{top.digest}", f"{name(repository)}:latest").kind is DigestKind.INDEX
 
 
 def test_the_images_own_repository_is_asked_when_that_of_the_image_id_has_it_not(repository: Repository) -> None:
@@ -133,15 +127,7 @@ def test_artifacts_and_configs_without_an_architecture_are_unknown(repository: R
     assert (got.kind, got.platform, got.reason) == (DigestKind.CONFIG, None, "its config has no architecture")
     layer = repository.server.push_blob(repository.name, b"not a config", OCI_CONFIG)
     got = found(layer.digest, f"{name(repository)}:silent")
-    assert got.reason == f"{layer.digest} is neither a config nor a manifest"
-
-
-def test_a_manifest_that_a_registry_serves_as_a_blob_is_a_manifest() -> None:
-    held = Held()
-    held.image({**platform("linux/arm64"), "config": {}})
-    question = Question(held.top, ("example.com/team/image:1",))
-    got = asyncio.run(look_up(held, [question]))[question]
-    assert (got.kind, str(got.platform)) == (DigestKind.MANIFEST, "linux/arm64")
+    assert got.reason == f"{layer.digest} is not a config"
 
 
 def test_each_distinct_question_is_asked_once_and_a_warm_cache_asks_nothing(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.verify.pods.image_id import ImageId, parse_image_id
+from multiarch.verify.pods.digests import ImageId, parse_image_id
 
 HEX = "0123456789abcdef" * 4
 DIGEST = f"sha256:{HEX}"
@@ -20,12 +20,8 @@ DIGEST = f"sha256:{HEX}"
         (f"docker.io/library/nginx@{DIGEST}", "docker.io/library/nginx"),
         (f"nginx@{DIGEST}", "docker.io/library/nginx"),
         (f"example.com:5000/a/b:1.2@{DIGEST}", "example.com:5000/a/b"),
-        (f"docker-pullable://example.com/api@{DIGEST}", "example.com/api"),
-        (f"docker://example.com/api@{DIGEST}", "example.com/api"),
         (DIGEST, None),
         (HEX, None),
-        (f"docker://{DIGEST}", None),
-        (f"docker-pullable://{DIGEST}", None),
     ],
 )
 def test_every_runtimes_spelling_has_the_digest_and_the_repository(text: str, repository: str | None) -> None:

@@ -11,10 +11,11 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.elf import Elf
 from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, parse_platform
 from multiarch.manifests.containers import ContainerRole
+from multiarch.observed.nodes import ObservedNode
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from multiarch.registry.reference import parse_reference
 from multiarch.verify.on_node.model import RunningContainer
-from multiarch.verify.pods.model import Digest, DigestKind, Failure, HostNode, Judged, PodContainer, Proof
+from multiarch.verify.pods.model import Digest, DigestKind, Failure, Judged, PodContainer, Proof
 from multiarch.verify.pods.verdict import ON_NODE, by_registry, not_on_node, on_node
 from tests.verify.pods.made import CONFIG, INDEX, MANIFEST, container, host
 
@@ -241,7 +242,7 @@ processes = st.builds(
 
 @given(containers, nodes, digests, st.none() | processes)
 def test_no_verdict_is_without_its_reason_and_only_evidence_proves(
-    made: PodContainer, node: HostNode | None, digest: Digest, process: RunningContainer | None
+    made: PodContainer, node: ObservedNode | None, digest: Digest, process: RunningContainer | None
 ) -> None:
     judged: Judged = by_registry(made, node, digest)
     found = judged if process is None else on_node(judged, process)

@@ -1,0 +1,231 @@
+"""What the plan, EC2, the Node and the node itself say of one node, and where they disagree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.facts import labels as keys
+from multiarch.facts.ami_families import family_facts
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import instance_types
+from multiarch.facts.taints import Taint
+from multiarch.observed.nodes import ObservedNode
+from multiarch.scheduling.tolerations import of_architecture
+from multiarch.ssm.model import Answer
+from multiarch.verify.nodes.model import Finding, Instance, NodePair, Sources
+from multiarch.verify.nodes.planned import PlannedGroup
+from multiarch.verify.on_node.model import NodeReport
+
+_CONTAINERD = "containerd://"
+_RELEASE = re.compile(r"-(v[0-9]{8}|v[0-9]+\.[0-9]+\.[0-9]+)(?=-|$)")
+"""The release in the name of an EKS AMI: ``…-1.35-v20260715``, ``bottlerocket-…-x86_64-v1.52.0-ae0b4a82``."""
+_Row = tuple[str, object, object, str]
+"""A rule, two values that must be equal as far as both are known, and what is said if they are not."""
+
+
+def find_disagreements(pair: NodePair, sources: Sources) -> Iterator[Finding]:
+    """Yield what disagrees, apart from whether an instance joined."""
+    instance, node, group, report = pair.instance, pair.node, pair.group, pair.report
+    yield from _find_membership(pair, sources)
+    if instance is not None and not instance.gone:
+        if group is not None:
+            yield from _compare_instance_with_plan(group, instance)
+        yield from _differing(_image_rows(instance))
+    if node is not None:
+        yield from _compare_node(instance, node, sources.kubernetes_version)
+        if group is not None:
+            yield from compare_node_with_plan(pair, group, node, sources)
+    if report is not None:
+        yield from _compare_report(pair, report)
+    if isinstance(pair.answer, Answer):
+        agent = f" (agent {pair.answer.agent_version})" if pair.answer.agent_version else ""
+        reason = pair.answer.reason.rstrip(".") or pair.answer.status
+        yield Finding("not-asked", f"SSM: {reason}{agent}.", pair.answer.hint)
+
+
+def _differing(rows: Iterator[_Row]) -> Iterator[Finding]:
+    return (Finding(rule, said) for rule, one, other, said in rows if one and other and one != other)
+
+
+def _find_membership(pair: NodePair, sources: Sources) -> Iterator[Finding]:
+    """Find a node that belongs to no group of the plan, and a Node without an instance that runs."""
+    node, instance, name = pair.node, pair.instance, pair.group_name
+    if sources.planned is not None and pair.group is None and (name or instance):
+        named = f"its group {name} is not in the stack" if name else "nothing says which group it belongs to"
+        yield Finding("unknown-group", f"{named}.")
+    if node is None:
+        return
+    if not node.instance and not node.hybrid:
+        yield Finding("no-provider-id", "its Node has no provider ID of an instance.")
+    elif node.instance and sources.instances is not None and (instance is None or not instance.running):
+        state = f"is {instance.state}" if instance else "does not exist any more in EC2"
+        yield Finding("no-instance", f"its instance {node.instance} {state}.")
+
+
+def _compare_instance_with_plan(group: PlannedGroup, instance: Instance) -> Iterator[Finding]:
+    if group.type_named(instance.type) is None:
+        yield Finding("instance-type", f"{instance.type} is not an instance type of {group.name}.")
+    planned = " or ".join(group.architectures)
+    if instance.architecture is not None and instance.architecture not in group.architectures:
+        yield Finding("plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}.")
+    image = instance.image
+    if group.ami_id and image.id and image.id != group.ami_id:
+        yield Finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
+    release = _RELEASE.search(image.name)
+    if group.release and release and release[1] != group.release:
+        yield Finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
+
+
+def why_release_unknown(group: PlannedGroup, instance: Instance) -> str:
+    """Return why a pinned release could not be compared; empty if it was, or if none is pinned."""
+    if not group.release or _RELEASE.search(instance.image.name):
+        return ""
+    named = f"is called {instance.image.name}" if instance.image.name else "has no name: it may be deregistered"
+    return f"The release of its AMI is not known: {instance.image.id} {named}."
+
+
+def _image_rows(instance: Instance) -> Iterator[_Row]:
+    image, own, template = instance.image, instance.architecture, instance.template
+    said = f"the AMI {image.id} is {image.architecture} and {instance.type} is {own}."
+    yield "ami-architecture", own, image.architecture, said
+    if template:
+        said = f"it has version {template.version} of {template.id} and its Auto Scaling Group uses {template.current}."
+        yield "launch-template", template.version, template.current, said
+
+
+def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -> Iterator[Finding]:
+    """Compare a Node with EC2. ``version`` is the control plane's minor, or empty."""
+    own = instance.architecture if instance else None
+    if instance and own and node.architecture and node.architecture != own:
+        said = f"the kubelet reports {node.architecture} and {instance.type} is {own}."
+        yield Finding("node-architecture", said)
+    expected = {keys.ARCHITECTURE: str(own or node.architecture)}
+    if instance:
+        expected |= {keys.INSTANCE_TYPE: instance.type, keys.ZONE: instance.zone}
+    for key, value in expected.items():
+        if value and (has := node.labels.get(key)) != value:
+            said = f"is {has!r}" if has is not None else "is missing"
+            yield Finding("node-label", f"the label {key} {said}; EC2's value is {value!r}.")
+    if node.ready != "True":
+        why = f": {node.why_not_ready.rstrip('.')}" if node.why_not_ready else ""
+        yield Finding("not-ready", f"Ready is {node.ready}{why}.")
+    if node.runtime and not node.runtime.startswith(_CONTAINERD):
+        yield Finding("runtime", f"its container runtime is {node.runtime}.")
+    minor = ".".join(node.kubelet.removeprefix("v").split(".")[:2])
+    try:
+        kubelet, plane = kubernetes.parse(minor), kubernetes.parse(version)
+    except UnknownFactError:
+        return
+    if kubelet != plane:
+        order = "newer" if kubelet > plane else "older"
+        yield Finding("kubelet-version", f"its kubelet is {node.kubelet}, {order} than the control plane's {version}.")
+
+
+def compare_node_with_plan(
+    pair: NodePair, group: PlannedGroup, node: ObservedNode, sources: Sources
+) -> Iterator[Finding]:
+    """Yield where the Node has other taints, labels or another operating system than its group."""
+    yield from _compare_taints(group, node, sources.arm64_taint, pair.report)
+    if node.os_image and not re.search(family_facts(group.family).os_image, node.os_image):
+        yield Finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
+    kind = pair.instance.type if pair.instance else node.labels.get(keys.INSTANCE_TYPE, "")
+    instance = group.type_named(kind) or instance_types().get(kind)
+    for key, value in sorted(group.labels(instance, sources.region).items()) if instance else ():
+        has = node.labels.get(key)
+        if has is None:
+            yield Finding("label", f"the label {key}={value} is missing.")
+        elif has != value:
+            yield Finding("label", f"the label {key} is {has!r}, not {value!r}.")
+
+
+def list_missing_taints(pair: NodePair) -> tuple[Taint, ...]:
+    """Return the group's taints that the Node does not have in any form: one of each key and effect is allowed."""
+    if pair.group is None or pair.node is None:
+        return ()
+    have = {(taint.key, taint.effect) for taint in pair.node.taints}
+    return tuple(taint for taint in pair.group.taints if (taint.key, taint.effect) not in have)
+
+
+def _compare_taints(
+    group: PlannedGroup, node: ObservedNode, arm64_taint: Taint | None, report: NodeReport | None
+) -> Iterator[Finding]:
+    known = (arm64_taint,) if arm64_taint else ()
+    registered = report.taints if report else None
+    for taint in group.taints:
+        other = next((each for each in node.taints if each.key == taint.key), None)
+        if taint in node.taints:
+            if group.registers and registered is not None and taint not in registered:
+                yield Finding("taint-late", f"the kubelet was started without the taint {taint}.")
+        elif other is not None:
+            yield Finding("taint-differs", f"the taint is {other}, not {taint}.")
+        else:
+            since = "the kubelet was started without it"
+            if registered and taint in registered:
+                since = "the kubelet registered with it, and it was removed later"
+            yield Finding("taint-missing", f"the taint {taint} is missing{'' if registered is None else f': {since}'}.")
+    expected = {taint.key for taint in group.taints}
+    for taint in node.taints:
+        if taint.key not in expected and of_architecture(taint, known):
+            yield Finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
+
+
+def _compare_report(pair: NodePair, report: NodeReport) -> Iterator[Finding]:
+    """Compare what the node reports about itself with EC2 and the Node."""
+    cpu, node = report.architecture, pair.node
+    said = node.architecture if node else ""
+    said = said or str((pair.instance and pair.instance.architecture) or "")
+    if cpu is not None:
+        yield from _differing(_cpu_rows(report, cpu, said))
+    if node is None:
+        return
+    kubelet = report.program("kubelet")
+    # Bottlerocket's list of packages has no path, and a version without EKS's suffix.
+    on_disk = kubelet.version if kubelet and kubelet.path else ""
+    path = kubelet.path if kubelet else ""
+    yield from _differing(
+        iter(
+            (
+                (
+                    "kernel",
+                    report.kernel,
+                    node.kernel,
+                    f"it runs kernel {report.kernel} and the Node says {node.kernel}.",
+                ),
+                ("kubelet-binary", on_disk, node.kubelet, f"{path} is {on_disk} and the Node says {node.kubelet}."),
+            )
+        )
+    )
+    yield from _compare_registration(pair.group, node, report)
+
+
+def _cpu_rows(report: NodeReport, cpu: Architecture, said: str) -> Iterator[_Row]:
+    yield "cpu-architecture", cpu, said, f"`uname -m` is {report.machine} and the Node is {said}."
+    foreign: dict[str, list[str]] = {}
+    for program in report.programs:
+        if program.elf is not None and program.elf.architecture is not cpu:
+            foreign.setdefault(str(program.elf), []).append(program.path)
+    for built, paths in foreign.items():
+        text = f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} built for {built}, and the CPU is {cpu}."
+        yield "program-architecture", built, cpu, text
+    package = report.package_architecture
+    yield "package-architecture", package, cpu, f"the package {report.package} is for {package}, and the CPU is {cpu}."
+
+
+def _compare_registration(group: PlannedGroup | None, node: ObservedNode, report: NodeReport) -> Iterator[Finding]:
+    """Find taints and labels of the kubelet's start that the Node does not have any more, and no plan names.
+
+    Of the taints those that stand for an architecture: others are often there until an agent has started.
+    """
+    taints, labels = (group.taints, dict(group.owner.labels)) if group else ((), {})
+    gone = [each for each in report.taints or () if each not in node.taints and each not in taints]
+    lost = [f"the taint {taint}" for taint in gone if of_architecture(taint)]
+    lost += [
+        f"the label {key}={value}"
+        for key, value in sorted((report.labels or {}).items())
+        if node.labels.get(key) != value and key not in labels
+    ]
+    if lost:
+        yield Finding("kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without.")
