@@ -167,7 +167,7 @@ def _open_gitlab(token: str, post: Post, environment: Mapping[str, str]) -> Iter
         client.session.max_redirects = 0
 
         def send(verb: str, path: str, query: Mapping[str, object], body: Mapping[str, str] | None) -> Any:  # noqa: ANN401
-            answer = client.http_request(verb, path, dict(query), body and dict(body), max_retries=_RETRIES)
+            answer = client.http_request(verb, path, dict(query), dict(body) if body else None, max_retries=_RETRIES)
             return answer.json() if answer.content else {}
 
         if post.title or post.close:

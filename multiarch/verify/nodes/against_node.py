@@ -8,8 +8,10 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts import labels as keys
 from multiarch.facts.taints import Taint
+from multiarch.rules import Finding
 from multiarch.scheduling.tolerations import of_architecture
-from multiarch.verify.nodes.model import Finding, Instance, KubernetesNode
+from multiarch.verify.nodes.model import Instance, KubernetesNode
+from multiarch.verify.nodes.rules import make_finding
 from multiarch.verify.on_node.model import NodeReport
 
 _CONTAINERD = "containerd://"
@@ -19,10 +21,12 @@ def image_findings(instance: Instance) -> Iterator[Finding]:
     """Whether the AMI boots on the instance type, and comes of the launch template's current version."""
     image, own = instance.image, instance.architecture
     if own is not None and image.architecture is not None and image.architecture is not own:
-        yield Finding("ami-architecture", f"the AMI {image.id} is {image.architecture} and {instance.type} is {own}.")
+        yield make_finding(
+            "ami-architecture", f"the AMI {image.id} is {image.architecture} and {instance.type} is {own}."
+        )
     template = instance.template
     if template and template.version and template.current and template.version != template.current:
-        yield Finding(
+        yield make_finding(
             "launch-template",
             f"it has version {template.version} of {template.id} and its Auto Scaling Group uses {template.current}.",
         )
@@ -33,21 +37,21 @@ def node_findings(instance: Instance | None, node: KubernetesNode, version: str)
     own = instance.architecture if instance else None
     if own is not None and node.architecture and node.architecture != own:
         kind = instance.type if instance else ""
-        yield Finding("node-architecture", f"the kubelet reports {node.architecture} and {kind} is {own}.")
+        yield make_finding("node-architecture", f"the kubelet reports {node.architecture} and {kind} is {own}.")
     expected = {keys.ARCHITECTURE: str(own or node.architecture)}
     if instance:
         expected |= {keys.INSTANCE_TYPE: instance.type, keys.ZONE: instance.zone}
     for key, value in expected.items():
         if value and (has := node.labels.get(key)) != value:
             said = f"is {has!r}" if has is not None else "is missing"
-            yield Finding("node-label", f"the label {key} {said}; EC2's value is {value!r}.")
+            yield make_finding("node-label", f"the label {key} {said}; EC2's value is {value!r}.")
     if node.ready != "True":
         why = f": {node.why_not_ready.rstrip('.')}" if node.why_not_ready else ""
-        yield Finding("not-ready", f"Ready is {node.ready}{why}.")
+        yield make_finding("not-ready", f"Ready is {node.ready}{why}.")
     if node.runtime and not node.runtime.startswith(_CONTAINERD):
-        yield Finding("runtime", f"its container runtime is {node.runtime}.")
+        yield make_finding("runtime", f"its container runtime is {node.runtime}.")
     if fault := _skew(node.kubelet, version):
-        yield Finding("kubelet-version", fault)
+        yield make_finding("kubelet-version", fault)
 
 
 def _skew(kubelet: str, version: str) -> str:
@@ -73,7 +77,7 @@ def report_findings(
     cpu = report.architecture
     said = node.architecture if node and node.architecture else str((instance and instance.architecture) or "")
     if cpu is not None and said and said != cpu:
-        yield Finding("cpu-architecture", f"`uname -m` is {report.machine} and the Node is {said}.")
+        yield make_finding("cpu-architecture", f"`uname -m` is {report.machine} and the Node is {said}.")
     foreign: dict[str, list[str]] = {}
     for program in report.programs:
         if program.elf is not None and cpu is not None and program.elf.architecture is not cpu:
@@ -81,20 +85,20 @@ def report_findings(
     for built, paths in foreign.items():
         verb = "are" if len(paths) > 1 else "is"
         said = f"{', '.join(paths)} {verb} built for {built}, and the CPU is {cpu}."
-        yield Finding("program-architecture", said)
+        yield make_finding("program-architecture", said)
     if report.package_architecture is not None and cpu is not None and report.package_architecture is not cpu:
-        yield Finding(
+        yield make_finding(
             "package-architecture",
             f"the package {report.package} is for {report.package_architecture}, and the CPU is {cpu}.",
         )
     if node is None:
         return
     if report.kernel and node.kernel and report.kernel != node.kernel:
-        yield Finding("kernel", f"it runs kernel {report.kernel} and the Node says {node.kernel}.")
+        yield make_finding("kernel", f"it runs kernel {report.kernel} and the Node says {node.kernel}.")
     kubelet = report.program("kubelet")
     # Bottlerocket's list of packages has no path, and a version without EKS's suffix.
     if kubelet and kubelet.path and kubelet.version and node.kubelet and kubelet.version.split()[-1] != node.kubelet:
-        yield Finding("kubelet-binary", f"{kubelet.path} is {kubelet.version} and the Node says {node.kubelet}.")
+        yield make_finding("kubelet-binary", f"{kubelet.path} is {kubelet.version} and the Node says {node.kubelet}.")
     yield from _started_with(node, report, planned)
 
 
@@ -111,4 +115,6 @@ def _started_with(node: KubernetesNode, report: NodeReport, planned: Collection[
         if node.labels.get(key) != value and key not in planned
     ]
     if lost:
-        yield Finding("kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without.")
+        yield make_finding(
+            "kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without."
+        )

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from multiarch.facts.ami_families import family_facts
 from multiarch.facts.instance_types import instance_types
 from multiarch.facts.taints import Taint
+from multiarch.rules import Finding
 from multiarch.scheduling.tolerations import of_architecture
-from multiarch.verify.nodes.model import Finding, Instance, KubernetesNode
+from multiarch.verify.nodes.model import Instance, KubernetesNode
 from multiarch.verify.nodes.planned import PlannedGroup
+from multiarch.verify.nodes.rules import make_finding
 from multiarch.verify.on_node.model import NodeReport
 
 _RELEASE = re.compile(r"-(v[0-9]{8}|v[0-9]+\.[0-9]+\.[0-9]+)(?=-|$)")
@@ -20,16 +22,18 @@ _RELEASE = re.compile(r"-(v[0-9]{8}|v[0-9]+\.[0-9]+\.[0-9]+)(?=-|$)")
 def instance_findings(group: PlannedGroup, instance: Instance) -> Iterator[Finding]:
     """Whether EC2 runs what the group asks for."""
     if group.type_named(instance.type) is None:
-        yield Finding("instance-type", f"{instance.type} is not an instance type of {group.name}.")
+        yield make_finding("instance-type", f"{instance.type} is not an instance type of {group.name}.")
     planned = " or ".join(group.architectures)
     if instance.architecture is not None and instance.architecture not in group.architectures:
-        yield Finding("plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}.")
+        yield make_finding(
+            "plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}."
+        )
     image = instance.image
     if group.ami_id and image.id and image.id != group.ami_id:
-        yield Finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
+        yield make_finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
     release = _RELEASE.search(image.name)
     if group.release and release and release[1] != group.release:
-        yield Finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
+        yield make_finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
 
 
 def unchecked_image(group: PlannedGroup, instance: Instance) -> str:
@@ -52,7 +56,7 @@ def node_findings(
     """Whether the Node has the group's taints, labels and operating system."""
     yield from _taint_findings(group, node, arm64_taint, report)
     if node.os_image and not re.search(family_facts(group.family).os_image, node.os_image):
-        yield Finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
+        yield make_finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
     instance = group.type_named(instance_type) or instance_types().get(instance_type)
     if instance is None:
         return
@@ -63,7 +67,7 @@ def node_findings(
                 if has is not None
                 else f"the label {key}={value} is missing"
             )
-            yield Finding("label", f"{said}.")
+            yield make_finding("label", f"{said}.")
 
 
 def missing_taints(group: PlannedGroup, node: KubernetesNode) -> tuple[Taint, ...]:
@@ -79,17 +83,17 @@ def _taint_findings(
     for taint in group.taints:
         if taint in node.taints:
             if group.registers and report and report.taints is not None and taint not in report.taints:
-                yield Finding("taint-late", f"the kubelet was started without the taint {taint}.")
+                yield make_finding("taint-late", f"the kubelet was started without the taint {taint}.")
             continue
         other = next((each for each in node.taints if each.key == taint.key), None)
         if other is not None:
-            yield Finding("taint-differs", f"the taint is {other}, not {taint}.")
+            yield make_finding("taint-differs", f"the taint is {other}, not {taint}.")
         else:
-            yield Finding("taint-missing", f"the taint {taint} is missing{_since(taint, report)}.")
+            yield make_finding("taint-missing", f"the taint {taint} is missing{_since(taint, report)}.")
     keys = {taint.key for taint in group.taints}
     for taint in node.taints:
         if taint.key not in keys and of_architecture(taint, known):
-            yield Finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
+            yield make_finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
 
 
 def _since(taint: Taint, report: NodeReport | None) -> str:

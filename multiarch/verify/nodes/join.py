@@ -10,11 +10,10 @@ from multiarch.facts import labels as keys
 from multiarch.facts.ami_families import family_facts
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.rules import Severity
+from multiarch.rules import Finding, Severity
 from multiarch.ssm.model import Answer
 from multiarch.verify.nodes import against_node, against_plan
 from multiarch.verify.nodes.model import (
-    Finding,
     Instance,
     KubernetesNode,
     NodeRow,
@@ -23,6 +22,7 @@ from multiarch.verify.nodes.model import (
     Verification,
 )
 from multiarch.verify.nodes.planned import PlannedGroup, group_of
+from multiarch.verify.nodes.rules import make_finding
 from multiarch.verify.on_node.model import NodeReport
 
 _GONE = ("terminated", "shutting-down")
@@ -132,7 +132,7 @@ def _row(pair: _Pair, sources: Sources) -> NodeRow:
         *_compared(pair, group, report, sources),
         *(_unanswered(answer) if isinstance(answer, Answer) else ()),
     )
-    ordered = tuple(sorted(findings, key=lambda each: each.severity is not Severity.ERROR))
+    ordered = tuple(sorted(findings, key=lambda each: each.rule.severity is not Severity.ERROR))
     unchecked = tuple(_not_checked(pair, group, report, sources))
     return NodeRow(
         name=pair.node.name if pair.node else pair.id,
@@ -152,15 +152,15 @@ def _membership(pair: _Pair, group: PlannedGroup | None, name: str, sources: Sou
     """Whether the node belongs to the plan, and its Node to an instance."""
     if sources.planned is not None and group is None and (name or pair.instance):
         named = f"its group {name} is not in the stack" if name else "nothing says which group it belongs to"
-        yield Finding("unknown-group", f"{named}.")
+        yield make_finding("unknown-group", f"{named}.")
     node, instance = pair.node, pair.instance
     if node is None:
         return
     if not node.instance and not node.hybrid:
-        yield Finding("no-provider-id", "its Node has no provider ID of an instance.")
+        yield make_finding("no-provider-id", "its Node has no provider ID of an instance.")
     elif node.instance and sources.instances is not None and (instance is None or not instance.running):
         state = f"is {instance.state}" if instance else "does not exist any more in EC2"
-        yield Finding("no-instance", f"its instance {node.instance} {state}.")
+        yield make_finding("no-instance", f"its instance {node.instance} {state}.")
 
 
 def _boot(instance: Instance, sources: Sources) -> Iterator[Finding]:
@@ -169,11 +169,11 @@ def _boot(instance: Instance, sources: Sources) -> Iterator[Finding]:
     minutes = int((sources.now - instance.launched).total_seconds() // 60)
     fault = sources.boot.get(instance.id)
     if fault is None:
-        yield Finding("never-joined", f"it has run for {_long(minutes)} and is not a Node.")
+        yield make_finding("never-joined", f"it has run for {_long(minutes)} and is not a Node.")
     else:
         said = f"it has run for {_long(minutes)} and is not a Node: {fault.cause}."
         without = () if instance.profile else (_NO_PROFILE,)
-        yield Finding("never-joined", said, fault.hint, (*fault.lines, *without))
+        yield make_finding("never-joined", said, fault.hint, (*fault.lines, *without))
 
 
 def _long(minutes: int) -> str:
@@ -194,7 +194,7 @@ def _compared(
         yield from against_node.image_findings(instance)
     if node is not None:
         found = against_node.node_findings(instance, node, sources.kubernetes_version)
-        yield from (each for each in found if each.rule != "not-ready" or _must_be_ready(pair, sources))
+        yield from (each for each in found if each.rule.name != "not-ready" or _must_be_ready(pair, sources))
         if group is not None:
             kind = instance.type if instance else node.labels.get(keys.INSTANCE_TYPE, "")
             yield from against_plan.node_findings(
@@ -208,7 +208,7 @@ def _compared(
 def _unanswered(answer: Answer) -> Iterator[Finding]:
     agent = f" (agent {answer.agent_version})" if answer.agent_version else ""
     reason = answer.reason.rstrip(".")
-    yield Finding("not-asked", f"SSM: {reason or answer.status}{agent}.", answer.hint)
+    yield make_finding("not-asked", f"SSM: {reason or answer.status}{agent}.", answer.hint)
 
 
 def _not_checked(pair: _Pair, group: PlannedGroup | None, report: NodeReport | None, sources: Sources) -> Iterator[str]:
@@ -248,10 +248,10 @@ def _architectures(pair: _Pair, group: PlannedGroup | None, report: NodeReport |
 
 
 def _verdict(pair: _Pair, findings: tuple[Finding, ...], unchecked: tuple[str, ...], sources: Sources) -> NodeVerdict:
-    rules = {each.rule for each in findings}
+    rules = {each.rule.name for each in findings}
     if "never-joined" in rules:
         return NodeVerdict.NEVER_JOINED
-    if any(each.severity is Severity.ERROR for each in findings):
+    if any(each.rule.severity is Severity.ERROR for each in findings):
         return NodeVerdict.WRONG
     if _is_starting(pair, sources):
         return NodeVerdict.JOINING
