@@ -76,7 +76,8 @@ class PermissionSource:
         old, new = before or [], after or []
         # One that comes or goes together with the resource, or is the resource.
         state = step.new or step.old
-        sources = state.dependencies.get(owner.property, ()) if state else ()
+        # The event log has no dependencies: there, what comes or goes with its component counts.
+        sources = (state.dependencies.get(owner.property) if state else None) or (step.parent,)
         is_whole = not owner.property or not passing.isdisjoint(sources)
         if is_whole and step.new is None:
             return
