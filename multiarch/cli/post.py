@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.posting import POSTING_SECONDS, To, send_post
+from multiarch.cli.options.posting import To, send_post
 from multiarch.cli.usage import Command
+from multiarch.comments import Post
+from multiarch.errors import MultiarchError
+from multiarch.files import read_standard_input, read_text
 
-_VARIABLES = """\b
+_JOB = """\b
 Variables of the job:
   GitLab  GITLAB_TOKEN (a project access token with the scope api and the role Reporter), CI_API_V4_URL, CI_PROJECT_ID,
           CI_MERGE_REQUEST_IID
-  GitHub  GITHUB_TOKEN, GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_EVENT_PATH or GITHUB_REF
-The token is sent to that server only, over https, and is never printed."""
+  GitHub  GITHUB_TOKEN with permissions: pull-requests: write or issues: write, GITHUB_API_URL, GITHUB_REPOSITORY,
+          GITHUB_EVENT_PATH or GITHUB_REF
+The token is sent to that server only, over https, and is never printed.
+
+Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the service can't be reached or denies access."""
 
 COMMENT = f"""Post a Markdown file as a comment on a merge request.
 
@@ -23,89 +30,58 @@ line and by its author, and updated in place: there is one comment for each --na
 with such a line, as `multiarch review` writes it, keeps it. A text that is longer than the service allows is cut, and
 says so.
 
-{_VARIABLES}
-GitHub's token needs permissions: pull-requests: write.
-
 \b
 Examples:
   multiarch post comment digest.md
   multiarch audit images --manifests manifests/ -o markdown | multiarch post comment - --name images
 
-Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the service can't be reached or denies access."""
+{_JOB}"""
 
 ISSUE = f"""Keep one open issue for the findings of a scheduled job.
 
 The issue is opened with --title, found again by a hidden first line and by its author, and updated in place. With
 --close it is closed, with FILE as its last text if one is given; nothing happens if none is open.
 
-{_VARIABLES}
-GitHub's token needs permissions: issues: write.
-
 \b
 Examples:
   multiarch post issue drift.md --title "Drift in checkout-dev" --name drift/checkout-dev
   multiarch post issue --close --name drift/checkout-dev
 
-Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the service can't be reached or denies access."""
+{_JOB}"""
 
 commands = typer.Typer(name="post", help="Post reports to GitLab or GitHub.", no_args_is_help=True)
-
-
-FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")]
-ToOption = Annotated[
-    To | None, typer.Option("--to", metavar="gitlab|github", help="The service. Default: the one whose CI runs this.")
-]
-TimeoutOption = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for rate limits and failures.")
-]
+_FILE = typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")
+_NAME = typer.Option(
+    metavar="NAME", help="Tells apart several comments on one merge request. Default: FILE's own, or report."
+)
+_TO = typer.Option(metavar="gitlab|github", help="The service. Default: the one whose CI runs this.")
 
 
 @commands.command(cls=Command, help=COMMENT, no_args_is_help=True)
 def comment(
-    file: FileArgument,
-    *,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Tells apart several comments on one merge request. Default: FILE's own, or report."
-        ),
-    ] = None,
-    to: ToOption = None,
-    timeout: TimeoutOption = POSTING_SECONDS,
+    file: Annotated[str, _FILE], *, name: Annotated[str | None, _NAME] = None, to: Annotated[To | None, _TO] = None
 ) -> None:
     """Post a comment, as :data:`COMMENT` says."""
-    from multiarch.comments import Post
-
-    send_post(Post(_read(file), name), to, timeout)
+    send_post(Post(_read(file), name), to)
 
 
 @commands.command(cls=Command, help=ISSUE, no_args_is_help=True)
 def issue(
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")] = None,
+    file: Annotated[str | None, _FILE] = None,
     *,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The issue's title.")] = None,
     name: Annotated[str, typer.Option(metavar="NAME", help="Tells apart several issues of one project.")] = "report",
     close: Annotated[bool, typer.Option("--close", help="Close the issue if it is open.")] = False,
-    to: ToOption = None,
-    timeout: TimeoutOption = POSTING_SECONDS,
+    to: Annotated[To | None, _TO] = None,
 ) -> None:
     """Keep an issue, as :data:`ISSUE` says."""
-    from multiarch.comments import Post
-    from multiarch.errors import MultiarchError
-
     if not close and (file is None or not title):
         raise MultiarchError("FILE and --title are needed to open an issue.", hint="Or close it: --close.")
-    text = "" if file is None else _read(file)
-    send_post(Post(text, name, title or "", close), to, timeout)
+    send_post(Post("" if file is None else _read(file), name, title or "", close), to)
 
 
 def _read(file: str) -> str:
-    """The text. Raises MultiarchError for a file that can't be read, and for an empty one: its command failed."""
-    from pathlib import Path
-
-    from multiarch.errors import MultiarchError
-    from multiarch.files import read_standard_input, read_text
-
+    """Return the text. Raises MultiarchError for a file that can't be read or is empty: its command failed."""
     source = "standard input" if file == "-" else file
     try:
         text = read_standard_input() if file == "-" else read_text(Path(file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -37,24 +38,18 @@ class PageCell:
 
 
 @dataclass(frozen=True, slots=True)
-class PageColumn:
-    """A column's name; ``numeric`` columns are aligned to the right and first sorted with the largest number on top."""
-
-    name: str
-    numeric: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class PageTable:
     """A table: the first cell of a row names it.
 
+    ``numeric`` columns are aligned to the right and first sorted with the largest number on top.
     ``matrix``: the columns are things of one kind, and there may be many of them; a narrow screen scrolls such a table,
     and shows the rows of any other as cards.
     """
 
     title: str
-    columns: tuple[PageColumn, ...]
-    rows: tuple[tuple[PageCell, ...], ...]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[PageCell]]
+    numeric: Collection[str] = ()
     matrix: bool = False
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome
 from multiarch.audit.workloads import WorkloadAudit, WorkloadState
@@ -10,9 +11,11 @@ from multiarch.capacity.model import CapacityReport
 from multiarch.cost.model import CostReport
 from multiarch.facts.architectures import Architecture
 from multiarch.report.contents import Placement, ReportContents, Unread
-from multiarch.report.model import KeyFigure, Page, Status
+from multiarch.report.model import KeyFigure, Page, PageSection, Status
 from multiarch.report.sections import cost, daemonsets, failures, images, nodes, pods
 from multiarch.report.sections.cells import counted, share
+
+Result = TypeVar("Result")
 
 
 def page_of(contents: ReportContents) -> Page:
@@ -25,11 +28,11 @@ def page_of(contents: ReportContents) -> Page:
         figures=tuple(_figures(contents)),
         sections=(
             nodes.nodes_section(contents.plan, contents.placement),
-            pods.pods_section(contents.placement),
-            images.images_section(contents.workloads),
-            daemonsets.daemonsets_section(contents.daemon_sets),
-            failures.failures_section(contents.capacity),
-            cost.cost_section(contents.cost),
+            _section(pods.IDENTIFIER, pods.TITLE, contents.placement, pods.pods_section),
+            _section(images.IDENTIFIER, images.TITLE, contents.workloads, images.images_section),
+            _section(daemonsets.IDENTIFIER, daemonsets.TITLE, contents.daemon_sets, daemonsets.daemonsets_section),
+            _section(failures.IDENTIFIER, failures.TITLE, contents.capacity, failures.failures_section),
+            _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.cost_section),
         ),
     )
 
@@ -45,70 +48,61 @@ def _facts(contents: ReportContents) -> Iterator[tuple[str, str]]:
     yield "Taint of arm64 nodes", str(plan.arm64_taint) if plan.arm64_taint else "none"
 
 
+def _section(identifier: str, title: str, found: Result | Unread, make: Callable[[Result], PageSection]) -> PageSection:
+    return PageSection(identifier, title, unread=found.reason) if isinstance(found, Unread) else make(found)
+
+
 def _figures(contents: ReportContents) -> Iterator[KeyFigure]:
-    yield from _of_placement(contents.placement)
-    yield _of_workloads(contents.workloads)
-    yield _of_daemon_sets(contents.daemon_sets)
-    yield _of_failures(contents.capacity)
-    yield _of_cost(contents.cost)
+    yield _figure("Nodes", nodes.IDENTIFIER, contents.placement, _of_nodes)
+    yield _figure("Pods on arm64", pods.IDENTIFIER, contents.placement, _of_pods)
+    yield _figure("Workloads blocked", images.IDENTIFIER, contents.workloads, _of_workloads)
+    yield _figure("DaemonSet findings", daemonsets.IDENTIFIER, contents.daemon_sets, _of_daemon_sets)
+    yield _figure("Failures survived", failures.IDENTIFIER, contents.capacity, _of_failures)
+    yield _figure("Cost per month", cost.IDENTIFIER, contents.cost, _of_cost)
 
 
-def _not_read(label: str, section: str) -> KeyFigure:
-    return KeyFigure(label, "–", "not read", section, Status.UNKNOWN)
+def _figure(
+    label: str, section: str, found: Result | Unread, make: Callable[[Result], tuple[str, str, Status]]
+) -> KeyFigure:
+    """``make`` returns a value, its detail and its status."""
+    value, detail, status = ("–", "not read", Status.UNKNOWN) if isinstance(found, Unread) else make(found)
+    return KeyFigure(label, value, detail, section, status)
 
 
-def _of_placement(found: Placement | Unread) -> Iterator[KeyFigure]:
-    if isinstance(found, Unread):
-        yield _not_read("Nodes", nodes.IDENTIFIER)
-        yield _not_read("Pods on arm64", pods.IDENTIFIER)
-        return
+def _of_nodes(found: Placement) -> tuple[str, str, Status]:
     by_architecture = ", ".join(f"{count:,} {each}" for each, count in nodes.nodes_by_architecture(found.nodes))
-    yield KeyFigure("Nodes", f"{len(found.nodes):,}", by_architecture, nodes.IDENTIFIER)
+    return f"{len(found.nodes):,}", by_architecture, Status.PLAIN
+
+
+def _of_pods(found: Placement) -> tuple[str, str, Status]:
     counts = pods.pods_by_architecture(found)
     whole = counts.total() + len(found.unplaced)
     detail = f"{counts[Architecture.ARM64]:,} of {counted(whole, 'pod')}"
     detail += f", {len(found.unplaced):,} without a node" if found.unplaced else ""
-    status = Status.BAD if found.unplaced else Status.PLAIN
-    yield KeyFigure("Pods on arm64", share(counts[Architecture.ARM64], whole) or "–", detail, pods.IDENTIFIER, status)
+    return share(counts[Architecture.ARM64], whole) or "–", detail, Status.BAD if found.unplaced else Status.PLAIN
 
 
-def _of_workloads(audit: WorkloadAudit | Unread) -> KeyFigure:
-    label = "Workloads blocked"
-    if isinstance(audit, Unread):
-        return _not_read(label, images.IDENTIFIER)
+def _of_workloads(audit: WorkloadAudit) -> tuple[str, str, Status]:
     blocked, unknown = audit.count(WorkloadState.BLOCKED), audit.count(WorkloadState.UNKNOWN)
     detail = f"of {len(audit.rows):,}" + (f", {unknown:,} unknown" if unknown else "")
-    status = Status.BAD if blocked else Status.UNKNOWN if unknown else Status.GOOD
-    return KeyFigure(label, f"{blocked:,}", detail, images.IDENTIFIER, status)
+    return f"{blocked:,}", detail, Status.BAD if blocked else Status.UNKNOWN if unknown else Status.GOOD
 
 
-def _of_daemon_sets(audit: DaemonSetAudit | Unread) -> KeyFigure:
-    label = "DaemonSet findings"
-    if isinstance(audit, Unread):
-        return _not_read(label, daemonsets.IDENTIFIER)
+def _of_daemon_sets(audit: DaemonSetAudit) -> tuple[str, str, Status]:
     unknown = audit.count(DaemonSetOutcome.UNKNOWN)
     detail = f"in {counted(len(audit.rows), 'DaemonSet')}" + (f", {unknown:,} unknown" if unknown else "")
-    status = Status.BAD if audit.findings else Status.UNKNOWN if unknown else Status.GOOD
-    return KeyFigure(label, f"{audit.findings:,}", detail, daemonsets.IDENTIFIER, status)
+    return f"{audit.findings:,}", detail, Status.BAD if audit.findings else Status.UNKNOWN if unknown else Status.GOOD
 
 
-def _of_failures(report: CapacityReport | Unread) -> KeyFigure:
-    label = "Failures survived"
-    if isinstance(report, Unread):
-        return _not_read(label, failures.IDENTIFIER)
+def _of_failures(report: CapacityReport) -> tuple[str, str, Status]:
     survived, whole = sum(not each.short for each in report.failures), len(report.failures)
     short = {(each.namespace, each.name) for result in report.failures for each in result.short}
     detail = f"{counted(len(short), 'workload')} short" if short else "every workload keeps its minimum"
-    status = Status.GOOD if survived == whole else Status.BAD
-    return KeyFigure(label, f"{survived} of {whole}", detail, failures.IDENTIFIER, status)
+    return f"{survived} of {whole}", detail, Status.GOOD if survived == whole else Status.BAD
 
 
-def _of_cost(report: CostReport | Unread) -> KeyFigure:
-    label = "Cost per month"
-    if isinstance(report, Unread):
-        return _not_read(label, cost.IDENTIFIER)
+def _of_cost(report: CostReport) -> tuple[str, str, Status]:
     if not report.complete and not report.monthly:
-        return KeyFigure(label, "–", "unknown", cost.IDENTIFIER, Status.UNKNOWN)
+        return "–", "unknown", Status.UNKNOWN
     detail = report.currency if report.complete else f"{report.currency}, plus unknown costs"
-    status = Status.PLAIN if report.complete else Status.UNKNOWN
-    return KeyFigure(label, f"{report.monthly:,.0f}", detail, cost.IDENTIFIER, status)
+    return f"{report.monthly:,.0f}", detail, Status.PLAIN if report.complete else Status.UNKNOWN

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 
 from multiarch.cost.pricing import Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
 from multiarch.errors import UnknownFactError
@@ -15,8 +16,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_type
 from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import CapacityType
-from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
-from multiarch.observed.resources.properties import at, entries, text_at, whole_at
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL, list_instance_types
+from multiarch.observed.resources.properties import at, entries, read_known, text_at, whole_at
 from multiarch.plurals import counted
 from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 from multiarch.review.model import Change, Operation, State, Step
@@ -195,13 +196,11 @@ def _of_plan(change: Change, plan: Plan) -> Iterator[Part]:
 def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) -> _Group | str:
     """Return a node group or Auto Scaling group, or why it can't be priced."""
     managed, inputs = step.type == MANAGED_GROUP, state.inputs
+    read = partial(list_instance_types, step.type)
+    names = read_known(read, inputs) or read_known(read, state.outputs) or ()
     if managed:
-        found = at(inputs, "instanceTypes") or at(state.outputs, "instanceTypes")
-        names = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
         spot = 100 if text_at(inputs, "capacityType") == CapacityType.SPOT.eks else 0
     else:
-        overrides = entries(inputs, f"{_POLICY}.launchTemplate.overrides")
-        names = [name for each in overrides if (name := text_at(each, "instanceType"))]
         above = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandPercentageAboveBaseCapacity")
         spot = 0 if above is None else 100 - above
         base = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandBaseCapacity")

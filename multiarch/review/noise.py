@@ -42,7 +42,7 @@ class NoiseFilter:
 
     name: str
     reason: str
-    takes: Callable[[Step, AbstractSet[str]], bool]
+    takes: Callable[[Step, AbstractSet[str]], bool] = lambda _step, _parents: False
     """Whether it takes a step. The set has the parents below which a node group is created, replaced or deleted."""
 
 
@@ -155,14 +155,8 @@ def _is_provider_version(step: Step, path: str) -> bool:
     return step.type.startswith("pulumi:providers:") and path in {"version", "pluginDownloadURL", "pluginChecksums"}
 
 
-PLUGIN_PATH = NoiseFilter(
-    "plugin-path", "warnings of the engine that name the file of a plugin", lambda _step, _parents: False
-)
-KNOWN_WARNING = NoiseFilter(
-    "known-warning",
-    "warnings of `stack check` that the stack file had before the change",
-    lambda _step, _parents: False,
-)
+PLUGIN_PATH = NoiseFilter("plugin-path", "warnings of the engine that name the file of a plugin")
+KNOWN_WARNING = NoiseFilter("known-warning", "warnings of `stack check` that the stack file had before the change")
 OF_WARNINGS = (PLUGIN_PATH, KNOWN_WARNING)
 """Filters of the preview's warnings."""
 FILTERS = (

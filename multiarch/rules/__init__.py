@@ -17,11 +17,11 @@ from multiarch.rules.policies import POLICIES
 from multiarch.rules.programs import PROGRAMS
 from multiarch.rules.rebalance import REBALANCE
 from multiarch.rules.reviews import REVIEW_RULES, REVIEW_TOPICS
-from multiarch.rules.rule import Finding, Risk, Rule, Severity
+from multiarch.rules.rule import Finding, Location, Risk, Rule, Severity
 from multiarch.rules.stack_file import STACK_FILE
 from multiarch.rules.webhook import WEBHOOK
 
-__all__ = ["REVIEW_RULES", "REVIEW_TOPICS", "RULES", "Finding", "Risk", "Rule", "Severity"]
+__all__ = ["REVIEW_RULES", "REVIEW_TOPICS", "RULES", "Finding", "Location", "Risk", "Rule", "Severity"]
 
 SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {

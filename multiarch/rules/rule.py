@@ -1,7 +1,8 @@
-"""A rule of check, review or the policies, and what it finds."""
+"""A rule of any command or policy, and what it finds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -39,12 +40,23 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Location:
+    """Where a finding is: a line of a file, counted from 1, or a container in a cluster, or both."""
+
+    file: str | None = None
+    line: int | None = None
+    container: str = ""
+    qualified_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a rule found.
 
     ``subject`` names what it is about in the team's words (``node group graviton``, ``IAM role cluster``); ``text`` is
     one sentence; ``details`` are further lines, one fact each. ``urns`` are the resources it was found in. ``risk`` is
-    the rule's unless the finding knows better. ``undecided``: the update will show it, and nothing is known before.
+    the rule's unless the finding knows better, and so is ``hint``, the fix. ``undecided``: the update will show it, and
+    nothing is known before. ``locations`` and ``fingerprint``, which has a kind and a value, are for code scanners.
     """
 
     rule: Rule
@@ -54,6 +66,19 @@ class Finding:
     urns: tuple[str, ...] = ()
     risk: Risk | None = None
     undecided: bool = False
+    hint: str = ""
+    locations: Sequence[Location] = ()
+    fingerprint: tuple[str, str] = ("", "")
+
+    def to_json(self) -> dict[str, object]:
+        """Return the keys of a finding about a node; a review has its own."""
+        said = {"rule": self.rule.name, "message": self.text, "hint": self.hint, "details": self.details}
+        return {**said, "severity": self.rule.severity}
+
+    @property
+    def message(self) -> str:
+        """All of it in a line."""
+        return " ".join([*([f"{self.subject}:"] if self.subject else []), self.text, *self.details])
 
     @property
     def level(self) -> Risk:

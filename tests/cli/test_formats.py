@@ -15,17 +15,15 @@ from multiarch.cli import formats
 from multiarch.cli.formats import Format, codequality
 from multiarch.cli.formats.report import (
     Details,
-    Finding,
-    FindingRule,
-    Findings,
     Items,
-    Location,
     Report,
     Table,
 )
 from multiarch.escaping import csv_cell, escaped, json_text, markdown
+from multiarch.rules import Finding, Location
+from multiarch.rules.rule import error
 
-RULE = FindingRule("too-long", "error", "A name is too long.")
+RULE = error("too-long", "a name that is too long", "Shorten it.")
 COLUMNS = ("team", "name", "reason")
 ROWS = [("", "b|b", "=1+1"), ("cart", "a", "two\nlines"), ("cart", "c", "<b>")]
 REPORT = Report(
@@ -40,14 +38,15 @@ REPORT = Report(
         Table(("thing", "general", "x" * 70, "y" * 70), [("a", "1", "2", "3")], title="Matrix", matrix=True),
     ],
     records=lambda: Table(COLUMNS, ROWS),
-    findings=lambda: Findings(
-        [RULE],
-        [
-            Finding(
-                RULE, "a is too long", [Location("my file.yaml", 3), Location(None, None, "c", "n/c")], ("key/v1", "a")
-            )
-        ],
-    ),
+    findings=lambda: [
+        Finding(
+            RULE,
+            "a",
+            "is too long",
+            locations=[Location("my file.yaml", 3), Location(None, None, "c", "n/c")],
+            fingerprint=("key/v1", "a"),
+        )
+    ],
 )
 
 
@@ -145,14 +144,14 @@ def test_code_quality_has_an_entry_per_place_with_a_fingerprint_of_its_own() -> 
     assert first["location"] == {"path": "my file.yaml", "lines": {"begin": 3}}
     assert second["location"] == {"path": "n/c", "lines": {"begin": 1}}
     assert {(each["check_name"], each["severity"], each["description"]) for each in (first, second)} == {
-        ("too-long", "critical", "a is too long")
+        ("too-long", "critical", "a: is too long")
     }
     assert first["fingerprint"] != second["fingerprint"]
 
 
 def test_code_quality_tells_two_findings_of_one_key_apart() -> None:
     place = Location("a.yaml", 3)
-    twice = Findings([RULE], [Finding(RULE, text, [place], ("key/v1", "a")) for text in ("one", "two")])
+    twice = [Finding(RULE, "", text, locations=[place], fingerprint=("key/v1", "a")) for text in ("one", "two")]
     report = Report("test", data=dict, blocks=list, findings=lambda: twice)
     entries = json.loads(codequality.render(report))
     assert len({each["fingerprint"] for each in entries}) == 2
@@ -173,17 +172,15 @@ HOSTILE_REPORT = Report(
         Items(HOSTILE, [HOSTILE]),
     ],
     records=lambda: Table((HOSTILE, "x"), [(HOSTILE, "1")]),
-    findings=lambda: Findings(
-        [FindingRule(HOSTILE, "error", HOSTILE)],
-        [
-            Finding(
-                FindingRule(HOSTILE, "error", HOSTILE),
-                HOSTILE,
-                [Location(HOSTILE, 1, HOSTILE, HOSTILE)],
-                ("key/v1", HOSTILE),
-            )
-        ],
-    ),
+    findings=lambda: [
+        Finding(
+            error(HOSTILE, HOSTILE, HOSTILE),
+            HOSTILE,
+            HOSTILE,
+            locations=[Location(HOSTILE, 1, HOSTILE, HOSTILE)],
+            fingerprint=("key/v1", HOSTILE),
+        )
+    ],
 )
 
 

@@ -20,7 +20,7 @@ def report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_file_becomes_a_comment(gitlab: StandIn, run: type_of_run) -> None:
     ran = run("post", "comment", "report.md")
     assert (ran.code, ran.out, ran.err) == (0, "", "The comment was created.\n")
-    assert run("post", "comment", "report.md", "--to", "gitlab").err == "The comment is up to date.\n"
+    assert run("post", "comment", "report.md", "--to", "gitlab").err == "The comment was updated.\n"
     assert gitlab.bodies == ["<!-- multiarch post: report -->\n\n# Report\n"]
 
 

@@ -170,7 +170,7 @@ RIGHTS: Mapping[str, Case] = {
     "public-cidrs": Case(
         dev(apiEndpoint__publicCidrs=["203.0.113.0/24", "198.51.100.0/24"]),
         rules("public-endpoint"),
-        ("can be reached from more addresses: `198.51.100.0/24`",),
+        ("can be reached from: `198.51.100.0/24`",),
         ("addresses: `203", "node group"),
     ),
     "encryption-off": Case(

@@ -249,14 +249,14 @@ def test_commands_in_sentences_are_code() -> None:
 def test_bars_share_one_scale_and_their_text_says_all() -> None:
     arm, amd = ChartPiece("arm64", 3, Status.ARM64, "3"), ChartPiece("amd64", 1, Status.AMD64, "1")
     drawing = drawn(BarChart("Nodes", (ChartBar("a" * 60, (arm, amd), "4"), ChartBar("b", (amd,), "1"))))
-    assert [[(piece.x, piece.width) for piece in bar.pieces] for bar in drawing.bars] == [
+    assert [[(piece["x"], piece["width"]) for piece in bar["pieces"]] for bar in drawing["bars"]] == [
         [("0.000%", "75.000%"), ("75.000%", "25.000%")],
         [("0.000%", "25.000%")],
     ]
-    assert drawing.bars[0].label == "a" * 31 + "…"
-    assert drawing.description == f"{'a' * 60}: 3 arm64, 1 amd64; b: 1 amd64"
-    assert drawing.legend == (("arm64", Status.ARM64), ("amd64", Status.AMD64))
-    assert drawn(BarChart("Nothing", (ChartBar("none", (), "0"),))).bars[0].pieces == ()
+    assert drawing["bars"][0]["label"] == "a" * 31 + "…"
+    assert drawing["description"] == f"{'a' * 60}: 3 arm64, 1 amd64; b: 1 amd64"
+    assert drawing["legend"] == [("arm64", Status.ARM64), ("amd64", Status.AMD64)]
+    assert drawn(BarChart("Nothing", (ChartBar("none", (), "0"),)))["bars"][0]["pieces"] == []
 
 
 def test_without_jinja_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,19 +82,6 @@ def test_a_replacement_is_one_step_and_the_event_log_knows_its_order() -> None:
     assert (create_first.deletes_first, delete_first.deletes_first, collapsed.deletes_first) == (False, True, None)
 
 
-@pytest.mark.parametrize(
-    ("defaults", "new_name", "expected"),
-    [([], "jobs", True), (["name"], "jobs", None), ([], "jobs-2", None), (None, "jobs", None)],
-)
-def test_a_name_of_the_program_that_stays_needs_deletion_first(
-    defaults: list[str] | None, new_name: str, *, expected: bool | None
-) -> None:
-    mark = {} if defaults is None else {"__defaults": defaults}
-    old, new = {"name": "jobs", "fifoQueue": False, **mark}, {"name": new_name, "fifoQueue": True, **mark}
-    (found,) = one(digest(step("replace", QUEUE, "jobs", old, new, {"fifoQueue": "update-replace"}))).steps
-    assert found.deletes_first is expected
-
-
 def test_the_rest_of_an_unfinished_replacement_is_a_deletion() -> None:
     (found,) = one(event_log(deletion())).steps
     assert (found.operation, found.new) == (Operation.DELETE, None)

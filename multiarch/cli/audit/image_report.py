@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, grouped_table
-from multiarch.images.model import Judgement, Verdict
+from multiarch.cli.formats.report import Report, Table, grouped_table
+from multiarch.images.model import Verdict
 from multiarch.observed.verdicts import ImageRow, ImageVerdicts
 from multiarch.observed.workloads import ImageUse
+from multiarch.rules import Finding, Location
+from multiarch.rules.rule import error, warning
 from multiarch.runs.audits import ImageAudit
 
 _SHOWN_USERS = 3
 """Workloads named in a table's row; the others are counted. CSV names all of them."""
 _RULES = {
-    Verdict.UNSUPPORTED: FindingRule("image-unsupported", "error", "The image has no build for an architecture."),
-    Verdict.UNKNOWN: FindingRule(
-        "image-unknown", "warning", "Whether the image has a build for an architecture is unknown."
+    Verdict.UNSUPPORTED: error(
+        "image-unsupported", "an image that has no build for an architecture", "Build it for both architectures."
+    ),
+    Verdict.UNKNOWN: warning(
+        "image-unknown", "an image of which it is unknown whether it has a build", "See the reason in the message."
     ),
 }
 
@@ -103,24 +107,15 @@ def _record_cells(row: ImageRow) -> list[str]:
     return [" ".join(names) for names in _names(row)]
 
 
-def _findings(images: ImageVerdicts) -> Findings:
-    """Return one finding per image and architecture that is not supported, at every place that uses it."""
-    found = [
-        _finding(row, judgement)
-        for row in images.rows
-        for judgement in row.judgements
-        if judgement.verdict is not Verdict.SUPPORTED
-    ]
-    return Findings(tuple(_RULES.values()), found)
-
-
-def _finding(row: ImageRow, judgement: Judgement) -> Finding:
-    return Finding(
-        _RULES[judgement.verdict],
-        f"{row.image} on {judgement.architecture}: {judgement.reason}",
-        [_location(use) for use in row.uses],
-        ("imageAndArchitecture/v1", f"{row.image} {judgement.architecture}"),
-    )
+def _findings(images: ImageVerdicts) -> Iterator[Finding]:
+    """Yield a finding per image and architecture that is not supported, at every place that uses it."""
+    for row in images.rows:
+        for each in row.judgements:
+            if each.verdict is not Verdict.SUPPORTED:
+                subject = f"{row.image} on {each.architecture}"
+                fingerprint = ("imageAndArchitecture/v1", f"{row.image} {each.architecture}")
+                places = [_location(use) for use in row.uses]
+                yield Finding(_RULES[each.verdict], subject, each.reason, locations=places, fingerprint=fingerprint)
 
 
 def _location(use: ImageUse) -> Location:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-from multiarch.cli.formats.report import Finding, Location, Report
+from multiarch.cli.formats.report import Report
 from multiarch.escaping import escaped, json_text
+from multiarch.rules import Finding, Location, Severity
 
-_SEVERITIES = {"error": "critical", "warning": "minor"}
+_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor"}
 
 
 def render(report: Report) -> str:
@@ -20,7 +21,7 @@ def render(report: Report) -> str:
         raise TypeError(f"{report.kind} has no findings")
     seen: Counter[str] = Counter()
     entries = []
-    for finding in report.findings().found:
+    for finding in report.findings():
         for place in finding.locations:
             path = place.qualified_name if place.file is None else place.file
             fingerprint = _digest(finding.rule.name, *finding.fingerprint, path)
@@ -37,7 +38,7 @@ def _entry(finding: Finding, place: Location, path: str, fingerprint: str) -> di
         "description": escaped(finding.message),
         "check_name": finding.rule.name,
         "fingerprint": fingerprint,
-        "severity": _SEVERITIES[finding.rule.level],
+        "severity": _SEVERITIES[finding.rule.severity],
         "location": {"path": path, "lines": {"begin": place.line or 1}},
     }
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 Row = TypeVar("Row")
 
+from multiarch.rules import Finding
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -45,46 +47,6 @@ Block = str | Table | Items | Details
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRule:
-    """What a finding violates. ``level`` is ``error`` or ``warning``."""
-
-    name: str
-    level: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where a finding is: a line of a file, counted from 1, or a container in a cluster, or both."""
-
-    file: str | None = None
-    line: int | None = None
-    container: str = ""
-    qualified_name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One violation of a rule.
-
-    ``fingerprint`` is what the finding is told by when it moves to another line: the fingerprint's kind and value.
-    """
-
-    rule: FindingRule
-    message: str
-    locations: Sequence[Location]
-    fingerprint: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What a code scanner reads: all rules that were checked, and what violates them."""
-
-    rules: Sequence[FindingRule]
-    found: Sequence[Finding]
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """The result of one command. The parts are functions: a format computes only what it prints.
 
@@ -97,7 +59,7 @@ class Report:
     data: object
     blocks: Callable[[], Iterable[Block]]
     records: Callable[[], Table] | None = None
-    findings: Callable[[], Findings] | None = None
+    findings: Callable[[], Iterable[Finding]] | None = None
 
 
 def grouped_table(

@@ -8,8 +8,9 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from multiarch import __version__
-from multiarch.cli.formats.report import Finding, Findings, Location, Report
+from multiarch.cli.formats.report import Report
 from multiarch.escaping import escaped, json_text
+from multiarch.rules import Finding, Location
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -18,22 +19,27 @@ def render(report: Report) -> str:
     """A SARIF log with one run."""
     if report.findings is None:
         raise TypeError(f"{report.kind} has no findings")
-    findings = report.findings()
+    found = list(report.findings())
+    names = sorted({each.rule.name: each.rule for each in found}.items())
     rules = [
-        {"id": rule.name, "shortDescription": {"text": rule.text}, "defaultConfiguration": {"level": rule.level}}
-        for rule in findings.rules
+        {
+            "id": name,
+            "shortDescription": {"text": f"Finds {rule.finds}."},
+            "defaultConfiguration": {"level": str(rule.severity)},
+        }
+        for name, rule in names
     ]
     driver = {"name": "multiarch", "version": __version__, "rules": rules}
-    results = [_result(finding, findings) for finding in findings.found]
+    results = [_result(each, [name for name, _ in names]) for each in found]
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
     return json_text(log)
 
 
-def _result(finding: Finding, findings: Findings) -> dict[str, object]:
+def _result(finding: Finding, names: list[str]) -> dict[str, object]:
     return {
         "ruleId": finding.rule.name,
-        "ruleIndex": findings.rules.index(finding.rule),
-        "level": finding.rule.level,
+        "ruleIndex": names.index(finding.rule.name),
+        "level": str(finding.rule.severity),
         "message": {"text": escaped(finding.message)},
         "locations": [_location(each) for each in finding.locations],
         "partialFingerprints": dict([finding.fingerprint]),

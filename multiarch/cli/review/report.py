@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from multiarch.cli.formats.report import (
-    Block,
-    Details,
-    Finding,
-    FindingRule,
-    Findings,
-    Items,
-    Location,
-    Report,
-    Table,
-)
+from multiarch.cli.formats.report import Block, Details, Items, Report, Table
 from multiarch.cli.review.cost import cost_notes, cost_table
 from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.digest import Digest, StackReview
-from multiarch.rules import REVIEW_RULES, Risk
+from multiarch.rules import Finding, Location, Risk
 
 
 def make_report(digest: Digest, failing: Sequence[str]) -> Report:
@@ -92,23 +83,11 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
     }
 
 
-def _findings(digest: Digest) -> Findings:
-    found = [(stack, entry.finding) for stack in digest.stacks for entry in stack.entries]
-    names = sorted({finding.rule.name for _, finding in found})
-    rows = [REVIEW_RULES[name] for name in names]
-    rules = {row.name: FindingRule(row.name, row.severity, f"Finds {row.finds}.") for row in rows}
-    return Findings(
-        tuple(rules.values()),
-        [
-            Finding(
-                rules[finding.rule.name],
-                " ".join([f"{finding.subject}:", finding.text, *finding.details]),
-                [_location(stack, finding.urns)],
-                ("ruleAndSubject/v1", f"{finding.rule.name} {stack.name} {finding.subject}"),
-            )
-            for stack, finding in found
-        ],
-    )
+def _findings(digest: Digest) -> Iterator[Finding]:
+    for stack in digest.stacks:
+        for each in (entry.finding for entry in stack.entries):
+            fingerprint = ("ruleAndSubject/v1", f"{each.rule.name} {stack.name} {each.subject}")
+            yield replace(each, locations=[_location(stack, each.urns)], fingerprint=fingerprint)
 
 
 def _location(stack: StackReview, urns: Sequence[str]) -> Location:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 from multiarch.cli.formats import Format, OutputOption, output_option, show
-from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
+from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.options.project import chosen_project
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import say, show_problems
 from multiarch.errors import said_once
 from multiarch.escaping import escaped
 from multiarch.plurals import counted
-from multiarch.rules import RULES, Severity
+from multiarch.rules import RULES, Finding, Location, Severity
 from multiarch.runs.stacks import CheckedStack, check_stacks
 
 HELP = """Validate stacks, without AWS credentials or Pulumi's engine.
@@ -130,17 +130,12 @@ def _problems(checked: Sequence[CheckedStack]) -> Table:
     return Table(("file", "line", "key", "severity", "rule", "problem"), rows)
 
 
-def _findings(checked: Sequence[CheckedStack]) -> Findings:
-    problems = [(problem.file or each.file, problem) for each in checked for problem in each.problems]
-    rows = [RULES[name] for name in sorted({problem.rule for _, problem in problems})]
-    rules = {row.name: FindingRule(row.name, row.severity, f"Rejects {row.finds}.") for row in rows}
-    found = [
-        Finding(
-            rules[problem.rule],
-            " ".join(part for part in (problem.key and f"{problem.key}:", problem.message, problem.hint) if part),
-            [Location(file, problem.line)],
-            ("ruleAndKey/v1", f"{problem.rule} {problem.key}"),
+def _findings(checked: Sequence[CheckedStack]) -> Iterator[Finding]:
+    for file, each in ((found.file or one.file, found) for one in checked for found in one.problems):
+        yield Finding(
+            RULES[each.rule],
+            each.key or "",
+            f"{each.message} {each.hint}".rstrip(),
+            locations=[Location(file, each.line)],
+            fingerprint=("ruleAndKey/v1", f"{each.rule} {each.key}"),
         )
-        for file, problem in problems
-    ]
-    return Findings(tuple(rules.values()), found)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
-from multiarch.cli.formats.report import Block, Details, FindingRule, Findings, Items, Location, Report, Table
-from multiarch.cli.formats.report import Finding as ScannerFinding
-from multiarch.rules import Severity
-from multiarch.verify.nodes.model import Finding, NodeRow, NodeVerdict, Verification
-from multiarch.verify.nodes.rules import RULES
+from multiarch.cli.formats.report import Block, Details, Items, Report, Table
+from multiarch.rules import Finding, Location, Severity
+from multiarch.verify.nodes.model import NodeRow, NodeVerdict, Verification
 
 _SHOWN = 5
 """Nodes named in a line; the others are counted. JSON and CSV name all of them."""
@@ -49,7 +48,7 @@ def _records(result: Verification) -> Table:
             row.group,
             *(row.architectures.get(source, "") for source in sources),
             str(row.verdict),
-            "; ".join(f"{each.rule}: {each.message}" for each in row.findings),
+            "; ".join(f"{each.rule.name}: {each.text}" for each in row.findings),
             "; ".join((*result.notes, *row.not_checked)),
         )
         for row in result.rows
@@ -105,8 +104,8 @@ def _statements(rows: Sequence[NodeRow]) -> Iterator[tuple[str, list[str]]]:
         for each in row.findings:
             equal.setdefault(each, []).append(row.name)
     order = {severity: number for number, severity in enumerate(Severity)}
-    for each in sorted(equal, key=lambda each: order[each.severity]):
-        text = f"{each.severity}: {_some(equal[each])}: {each.message} [{each.rule}]"
+    for each in sorted(equal, key=lambda each: order[each.rule.severity]):
+        text = f"{each.rule.severity}: {_some(equal[each])}: {each.text} [{each.rule.name}]"
         yield text, [*each.details, each.hint]
 
 
@@ -115,19 +114,14 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _findings(result: Verification) -> Findings:
-    rules = {
-        row.name: FindingRule(row.name, str(row.severity), f"{row.finds[0].upper()}{row.finds[1:]}.")
-        for row in RULES.values()
-    }
-    found = [
-        ScannerFinding(
-            rules[each.rule],
-            f"{row.name}: {each.message} {each.hint}",
-            [Location(container=row.name, qualified_name=f"{result.cluster}/{row.name}")],
-            ("nodeAndRule/v1", f"{row.name} {each.rule}"),
-        )
-        for row in result.rows
-        for each in row.findings
-    ]
-    return Findings(tuple(rules.values()), found)
+def _findings(result: Verification) -> Iterator[Finding]:
+    for row in result.rows:
+        for each in row.findings:
+            yield replace(
+                each,
+                subject=row.name,
+                text=f"{each.text} {each.hint}",
+                details=(),
+                locations=[Location(container=row.name, qualified_name=f"{result.cluster}/{row.name}")],
+                fingerprint=("nodeAndRule/v1", f"{row.name} {each.rule.name}"),
+            )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 
-from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
+from multiarch.cli.formats.report import Report, Table
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.rules import Finding, Location
+from multiarch.rules.rule import error, warning
 from multiarch.serialization import to_json
 from multiarch.verify.pods.model import Judged, PodVerification, Proof
 
@@ -18,9 +20,11 @@ _RECORD_COLUMNS = (
 )
 _WORST_FIRST = tuple(Proof)
 _RULES = {
-    Proof.WRONG: FindingRule("pod-wrong-architecture", "error", "A container is not of its node's architecture."),
-    Proof.CANNOT_TELL: FindingRule(
-        "pod-architecture-unknown", "warning", "Of which architecture a container is can't be told."
+    Proof.WRONG: error(
+        "pod-wrong-architecture", "a container that is not of its node's architecture", "Build the image for it."
+    ),
+    Proof.CANNOT_TELL: warning(
+        "pod-architecture-unknown", "a container whose architecture can't be told", "See the reason in the message."
     ),
 }
 
@@ -88,8 +92,8 @@ def _record(judged: Judged) -> list[str]:
     ]
 
 
-def _findings(workloads: _Workloads) -> Findings:
-    """One finding per workload, container and image that is wrong or unknown, however many pods have it."""
+def _findings(workloads: _Workloads) -> Iterable[Finding]:
+    """Return a finding per workload, container and image that is wrong or unknown, however many pods have it."""
     found: dict[tuple[WorkloadKey, str, str, Proof], Finding] = {}
     for key, rows in workloads:
         for each in rows:
@@ -97,10 +101,10 @@ def _findings(workloads: _Workloads) -> Findings:
                 continue
             container = each.container
             name = f"{key.namespace}/{key.kind}/{key.name}/{container.name}"
-            message = f"{name}, image {container.image}: {each.reason}"
-            location = Location(container=container.name, qualified_name=name)
+            place = Location(container=container.name, qualified_name=name)
             identity = ("workloadContainerAndImage/v1", f"{name} {container.image}")
-            found.setdefault(
-                (key, container.name, container.image, each.verdict), Finding(rule, message, [location], identity)
+            said = Finding(
+                rule, f"{name}, image {container.image}", each.reason, locations=[place], fingerprint=identity
             )
-    return Findings(tuple(_RULES.values()), list(found.values()))
+            found.setdefault((key, container.name, container.image, each.verdict), said)
+    return found.values()

@@ -9,21 +9,17 @@ from multiarch.cost.chart import Bar, bars
 from multiarch.cost.model import CostLine, CostReport
 from multiarch.prices.amounts import known_sum
 from multiarch.prices.model import Amount, UnknownPrice
-from multiarch.report.contents import Unread
-from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import number, of_amount, of_architecture, status_of
 from multiarch.report.sections.nodes import OTHER_NODES, label_of
 
-IDENTIFIER = "cost"
+IDENTIFIER, TITLE = "cost", "Cost per month"
 _SHOWN = 5
 """Reasons for unknown amounts that are shown at once; the others are among the notes."""
 
 
-def cost_section(report: CostReport | Unread) -> PageSection:
+def cost_section(report: CostReport) -> PageSection:
     """Costs per month by group, and savings of blocked workloads."""
-    title = "Cost per month"
-    if isinstance(report, Unread):
-        return PageSection(IDENTIFIER, title, unread=report.reason)
     fetched = (
         (f"Prices of {report.prices_fetched_at:%Y-%m-%d %H:%M} UTC, in {report.currency}.",)
         if report.prices_fetched_at
@@ -31,7 +27,7 @@ def cost_section(report: CostReport | Unread) -> PageSection:
     )
     return PageSection(
         IDENTIFIER,
-        title,
+        TITLE,
         summary=" ".join((*fetched, *_fallback(report))),
         charts=tuple(_charts(report)),
         tables=tuple(_tables(report)),
@@ -57,27 +53,30 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
     at_most = dict(report.at_maximum_size)
     yield PageTable(
         f"Nodes ({_unit(report)})",
-        tuple(PageColumn(name, numeric=name in names[4:]) for name in names),
-        tuple(tuple(_line(line, at_most.get(line.group))) for line in report.nodes),
+        names,
+        [list(_line(line, at_most.get(line.group))) for line in report.nodes],
+        names[4:],
     )
     if report.others:
         yield PageTable(
             f"Beside the nodes ({_unit(report)})",
-            (PageColumn("what"), PageColumn("now", numeric=True)),
-            tuple((PageCell(name), of_amount(amount)) for name, amount in report.others),
+            ("what", "now"),
+            [(PageCell(name), of_amount(amount)) for name, amount in report.others],
+            {"now"},
         )
     if report.savings:
         yield PageTable(
             f"What workloads would save on arm64 ({_unit(report)})",
-            (PageColumn("workload"), PageColumn("saving", numeric=True), PageColumn("what keeps it off arm64")),
-            tuple(
+            ("workload", "saving", "what keeps it off arm64"),
+            [
                 (
                     PageCell(f"{each.namespace} {each.workload}"),
                     of_amount(each.monthly),
                     PageCell("; ".join(each.blockers)),
                 )
                 for each in report.savings
-            ),
+            ],
+            {"saving"},
         )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from multiarch.audit.daemonset_model import Cell, DaemonSetAudit, DaemonSetOutcome, Group
-from multiarch.report.contents import Unread
-from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.model import PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number, of_architecture
 
-IDENTIFIER = "daemonsets"
+IDENTIFIER, TITLE = "daemonsets", "DaemonSets"
 _STATUSES = {
     DaemonSetOutcome.FAILS: Status.BAD,
     DaemonSetOutcome.KEPT_OFF: Status.WARNING,
@@ -17,18 +16,15 @@ _STATUSES = {
 }
 
 
-def daemonsets_section(audit: DaemonSetAudit | Unread) -> PageSection:
+def daemonsets_section(audit: DaemonSetAudit) -> PageSection:
     """The matrix, with the reasons behind each cell, and what its columns are."""
-    title = "DaemonSets"
-    if isinstance(audit, Unread):
-        return PageSection(IDENTIFIER, title, unread=audit.reason)
     outcomes = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
     rows = tuple((PageCell(str(row.daemon_set)), *map(_cell, row.cells)) for row in audit.rows)
-    columns = (PageColumn("DaemonSet"), *(PageColumn(_head(column)) for column in audit.columns))
+    columns = ("DaemonSet", *map(_head, audit.columns))
     matrix = PageTable("Where each DaemonSet runs", columns, rows, matrix=True)
     return PageSection(
         IDENTIFIER,
-        title,
+        TITLE,
         summary=f"{counted(audit.findings, 'finding')}. Cells: {outcomes}.",
         tables=(matrix, _legend(audit)),
         notes=audit.notes,
@@ -59,4 +55,4 @@ def _legend(audit: DaemonSetAudit) -> PageTable:
         )
         for column in audit.columns
     )
-    return PageTable("Columns", tuple(PageColumn(name, numeric=name == "nodes") for name in names), rows)
+    return PageTable("Columns", names, rows, {"nodes"})

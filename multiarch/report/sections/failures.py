@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
-from multiarch.report.contents import Unread
-from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.model import PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number, of_architectures
 from multiarch.report.sections.nodes import OTHER_NODES
 
-IDENTIFIER = "failures"
+IDENTIFIER, TITLE = "failures", "When something fails"
 _WITHOUT = "nothing fails"
 _MINUTE = 60
 
 
-def failures_section(report: CapacityReport | Unread) -> PageSection:
+def failures_section(report: CapacityReport) -> PageSection:
     """Failures, workloads × failures, and what limits the workloads that lack pods."""
-    title = "When something fails"
-    if isinstance(report, Unread):
-        return PageSection(IDENTIFIER, title, unread=report.reason)
     survived = sum(not each.short for each in report.failures)
     more = " `multiarch capacity` with `--recommend` looks for the cheapest change of the stack file that helps."
     hint = more if survived < len(report.failures) else ""
     return PageSection(
         IDENTIFIER,
-        title,
+        TITLE,
         summary=f"Every workload keeps its minimum in {survived} of {counted(len(report.failures), 'failure')}.{hint}",
         tables=tuple(_tables(report)),
         warnings=report.warnings,
@@ -39,15 +35,17 @@ def _tables(report: CapacityReport) -> Iterator[PageTable]:
     names = ("failure", "workloads short", "pods without a node", "longest wait", "nodes lost", "nodes added")
     yield PageTable(
         "Failures",
-        tuple(PageColumn(name, numeric=name not in ("failure", "nodes lost", "nodes added")) for name in names),
-        tuple(tuple(_failure(report, result)) for result in results),
+        names,
+        [list(_failure(report, result)) for result in results],
+        names[1:4],
     )
     if limits:
         names = ("workload", "failure", "keeps", "minimum", "what limits it", "what helps")
         yield PageTable(
             "What is short, and why",
-            tuple(PageColumn(name, numeric=name in ("keeps", "minimum")) for name in names),
-            tuple(tuple(_limit(report, *each)) for each in sorted(limits, key=lambda each: each[1].keeps_minimum)),
+            names,
+            [list(_limit(report, *each)) for each in sorted(limits, key=lambda each: each[1].keeps_minimum)],
+            names[2:4],
         )
     yield _matrix(report, results)
 
@@ -106,7 +104,7 @@ def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageT
         for key in sorted(keys, key=lambda key: (-worst[key], key))
     )
     columns = ("workload", "architectures", *(_name(report, result) for result in results))
-    return PageTable("Pods that each workload keeps", tuple(map(PageColumn, columns)), rows, matrix=True)
+    return PageTable("Pods that each workload keeps", columns, rows, matrix=True)
 
 
 def _severity(result: WorkloadResult | None) -> int:

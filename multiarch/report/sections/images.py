@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow, WorkloadState
-from multiarch.report.contents import Unread
-from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.model import PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number
 
-IDENTIFIER = "images"
+IDENTIFIER, TITLE = "images", "Ready for arm64"
 STATUSES = {
     WorkloadState.READY: Status.GOOD,
     WorkloadState.THERE: Status.ARM64,
@@ -18,18 +17,15 @@ STATUSES = {
 }
 
 
-def images_section(audit: WorkloadAudit | Unread) -> PageSection:
+def images_section(audit: WorkloadAudit) -> PageSection:
     """Images that block workloads, and the next step of every workload."""
-    title = "Ready for arm64"
-    if isinstance(audit, Unread):
-        return PageSection(IDENTIFIER, title, unread=audit.reason)
     states = ", ".join(f"{audit.count(state)} {state}" for state in WorkloadState)
     notes = []
     if audit.left_out:
         notes.append(f"{counted(audit.left_out, 'DaemonSet')} of the system: see DaemonSets.")
     return PageSection(
         IDENTIFIER,
-        title,
+        TITLE,
         summary=f"{counted(len(audit.rows), 'workload')}: {states}.",
         tables=(_images(audit), _workloads(audit)),
         notes=tuple(notes),
@@ -43,11 +39,11 @@ def _images(audit: WorkloadAudit) -> PageTable:
         for each in row.images:
             users.setdefault((each.image, each.reason), []).append((row, each))
     rows = [_image(*key, found) for key, found in users.items()]
-    names = ("image", "pods", "reason", "next step", "used by")
     return PageTable(
         "Images without arm64",
-        tuple(PageColumn(name, numeric=name == "pods") for name in names),
-        tuple(sorted(rows, key=lambda row: (-(row[1].order or 0), row[0].text))),
+        ("image", "pods", "reason", "next step", "used by"),
+        sorted(rows, key=lambda row: (-(row[1].order or 0), row[0].text)),
+        {"pods"},
     )
 
 
@@ -63,13 +59,13 @@ def _image(image: str, reason: str, found: list[tuple[WorkloadRow, ImageBlocker]
 
 
 def _workloads(audit: WorkloadAudit) -> PageTable:
-    names = ("workload", "namespace", "state", "pods", "next step")
     order = {state: place for place, state in enumerate(_WORST_FIRST)}
     rows = sorted(audit.rows, key=lambda row: (order[row.state], -row.subject.pods, row.workload))
     return PageTable(
         "Next step of each workload",
-        tuple(PageColumn(name, numeric=name == "pods") for name in names),
-        tuple(tuple(_workload(audit, row)) for row in rows),
+        ("workload", "namespace", "state", "pods", "next step"),
+        [list(_workload(audit, row)) for row in rows],
+        {"pods"},
     )
 
 

@@ -10,7 +10,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.report.bars import ORDER
 from multiarch.report.contents import Placement, Unread
-from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number, of_architecture, of_architectures, share, status_of
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.settled import NodeState
@@ -63,9 +63,7 @@ def _groups(plan: Plan, nodes: Sequence[NodeState] | None) -> PageTable:
     if there is not None and there[""]:
         others = (PageCell(OTHER_NODES), PageCell("not in the stack file"))
         rows.append((*others, PageCell(""), PageCell(""), number(there[""]), *[PageCell("")] * 4))
-    return PageTable(
-        "Node groups and NodePools", tuple(PageColumn(name, numeric=name == "nodes") for name in columns), tuple(rows)
-    )
+    return PageTable("Node groups and NodePools", columns, rows, {"nodes"})
 
 
 def _group(group: NodeGroupPlan, there: Counter[str] | None) -> tuple[PageCell, ...]:
@@ -108,11 +106,11 @@ def _types(names: Sequence[str]) -> PageCell:
 
 def _nodes(placement: Placement) -> PageTable:
     names = ("node", "group", "architecture", "capacity", "type", "zone", "pods", "CPU", "memory")
-    numeric = {"pods", "CPU", "memory"}
     return PageTable(
         "Nodes, and how much of them pods request" if placement.live else "Nodes that the pods need",
-        tuple(PageColumn(name, numeric=name in numeric) for name in names),
-        tuple(tuple(_node(node)) for node in placement.nodes),
+        names,
+        [list(_node(node)) for node in placement.nodes],
+        names[6:],
     )
 
 

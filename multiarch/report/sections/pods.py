@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from multiarch.facts.architectures import Architecture
-from multiarch.report.contents import Placement, Unread
-from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.contents import Placement
+from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number, share, status_of
 from multiarch.report.sections.nodes import OTHER_NODES
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState
 
-IDENTIFIER = "pods"
+IDENTIFIER, TITLE = "pods", "Where pods run"
 _BOTH = (Architecture.ARM64, Architecture.AMD64)
 
 
@@ -28,11 +28,8 @@ class _Spread:
     unplaced: int = 0
 
 
-def pods_section(placement: Placement | Unread) -> PageSection:
+def pods_section(placement: Placement) -> PageSection:
     """Where pods are."""
-    title = "Where pods run"
-    if isinstance(placement, Unread):
-        return PageSection(IDENTIFIER, title, unread=placement.reason)
     total = pods_by_architecture(placement)
     count = sum(total.values()) + len(placement.unplaced)
     on_arm = f"{total[Architecture.ARM64]:,} of {counted(count, 'pod')} on arm64 nodes"
@@ -40,7 +37,7 @@ def pods_section(placement: Placement | Unread) -> PageSection:
     would = "" if placement.live else " The nodes are those that the autoscaler would add for these pods."
     return PageSection(
         IDENTIFIER,
-        title,
+        TITLE,
         summary=f"{on_arm}{without}.{would}",
         charts=tuple(_charts(placement)),
         tables=(_table(placement),),
@@ -75,9 +72,8 @@ def _spreads(placement: Placement) -> dict[tuple[str, str], _Spread]:
 
 def _table(placement: Placement) -> PageTable:
     names = ("workload", "namespace", "pods", "on arm64", "on amd64", "no node", "nodes", "zones")
-    numeric = {"pods", "on arm64", "on amd64", "no node", "nodes"}
-    rows = tuple(tuple(_row(*key, spread)) for key, spread in sorted(_spreads(placement).items()))
-    return PageTable("Workloads", tuple(PageColumn(name, numeric=name in numeric) for name in names), rows)
+    rows = [list(_row(*key, spread)) for key, spread in sorted(_spreads(placement).items())]
+    return PageTable("Workloads", names, rows, names[2:7])
 
 
 def _row(namespace: str, workload: str, spread: _Spread) -> Iterator[PageCell]:

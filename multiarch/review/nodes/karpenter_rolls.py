@@ -23,31 +23,13 @@ from multiarch.rules import Finding
 _UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.
 _HASHED = (
-    ("spec.template.spec.taints", "taints"),
-    ("spec.template.spec.startupTaints", "startup taints"),
-    ("spec.template.metadata.labels", "labels"),
-    ("spec.template.metadata.annotations", "annotations"),
-    ("spec.template.spec.nodeClassRef", "EC2NodeClass"),
-    ("spec.template.spec.terminationGracePeriod", "terminationGracePeriod"),
-    ("spec.template.spec.expireAfter", "expireAfter"),
+    *(f"spec.template.spec.{name}" for name in ("taints", "startupTaints", "nodeClassRef")),
+    *(f"spec.template.spec.{name}" for name in ("terminationGracePeriod", "expireAfter")),
+    *("spec.template.metadata.labels", "spec.template.metadata.annotations"),
 )
 _REQUIREMENTS = "spec.template.spec.requirements"
-# Fields of an EC2NodeClass that are compared with what they resolve to; all others are in its hash.
-_RESOLVED = (
-    ("spec.amiSelectorTerms", "image"),
-    ("spec.subnetSelectorTerms", "subnets"),
-    ("spec.securityGroupSelectorTerms", "security groups"),
-    ("spec.capacityReservationSelectorTerms", "capacity reservations"),
-)
-_CLASS_FIELDS = (
-    ("spec.blockDeviceMappings", "disks"),
-    ("spec.metadataOptions", "instance metadata options"),
-    ("spec.kubelet", "kubelet settings"),
-    ("spec.role", "node role"),
-    ("spec.tags", "tags"),
-    ("spec.userData", "user data"),
-)
 _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
+"""Fields of an EC2NodeClass whose change replaces no node; all others are in its hash, or compared with the nodes."""
 
 
 def find(change: Change) -> Iterator[Finding]:
@@ -57,7 +39,9 @@ def find(change: Change) -> Iterator[Finding]:
     for step in resources(steps, NODE_CLASS, NODE_POOL):
         if step.type == NODE_POOL:
             yield from _pool(step)
-        elif step.operation in (Operation.UPDATE, Operation.REPLACE) and (reasons := _class_reasons(step)):
+        elif step.operation in (Operation.UPDATE, Operation.REPLACE) and (
+            reasons := _list_reasons(step, "spec", without=_NOT_HASHED)
+        ):
             yield _class_finding(step.name, reasons, pools, (step.urn,))
     yield from _upgraded(change, pools)
 
@@ -98,8 +82,7 @@ def _pool(step: Step) -> Iterator[Finding]:
             (step.urn,),
         )
     elif step.operation is Operation.UPDATE:
-        reasons = [describe_change(step, path, name) for path, name in _HASHED if changes_of(step, path)]
-        if reasons:
+        if reasons := _list_reasons(step, *_HASHED):
             text = f"Karpenter replaces all nodes, {pace}."
             yield Finding(ROLL, subject, text, _details(reasons, _declared(step)), (step.urn,))
         elif lost := _narrowed(step):
@@ -155,15 +138,12 @@ def _about_drift(budget: Mapping[str, Any]) -> bool:
     return not isinstance(reasons, list) or "Drifted" in reasons
 
 
-def _class_reasons(step: Step) -> list[str]:
-    reasons = []
-    for path, name in _RESOLVED:
-        if changes_of(step, path):
-            reasons.append(describe_change(step, path, name))
-    reasons += [name for path, name in _CLASS_FIELDS if changes_of(step, path)]
-    known = (*(path for path, _ in (*_RESOLVED, *_CLASS_FIELDS)), *_NOT_HASHED)
-    others = [path for path in changes_of(step, "spec") if not is_below(path, known)]
-    return [*reasons, *others]
+def _list_reasons(step: Step, *roots: str, without: Sequence[str] = ()) -> list[str]:
+    """Return the changed fields below ``roots`` by their names, with both values where they are short."""
+    changed = (path for path in changes_of(step, *roots) if not is_below(path, without))
+    depth = max(root.count(".") for root in roots) + (1 if roots == ("spec",) else 0)
+    fields = dict.fromkeys(".".join(path.partition("[")[0].split(".")[: depth + 1]) for path in changed)
+    return [describe_change(step, field, field.rpartition(".")[2]) for field in fields]
 
 
 def _class_finding(

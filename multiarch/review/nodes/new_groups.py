@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from multiarch.observed.resources.properties import mapping, whole
 from multiarch.plurals import counted
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
-from multiarch.review.nodes.renames import is_successor
+from multiarch.review.nodes.renames import list_renamings
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import after
 from multiarch.rules import REVIEW_RULES, Finding
@@ -17,8 +17,9 @@ ADD_GROUP = REVIEW_RULES["add-group"]
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
     """Yield a finding for each new group that does not take the place of a removed one."""
+    successors = [group for each in list_renamings(groups) for group in each.new]
     for group in groups:
-        if group.before is None and group.after is not None and not is_successor(group, groups):
+        if group.before is None and group.after is not None and group not in successors:
             yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
 
 

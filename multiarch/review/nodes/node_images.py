@@ -30,8 +30,10 @@ def find_images(change: Change) -> Iterator[Finding]:
             yield from _of_group(step) if step.type == MANAGED_GROUP else _of_class(step)
         elif step.operation is Operation.CREATE and step.type == MANAGED_GROUP:
             yield from _ended_family(step)
-    for old, new in _self_managed(change):
-        yield from _of_plans(old, new)
+    if change.plans is not None:
+        olds, news = ({group.name: group for group in plan.node_groups} for plan in change.plans)
+        for name in (each for each in news if each in olds):
+            yield from _of_plans(olds[name], news[name])
 
 
 def _of_group(step: Step) -> Iterator[Finding]:
@@ -52,13 +54,9 @@ def _of_group(step: Step) -> Iterator[Finding]:
 
 
 def _changed(subject: str, old: str, new: str, step: Step) -> Finding:
-    days = " and ".join(
-        f"{name} is of {day}" for name, each in (("the old one", old), ("the new one", new)) if (day := _day(each))
-    )
-    details = (f"{days[0].upper()}{days[1:]}.",) if days else ()
     if _older(new, old):
-        return Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {old} → {new}.", details, (step.urn,))
-    return Finding(IMAGE, subject, f"Image release {old} → {new}.", details, (step.urn,))
+        return Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {old} → {new}.", (), (step.urn,))
+    return Finding(IMAGE, subject, f"Image release {old} → {new}.", (), (step.urn,))
 
 
 def _unpinned(subject: str, old: str, step: Step | None) -> Finding:
@@ -103,17 +101,6 @@ def _alias(step: Step, *, late: bool) -> str | None:
     )
 
 
-def _self_managed(change: Change) -> Iterator[tuple[NodeGroupPlan, NodeGroupPlan]]:
-    """Yield groups whose image is not a property of the group: only the plans say whether it is pinned."""
-    plans = change.plans
-    if plans is None:
-        return
-    old = {group.name: group for group in plans[0].node_groups}
-    for new in plans[1].node_groups:
-        if new.name in old:
-            yield old[new.name], new
-
-
 def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
     """Yield an image ID that is written, changed or removed. Releases are a property of the group."""
     subject = f"node group {new.name}"
@@ -122,11 +109,6 @@ def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
     elif new.ami.id and old.ami.id != new.ami.id:
         was = old.ami.id or old.ami.release or "not pinned"
         yield Finding(IMAGE, subject, f"Image {was} → {new.ami.id}; of which day it is, is unknown: it is your own.")
-
-
-def _day(release: str) -> str:
-    match = _DAY.search(release)
-    return "-".join(match.groups()) if match else ""
 
 
 def _older(new: str, old: str) -> bool:

@@ -14,7 +14,7 @@ from multiarch.review.nodes.group_ends import KEEP
 from multiarch.review.nodes.group_states import GroupKind, group_changes
 from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
-from multiarch.review.nodes.renames import successors
+from multiarch.review.nodes.renames import list_renamings
 from multiarch.review.properties import resources
 from multiarch.rules import Finding
 
@@ -25,7 +25,7 @@ def find(change: Change) -> Iterator[Finding]:
     Where the preview failed before a group, or there is none, the plans speak.
     """
     groups = group_changes(change)
-    renamed = successors(groups)
+    renamed = {each.old.subject: each.what for each in list_renamings(groups)}
     yield from group_rolls.find(change, renamed)
     yield from without_planned_urns(merged(karpenter_rolls.find(with_planned_pools(change))))
     yield from find_kept_images(change)

@@ -8,33 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
-from multiarch.plurals import counted
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupChange, GroupKind
 from multiarch.rules import Finding
 from multiarch.stack.model import NewNetwork, Plan
 
-_Rows = Sequence[tuple[str, Callable[[NodeGroupPlan], object]]]
-_REPLACE: _Rows = (
+_ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("instanceTypes", lambda group: group.instance_types),
     ("capacityType", lambda group: group.capacity_type),
     ("amiType", lambda group: group.ami_type),
-    ("zones", lambda group: group.zones),
-)
-_ROLL: _Rows = (
+    ("zones", lambda group: group.kind is NodeGroupKind.MANAGED and group.zones),
     ("ami", lambda group: (group.ami.id, group.ami.release)),
     ("diskSize", lambda group: group.disk_size),
     ("imdsHopLimit", lambda group: group.imds_hop_limit),
     ("maxPods", lambda group: (group.max_pods_written and group.max_pods, group.max_pods_written)),
     ("bootstrap", lambda group: (group.pre_bootstrap, group.kubelet_extra_args)),
+    # EKS sets these on running nodes, unless the user data does.
+    ("labels", lambda group: group.case is not BootstrapCase.EKS and group.labels),
+    ("taints", lambda group: group.case is not BootstrapCase.EKS and sorted(group.taints)),
 )
-# EKS sets these on running nodes, unless the user data does.
-_BY_USER_DATA: _Rows = (
-    ("labels", lambda group: group.labels),
-    ("taints", lambda group: sorted(group.taints)),
-)
-_NETWORK = ("zones", "network", "network.zones", "network.cidr")
-_NO_NUMBER = "How many nodes, and for how long at most, a preview says: the stack file has no number of nodes."
+_NO_NUMBER = "How many nodes, in which order and for how long, a preview says: the stack file does not."
 
 
 def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
@@ -45,21 +38,14 @@ def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
         # A group of another kind is a new one beside a removed one.
         if was is None or was.kind is not group.kind:
             continue
-        reasons = [name for name, of in _REPLACE if of(was) != of(group)]
-        reasons += _of_network(old, new) if was.zones == group.zones == () else []
-        if group.kind is NodeGroupKind.SELF_MANAGED:
-            # An Auto Scaling Group takes new subnets for new nodes, and the rest in its launch template.
-            rolls, replaces = [name for name in reasons if name not in _NETWORK], []
-        else:
-            rolls, replaces = [], reasons
-            if was.ami.release and group.case is BootstrapCase.CUSTOM_AMI:
-                replaces.append("ami.id")
-        rolls += [name for name, of in _ROLL if of(was) != of(group)]
-        if group.case is not BootstrapCase.EKS:
-            rolls += [name for name, of in _BY_USER_DATA if of(was) != of(group)]
-        rolls += _of_stack(old, new, group)
-        if replaces or rolls:
-            yield _finding(group, replaces, rolls)
+        managed = group.kind is NodeGroupKind.MANAGED
+        reasons = [name for name, of in _ROWS if of(was) != of(group)]
+        # An Auto Scaling group takes new subnets for new nodes alone.
+        reasons += _of_network(old, new) if managed and was.zones == group.zones == () else []
+        reasons += _of_stack(old, new, group)
+        if reasons:
+            subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {group.name}"
+            yield Finding(ROLL, subject, "Its nodes are replaced.", (f"Reason: {'; '.join(reasons)}.", _NO_NUMBER))
 
 
 def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, str]) -> Iterator[Finding]:
@@ -90,19 +76,3 @@ def _of_network(old: Plan, new: Plan) -> list[str]:
     names = one.zones and other.zones and one.zones != other.zones
     zones = ["network.zones"] if one.zone_count != other.zone_count or names else []
     return [*zones, *([] if one.cidr == other.cidr else ["network.cidr"])]
-
-
-def _finding(group: NodeGroupPlan, replaces: Sequence[str], rolls: Sequence[str]) -> Finding:
-    managed = group.kind is NodeGroupKind.MANAGED
-    subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {group.name}"
-    if replaces:
-        text = "The group is replaced: a new one is created, then the old one is deleted with its nodes."
-    else:
-        text = f"Its nodes are replaced, {_pace(group)}."
-    return Finding(ROLL, subject, text, (f"Reason: {'; '.join((*replaces, *rolls))}.", _NO_NUMBER))
-
-
-def _pace(group: NodeGroupPlan) -> str:
-    if group.update.max_unavailable_percentage is not None:
-        return f"{group.update.max_unavailable_percentage} % of them at a time"
-    return f"{counted(group.update.max_unavailable or 1, 'node')} at a time"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from multiarch.review.nodes.group_states import GroupChange, GroupState
 from multiarch.rules import REVIEW_RULES, Finding
@@ -10,46 +11,37 @@ from multiarch.rules import REVIEW_RULES, Finding
 RENAME = REVIEW_RULES["rename-group"]
 
 
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """A removed group with its likely successors, and what happens to it: ``web is split into web-a and web-b``."""
+
+    old: GroupChange
+    new: tuple[GroupChange, ...]
+    what: str
+
+
 def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:
     """Removed groups with their likely successors: those with the same nodes, or with their name as a prefix."""
-    for old, (new, what) in zip(_removed(groups), _matched(groups), strict=True):
-        if new:
-            urns = tuple(urn for each in (old, *new) for urn in each.urns)
-            text = f"{what}: the new nodes start, then the old ones end, and every pod on them moves."
-            yield Finding(RENAME, old.subject, text, (), urns)
+    for each in list_renamings(groups):
+        urns = tuple(urn for group in (each.old, *each.new) for urn in group.urns)
+        text = f"{each.what}: the new nodes start, then the old ones end, and every pod on them moves."
+        yield Finding(RENAME, each.old.subject, text, (), urns)
 
 
-def successors(groups: Sequence[GroupChange]) -> Mapping[str, str]:
-    """What becomes of removed groups with successors, by their subject: ``web is split into web-a and web-b``."""
-    pairs = zip(_removed(groups), _matched(groups), strict=True)
-    return {old.subject: what for old, (new, what) in pairs if new}
-
-
-def is_successor(group: GroupChange, groups: Sequence[GroupChange]) -> bool:
-    """Return whether a new group takes the place of a removed one."""
-    return any(group in new for new, _ in _matched(groups))
-
-
-def _removed(groups: Sequence[GroupChange]) -> list[GroupChange]:
-    """Return the groups that exist before the change alone."""
-    return [group for group in groups if group.before and not group.after]
-
-
-def _matched(groups: Sequence[GroupChange]) -> Iterator[tuple[Sequence[GroupChange], str]]:
-    """Yield the successors of each removed group, and what happens to it in words; none for one that just ends."""
-    gone, added = _removed(groups), [group for group in groups if group.after and not group.before]
+def list_renamings(groups: Sequence[GroupChange]) -> Iterator[Renaming]:
+    """Yield the removed groups that do not just end."""
+    gone = [group for group in groups if group.before and not group.after]
+    added = [group for group in groups if group.after and not group.before]
     for old in gone:
-        parts = [new for new in added if new.name.startswith(f"{old.name}-") and new.kind is old.kind]
-        alike = [new for new in added if _same_nodes(old.before, new.after)]
-        whole = [new for new in alike if old.name.startswith(f"{new.name}-")]
+        parts = tuple(new for new in added if new.name.startswith(f"{old.name}-") and new.kind is old.kind)
+        alike = tuple(new for new in added if _same_nodes(old.before, new.after))
+        whole = tuple(new for new in alike if old.name.startswith(f"{new.name}-"))
         if len(parts) > 1:
-            yield parts, f"{old.name} is split into {_named(parts)}"
+            yield Renaming(old, parts, f"{old.name} is split into {_named(parts)}")
         elif whole:
-            yield whole[:1], f"{old.name} becomes part of {whole[0].name}"
+            yield Renaming(old, whole[:1], f"{old.name} becomes part of {whole[0].name}")
         elif len(alike) == 1 and sum(_same_nodes(each.before, alike[0].after) for each in gone) == 1:
-            yield alike, f"{old.name} is renamed to {alike[0].name}"
-        else:
-            yield (), ""
+            yield Renaming(old, alike, f"{old.name} is renamed to {alike[0].name}")
 
 
 def _named(groups: Sequence[GroupChange]) -> str:
@@ -61,10 +53,4 @@ def _same_nodes(old: GroupState | None, new: GroupState | None) -> bool:
     """Return whether a pod can't tell the nodes of two groups apart, but for the group's name."""
     if old is None or new is None:
         return False
-    return (old.kind, old.architectures, old.capacity_types, old.labels, old.taints) == (
-        new.kind,
-        new.architectures,
-        new.capacity_types,
-        new.labels,
-        new.taints,
-    )
+    return replace(old, instance_types=(), zones=None) == replace(new, instance_types=(), zones=None)

@@ -10,8 +10,9 @@ from multiarch.observed.resources.properties import Properties
 from multiarch.review.permissions.grants import Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
-    ComparedResource,
-    Sides,
+    CLUSTER,
+    Owner,
+    Side,
     get_hidden_reason,
     list_values,
     require_object,
@@ -22,7 +23,7 @@ from multiarch.yaml_text.reader import documents
 
 WIDEN_ACCESS = REVIEW_RULES["widen-cluster-access"]
 WIDEN_RBAC = REVIEW_RULES["widen-kubernetes-rbac"]
-_CLUSTER, _ROLE = "aws:eks/cluster:Cluster", "aws:iam/role:Role"
+_ROLE = "aws:iam/role:Role"
 _ACCESS = ("aws:eks/accessEntry:", "aws:eks/accessPolicyAssociation:", "aws:eks/podIdentityAssociation:")
 _SERVICE_ACCOUNT, _RBAC = "kubernetes:core/v1:ServiceAccount", "kubernetes:rbac.authorization.k8s.io/"
 _CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
@@ -39,34 +40,35 @@ _DANGEROUS = frozenset(
 """Verbs and resources that let their holder get further rights, or read secrets."""
 
 
-def _read_access(sides: Sides, resource: ComparedResource) -> Parts:
-    inputs = resource.inputs
-    if resource.type.startswith(_SERVICE_ACCOUNT):
+def _read_access(side: Side) -> Parts:
+    inputs = side.inputs
+    if side.type.startswith(_SERVICE_ACCOUNT):
         metadata = require_object(inputs.get("metadata"), "metadata")
         role = require_object(metadata.get("annotations"), "annotations").get(_ROLE_OF_PODS)
-        subject = f"pods of {metadata.get('namespace', 'default')}/{metadata.get('name', resource.name)}"
-        yield (resource.urn, subject), _name_roles(sides, resource, {"metadata": role})
-    elif resource.type == _CONFIG_MAP and require_object(inputs.get("metadata"), "metadata").get("name") == "aws-auth":
+        subject = f"pods of {metadata.get('namespace', 'default')}/{metadata.get('name', side.step.name)}"
+        yield Owner(subject), _name_roles(side, {"metadata": role})
+    elif side.type == _CONFIG_MAP and require_object(inputs.get("metadata"), "metadata").get("name") == "aws-auth":
         for name, text in require_object(inputs.get("data"), "data").items():
             entries = [each for found in documents(require_string(text, name)) for each in list_values(found.value)]
-            yield (resource.urn, resource.subject), [Grant(f"{name} {json.dumps(each)}") for each in entries]
-    elif resource.type.startswith(_ACCESS):
-        cluster, name = sides.find_owner(resource, "clusterName", _CLUSTER, inputs.get("clusterName"))
+            yield Owner(side.subject), [Grant(f"{name} {json.dumps(each)}") for each in entries]
+    elif side.type.startswith(_ACCESS):
+        cluster = side.find_owner("clusterName", CLUSTER, inputs.get("clusterName"))
         if "serviceAccount" in inputs:
-            subject = f"pods of {inputs.get('namespace')}/{inputs['serviceAccount']} in {name}"
+            subject = f"pods of {inputs.get('namespace')}/{inputs['serviceAccount']} in {cluster.subject}"
             roles = {each: inputs.get(each) for each in ("roleArn", "targetRoleArn")}
-            yield (cluster, subject), _name_roles(sides, resource, roles)
+            yield cluster._replace(subject=subject), _name_roles(side, roles)
         else:
-            principal = sides.find_reference(resource, "principalArn", _ROLE, inputs.get("principalArn"))
-            subject = sides.get_subject(principal) if principal else f"the principal of {resource.subject}"
-            yield (cluster, f"{subject} in {name}"), _read_entry(inputs)
+            try:
+                subject = side.name_reference("principalArn", _ROLE, inputs.get("principalArn"))
+            except ValueError:
+                subject = f"the principal of {side.subject}"
+            yield cluster._replace(subject=f"{subject} in {cluster.subject}"), _read_entry(inputs)
 
 
-def _name_roles(sides: Sides, resource: ComparedResource, roles: Properties) -> Iterator[Grant]:
+def _name_roles(side: Side, roles: Properties) -> Iterator[Grant]:
     for name, value in roles.items():
         if value:
-            role = sides.find_reference(resource, name, _ROLE, value) or require_string(value, "an IAM role")
-            yield Grant(sides.get_subject(role), risk=Risk.MEDIUM)
+            yield Grant(side.name_reference(name, _ROLE, value), risk=Risk.MEDIUM)
 
 
 def _read_entry(inputs: Properties) -> Iterator[Grant]:
@@ -90,16 +92,15 @@ def _rate_name(name: str) -> Risk:
     return Risk.HIGH if name in _ADMINISTRATORS else Risk.MEDIUM
 
 
-def _read_role(_: Sides, resource: ComparedResource) -> Parts:
-    if "Binding" in resource.type:
+def _read_role(side: Side) -> Parts:
+    if "Binding" in side.type:
         return
-    owner = (resource.urn, resource.subject)
-    yield owner, ()
-    for each in list_values(resource.inputs.get("rules")):
+    owner = Owner(side.subject)
+    for each in list_values(side.inputs.get("rules")):
         yield owner, _read_rule(each)
         # Another owner: no resource, not even *, covers a path.
-        yield (resource.urn, f"paths of {resource.subject}"), _read_paths(each)
-    if aggregation := resource.inputs.get("aggregationRule"):
+        yield Owner(f"paths of {side.subject}"), _read_paths(each)
+    if aggregation := side.inputs.get("aggregationRule"):
         added = f"what Kubernetes adds from other ClusterRoles by {json.dumps(aggregation, sort_keys=True)}"
         yield owner, [Grant(added)]
 
@@ -126,18 +127,18 @@ def _read_lists(rule: object, *names: str) -> list[list[str]]:
     return [[require_string(each, f"a rule with {name}") for each in list_values(known.get(name))] for name in names]
 
 
-def _read_binding(_: Sides, resource: ComparedResource) -> Parts:
-    if "Binding" not in resource.type:
+def _read_binding(side: Side) -> Parts:
+    if "Binding" not in side.type:
         return
-    metadata = require_object(resource.inputs.get("metadata"), "metadata")
-    scope = "*" if ":ClusterRole" in resource.type else metadata.get("namespace", "default")
-    for each in list_values(resource.inputs.get("subjects")):
-        who = resource.subject
+    metadata = require_object(side.inputs.get("metadata"), "metadata")
+    scope = "*" if ":ClusterRole" in side.type else metadata.get("namespace", "default")
+    for each in list_values(side.inputs.get("subjects")):
+        who = side.subject
         if isinstance(each, Mapping) and not get_hidden_reason(each):
             who = f"{str(each.get('kind')).lower()} {each.get('name')}"
             if each.get("kind") == "ServiceAccount":
                 who = f"service account {each.get('namespace', scope)}/{each.get('name')}"
-        yield ("", who), _bind(resource.inputs, each, scope)
+        yield Owner(who, "subjects"), _bind(side.inputs, each, scope)
 
 
 def _bind(inputs: Properties, subject: object, scope: object) -> Iterator[Grant]:
@@ -149,15 +150,15 @@ def _bind(inputs: Properties, subject: object, scope: object) -> Iterator[Grant]
     yield Grant(f"{kind} {name}", require_string(scope, "a namespace"), risk=risk)
 
 
-_GETS, _SCOPE = ("gets", "gets", "no longer gets"), ("", "the whole cluster", "")
-_ACCESS_TYPES = (_CLUSTER, _ROLE, *_ACCESS, _SERVICE_ACCOUNT, _CONFIG_MAP)
+_GETS, _SCOPE = ("gets", "no longer gets"), ("", "the whole cluster", "")
+_ACCESS_TYPES = (*_ACCESS, _SERVICE_ACCOUNT, _CONFIG_MAP)
 SOURCES = (
     PermissionSource(WIDEN_ACCESS, _ACCESS_TYPES, _read_access, _GETS, (" in ", ""), _SCOPE),
     PermissionSource(
         WIDEN_RBAC,
         (_RBAC,),
         _read_role,
-        ("allows", "allows more", "no longer allows"),
+        ("allows", "no longer allows"),
         (" on ", " of API group "),
         ("every verb", "every resource", "*"),
         rates_new=True,

@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from multiarch.rules import Risk
 
-ALLOW, DENY = "Allow", "Deny"
+ALLOW, DENY, UNREAD = "Allow", "Deny", "Unread"
 EXCEPT = "* except "
 """What a field begins with that is everything but some values."""
 Field = str | range | IPv4Network | IPv6Network
@@ -18,7 +18,7 @@ _MAXIMUM_PAIRS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One permission or denial. Every source of permissions is read as such.
+    """One permission or denial, or what can't be read. Every source of permissions is read as such.
 
     Strings may have the wildcards ``*`` and ``?``; ``principal`` is as people write it (``service ec2.amazonaws.com``,
     ``10.0.0.0/8``). A field that a source does not have is empty. ``condition`` is JSON with sorted keys; ``risk`` is
@@ -38,7 +38,9 @@ def find_new_grants(before: Sequence[Grant], after: Sequence[Grant]) -> list[Gra
 
     A grant counts as there if a single other one covers it. Raises ValueError for too many to be compared.
     """
-    return [*_subtract(after, before, ALLOW), *_subtract(before, after, DENY)]
+    return [each for effect in (ALLOW, UNREAD) for each in _subtract(after, before, effect)] + _subtract(
+        before, after, DENY
+    )
 
 
 def find_other_condition(grant: Grant, others: Sequence[Grant]) -> Grant | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from types import MappingProxyType
 
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.permissions.grants import Field, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.settings import PUBLIC
 from multiarch.review.permissions.sides import (
-    ComparedResource,
-    Sides,
+    CLUSTER,
+    Owner,
+    Side,
     get_hidden_reason,
     list_values,
     require_object,
@@ -26,39 +26,37 @@ _GROUP, _LIST = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/managedPrefixLis
 _LIST_TYPES = "aws:ec2/managedPrefixList"
 _TYPES = ("aws:ec2/securityGroup", "aws:vpc/securityGroup", "aws:ec2/defaultSecurityGroup:", _LIST_TYPES)
 _CIDRS = frozenset({"cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6", "cidr"})
-_PEERS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("prefixListIds", "prefixListId"), _LIST),
-        **dict.fromkeys(("securityGroups", "sourceSecurityGroupId", "referencedSecurityGroupId"), _GROUP),
-    }
-)
-_PROTOCOLS = MappingProxyType({"1": "icmp", "6": "tcp", "17": "udp", "58": "icmpv6", "-1": "*", "all": "*"})
+_PEERS: Mapping[str, str] = {
+    **dict.fromkeys(("prefixListIds", "prefixListId"), _LIST),
+    **dict.fromkeys(("securityGroups", "sourceSecurityGroupId", "referencedSecurityGroupId"), _GROUP),
+}
+_PROTOCOLS = {"1": "icmp", "6": "tcp", "17": "udp", "58": "icmpv6", "-1": "*", "all": "*"}
 _EVERY_PORT = range(0x10000)
-_CLUSTER, _SERVICE = "aws:eks/cluster:Cluster", "kubernetes:core/v1:Service"
+_SERVICE = "kubernetes:core/v1:Service"
 _INGRESS = "kubernetes:networking.k8s.io/v1:Ingress"
 _SCHEMES = ("service.beta.kubernetes.io/aws-load-balancer-scheme", "alb.ingress.kubernetes.io/scheme")
 _INTERNAL = "service.beta.kubernetes.io/aws-load-balancer-internal"
 
 
-def _read_traffic(direction: str, sides: Sides, resource: ComparedResource) -> Parts:
-    inputs = resource.inputs
-    owner, rules = (resource.urn, resource.subject), [inputs]
+def _read_traffic(direction: str, side: Side) -> Parts:
+    inputs = side.inputs
+    owner, rules = Owner(side.subject), [inputs]
     if "securityGroupId" in inputs:
-        owner = sides.find_owner(resource, "securityGroupId", _GROUP, inputs["securityGroupId"])
-        if direction != inputs.get("type", "egress" if "Egress" in resource.type else "ingress"):
+        owner = side.find_owner("securityGroupId", _GROUP, inputs["securityGroupId"])
+        if direction != inputs.get("type", "egress" if "Egress" in side.type else "ingress"):
             return
-    elif resource.type.startswith(_LIST_TYPES):
+    elif side.type.startswith(_LIST_TYPES):
         if "prefixListId" in inputs:
-            owner = sides.find_owner(resource, "prefixListId", _LIST, inputs["prefixListId"])
+            owner = side.find_owner("prefixListId", _LIST, inputs["prefixListId"])
         rules = [*list_values(inputs.get("entries")), *([inputs] if "cidr" in inputs else [])]
         rules = rules if direction == "ingress" else []
     else:
         rules = list_values(inputs.get(direction))
     for each in rules:
-        yield owner, _read_rule(direction, sides, resource, owner[0], each)
+        yield owner, _read_rule(direction, side, owner, each)
 
 
-def _read_rule(direction: str, sides: Sides, resource: ComparedResource, owner: str, value: object) -> Iterator[Grant]:
+def _read_rule(direction: str, side: Side, owner: Owner, value: object) -> Iterator[Grant]:
     rule = require_object(value, f"a rule for {direction}")
     action, ports = ("", "") if "cidr" in rule else _read_ports(rule)
     rule = {"cidr": rule["cidr"]} if "cidr" in rule else rule
@@ -67,9 +65,9 @@ def _read_rule(direction: str, sides: Sides, resource: ComparedResource, owner: 
         if name in _CIDRS:
             peer = _read_network(each)
         elif name in _PEERS:
-            source = name if name in resource.inputs else direction
-            found = sides.find_reference(resource, source, _PEERS[name], each) or require_string(each, f"a {name}")
-            peer = peer if found == owner else sides.get_subject(found, _PEERS[name])
+            source = name if name in side.inputs else direction
+            found = side.name_resource(source, _PEERS[name], each)
+            peer = peer if found == owner.subject else found
         elif name != "self" or not each:
             continue
         is_public = isinstance(peer, IPv4Network | IPv6Network) and peer.is_global
@@ -106,18 +104,17 @@ def _read_network(value: object) -> IPv4Network | IPv6Network:
         raise ValueError(f"{cidr!r}, which is not a CIDR block") from None
 
 
-def _read_endpoint(_: Sides, resource: ComparedResource) -> Parts:
-    if resource.type in {_CLUSTER, _SERVICE, _INGRESS}:
-        yield (resource.urn, resource.subject), _read_reach(resource)
+def _read_endpoint(side: Side) -> Parts:
+    yield Owner(side.subject), _read_reach(side)
 
 
-def _read_reach(resource: ComparedResource) -> Iterator[Grant]:
+def _read_reach(side: Side) -> Iterator[Grant]:
     """Yield the addresses that reach an endpoint; the internet, where the default of a controller is not known.
 
     Source: EKS API reference, VpcConfigRequest, of which both defaults are open.
     """
-    inputs = resource.inputs
-    if resource.type == _CLUSTER:
+    inputs = side.inputs
+    if side.type == CLUSTER:
         config = require_object(inputs.get("vpcConfig"), "vpcConfig")
         is_private = _is(config, "endpointPublicAccess", "false")
         cidrs = list_values(config.get("publicAccessCidrs")) or ["0.0.0.0/0"]
@@ -141,11 +138,11 @@ def _is(properties: Properties, name: str, *values: str) -> bool:
     return name in properties and require_string(str(properties[name]), name).lower() in values
 
 
-_LETS = ("lets through", "lets through", "no longer lets through")
+_LETS = ("lets through", "no longer lets through")
 _EVERYTHING = ("all traffic", "(all ports)", "everyone")
-_REACHED = ("can be reached from", "can be reached from more addresses", "can no longer be reached from")
+_REACHED = ("can be reached from", "can no longer be reached from")
 SOURCES = (
     PermissionSource(WIDEN, _TYPES, partial(_read_traffic, "ingress"), _LETS, (" ", " from "), _EVERYTHING),
     PermissionSource(WIDEN, _TYPES, partial(_read_traffic, "egress"), _LETS, (" ", " to "), _EVERYTHING),
-    PermissionSource(PUBLIC, (_CLUSTER, _SERVICE, _INGRESS), _read_endpoint, _REACHED, ("", "")),
+    PermissionSource(PUBLIC, (CLUSTER, _SERVICE, _INGRESS), _read_endpoint, _REACHED, ("", "")),
 )

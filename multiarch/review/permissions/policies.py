@@ -17,11 +17,11 @@ from multiarch.policies.conditions import limits_who
 from multiarch.review.permissions.grants import ALLOW, DENY, EXCEPT, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
-    ComparedResource,
     Owner,
-    Sides,
+    Side,
     get_hidden_reason,
     list_values,
+    name_kind,
     require_object,
     require_string,
 )
@@ -56,46 +56,38 @@ _MAXIMUM_LENGTH = 200_000  # characters; the longest that AWS takes (a KMS key p
 _MAXIMUM_GRANTS = 10_000
 
 
-def _read_identity(sides: Sides, resource: ComparedResource) -> Parts:
-    inputs = resource.inputs
+def _read_identity(side: Side) -> Parts:
+    inputs = side.inputs
     owners = [
-        sides.find_owner(resource, name, type_, each)
-        for name, type_ in _OWNERS.items()
-        for each in list_values(inputs.get(name))
+        side.find_owner(name, type_, each) for name, type_ in _OWNERS.items() for each in list_values(inputs.get(name))
     ]
-    for owner in owners or [(resource.urn, resource.subject)]:
-        yield owner, _read_boundary(sides, resource)
+    for owner in owners or [Owner(side.subject)]:
+        yield owner, _read_boundary(side)
         for each in [inputs.get("policy"), *list_values(inputs.get("inlinePolicies"))]:
             yield from _read_document(owner, each.get("policy") if isinstance(each, Mapping) else each, _rate_identity)
         for name, value in [(key, each) for key in _ATTACHED for each in list_values(inputs.get(key))]:
-            policy = sides.find_reference(resource, name, _POLICY, value)
-            if document := sides.get_inputs(policy).get("policy"):
-                yield from _read_document(owner, document, _rate_identity)
-            else:
-                yield owner, _attach(sides, policy, value)
+            yield owner, _attach(side, name, value)
 
 
-def _attach(sides: Sides, policy: str | None, value: object) -> Iterator[Grant]:
-    """Yield a managed policy whose content is not known as one action."""
-    name = policy or require_string(value, "a managed policy")
-    if name.endswith(f"{_OF_AWS}AdministratorAccess"):
+def _attach(side: Side, name: str, value: object) -> Iterator[Grant]:
+    """Yield a managed policy as one action: its content is found where the policy itself changes."""
+    policy = side.name_reference(name, _POLICY, value)
+    if policy.endswith(f"{_OF_AWS}AdministratorAccess"):
         yield Grant("*", "*")
-    elif _OF_AWS in name:
-        said = f"AWS managed policy {name.rpartition('/')[2]}"
+    elif _OF_AWS in policy:
+        said = f"AWS managed policy {policy.rpartition('/')[2]}"
         yield Grant(said, risk=_rate_identity(Grant(said)))
     else:
-        said = sides.get_subject(name, _POLICY)
+        said = side.name_resource(name, _POLICY, value)
         yield Grant(said, risk=Risk.MEDIUM)
         yield Grant(f"what {said} denies, if anything", effect=DENY)
 
 
-def _read_boundary(sides: Sides, resource: ComparedResource) -> Iterator[Grant]:
+def _read_boundary(side: Side) -> Iterator[Grant]:
     """Yield a permissions boundary as a denial: without it, its owner may do more."""
-    boundary = resource.inputs.get("permissionsBoundary")
-    if boundary:
-        policy = sides.find_reference(resource, "permissionsBoundary", _POLICY, boundary)
-        name = policy or require_string(boundary, "a permissions boundary")
-        yield Grant(f"what the permissions boundary {sides.get_subject(name)} does not allow", effect=DENY)
+    if boundary := side.inputs.get("permissionsBoundary"):
+        name = side.name_reference("permissionsBoundary", _POLICY, boundary)
+        yield Grant(f"what the permissions boundary {name} does not allow", effect=DENY)
 
 
 def _rate_identity(grant: Grant) -> Risk:
@@ -105,12 +97,12 @@ def _rate_identity(grant: Grant) -> Risk:
     return Risk.HIGH if is_whole or escalates else Risk.MEDIUM
 
 
-def _read_trust(_: Sides, resource: ComparedResource) -> Parts:
-    owner = (resource.urn, resource.subject)
-    if resource.type == _ROLE:
-        yield from _read_document(owner, resource.inputs.get("assumeRolePolicy"), _rate_trust)
+def _read_trust(side: Side) -> Parts:
+    owner = Owner(side.subject)
+    if side.type == _ROLE:
+        yield from _read_document(owner, side.inputs.get("assumeRolePolicy"), _rate_trust)
         return
-    for name, value in [(key, each) for key, values in resource.inputs.items() for each in list_values(values)]:
+    for name, value in [(key, each) for key, values in side.inputs.items() for each in list_values(values)]:
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         if not name.startswith("tags"):
             yield owner, (Grant(f"identities by {name} {require_string(each, name)}", risk=Risk.LOW) for each in [text])
@@ -122,26 +114,26 @@ def _rate_trust(grant: Grant) -> Risk:
     return Risk.LOW if is_service else max(Risk.MEDIUM, _rate_policy(grant))
 
 
-def _read_resource_policy(sides: Sides, resource: ComparedResource) -> Parts:
-    if resource.type.startswith(_OTHER_LANGUAGES):
+def _read_resource_policy(side: Side) -> Parts:
+    if side.type.startswith(_OTHER_LANGUAGES):
         return
-    owner = _find_target(sides, resource)
-    for value in filter(None, map(resource.inputs.get, _RESOURCE_DOCUMENTS)):
+    owner = _find_target(side)
+    for value in filter(None, map(side.inputs.get, _RESOURCE_DOCUMENTS)):
         if get_hidden_reason(value) or "Statement" in value:
             yield from _read_document(owner, value, _rate_policy)
-            if owner[0] == resource.urn or resource.type.startswith(("aws:kms/", "aws:ec2/")):
+            if not owner.property or side.type.startswith(("aws:kms/", "aws:ec2/")):
                 yield owner, [Grant(_WITHOUT_POLICY, effect=DENY)]
 
 
-def _find_target(sides: Sides, resource: ComparedResource) -> Owner:
+def _find_target(side: Side) -> Owner:
     """Return what a policy is of: a resource of the type ``aws:s3/bucket:Bucket`` for ``aws:s3/bucketPolicy:…``."""
-    module, _, name = resource.type.rpartition(":")
+    module, _, name = side.type.rpartition(":")
     target = f"{module.removesuffix('Policy')}:{name.removesuffix('Policy')}"
-    if target == resource.type:
-        return resource.urn, resource.subject
-    found = (sides.find_reference(resource, name, target, value) for name, value in resource.inputs.items())
-    urn = next((each for each in found if each and f"{target}::" in each), None)
-    return (urn, sides.get_subject(urn)) if urn else (f"?{resource.urn}", resource.subject)
+    if target == side.type:
+        return Owner(side.subject)
+    sources = {name: each for name, urns in side.state.dependencies.items() for each in urns if f"{target}::" in each}
+    found = next(((name, urn.rpartition("::")[2]) for name, urn in sources.items() if name in side.inputs), None)
+    return Owner(f"{name_kind(target)} {found[1]}", found[0]) if found else Owner(side.subject, "policy")
 
 
 def _rate_policy(grant: Grant) -> Risk:
@@ -221,11 +213,9 @@ def _read_condition(condition: object) -> str:
     return json.dumps(read, sort_keys=True) if read else ""
 
 
-_LETS_IN = ("lets in", "lets in more", "no longer lets in")
+_LETS_IN = ("lets in", "no longer lets in")
 SOURCES = (
-    PermissionSource(
-        WIDEN_IAM, ("aws:iam/",), _read_identity, ("may do", "may do more", "may no longer do"), rates_new=True
-    ),
+    PermissionSource(WIDEN_IAM, ("aws:iam/",), _read_identity, ("may do", "may no longer do"), rates_new=True),
     PermissionSource(WIDEN_TRUST, (_ROLE, *_PROVIDERS), _read_trust, _LETS_IN, rates_new=True),
     PermissionSource(WIDEN_RESOURCE, ("aws:",), _read_resource_policy, _LETS_IN, rates_new=True),
 )

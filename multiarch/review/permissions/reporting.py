@@ -5,90 +5,97 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.model import Change
-from multiarch.review.permissions.grants import ALLOW, EXCEPT, Field, Grant, find_new_grants, find_other_condition
-from multiarch.review.permissions.sides import HIDDEN, LATER, ComparedResource, Owner, Sides, compare_sides, list_values
+from multiarch.review.model import Change, Operation, State, Step
+from multiarch.review.permissions.grants import (
+    DENY,
+    EXCEPT,
+    UNREAD,
+    Field,
+    Grant,
+    find_new_grants,
+    find_other_condition,
+)
+from multiarch.review.permissions.sides import HIDDEN, LATER, Owner, Side, list_values
 from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
 NARROW = REVIEW_RULES["narrow-permissions"]
+UNCHANGED = frozenset({Operation.SAME, Operation.FORGET, Operation.IMPORT, Operation.READ})
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 _MAXIMUM_CHARACTERS, _MAXIMUM_LINES = 300, 20
 Parts = Iterator[tuple[Owner, Iterable[Grant]]]
 """What a resource gives to whom. Iterating over the grants raises ValueError with what can't be read."""
 
 
-@dataclass(slots=True)
-class Held:
-    """What one owner has on one side. ``problems`` are URNs with what of them can't be read."""
-
-    grants: list[Grant] = field(default_factory=list)
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    urns: set[str] = field(default_factory=set)
-
-
 @dataclass(frozen=True, slots=True)
 class PermissionSource:
     """One kind of permissions. ``read`` yields what a resource gives on one side; its type begins as one of ``types``.
 
-    ``verbs`` are for a new owner, for one that gets more, and for one that loses something; ``joins`` stand before a
-    grant's resource and principal, ``everything`` in the place of ``*`` in its fields. ``rates_new``: only what a new
-    owner gets has the risk of its grants.
+    ``verbs`` are for what an owner gets and for what it loses; ``joins`` stand before a grant's resource and principal,
+    ``everything`` in the place of ``*`` in its fields. ``rates_new``: only what a new owner gets has the risk of its
+    grants.
     """
 
     rule: Rule
     types: tuple[str, ...]
-    read: Callable[[Sides, ComparedResource], Parts]
-    verbs: tuple[str, str, str]
+    read: Callable[[Side], Parts]
+    verbs: tuple[str, str]
     joins: tuple[str, str] = (" on ", " for ")
     everything: tuple[str, str, str] = ("every action", "every resource", "everyone")
     rates_new: bool = False
 
     def find(self, change: Change) -> Iterator[Finding]:
-        """Yield what each owner gets or loses, by URN or name."""
-        for sides in compare_sides(change, self.types):
-            before, after = self._collect(sides, sides.before), self._collect(sides, sides.after)
-            for owner in sorted({*before, *after}):
-                old, new = before.get(owner, Held()), after.get(owner, Held())
-                is_deleted = not new.urns and owner[0] in sides.before and owner[0] not in sides.after
-                if sides.touched & (old.urns | new.urns) and not is_deleted:
-                    yield from self._compare(sides, owner, old, new)
+        """Yield what each resource gives more or less than before, in the order of the preview's steps."""
+        steps = change.preview.steps
+        passing = {each.urn for each in steps if each.operation in {Operation.CREATE, Operation.DELETE}}
+        for step in steps:
+            if step.type.startswith(self.types) and step.operation not in UNCHANGED:
+                before, after = self._collect(step, step.old), self._collect(step, step.new)
+                for owner in sorted({*before, *after}):
+                    yield from self._compare(step, owner, before.get(owner), after.get(owner), passing)
 
-    def _collect(self, sides: Sides, side: Mapping[str, ComparedResource]) -> Mapping[Owner, Held]:
-        found: dict[Owner, Held] = defaultdict(Held)
-        for urn, resource in side.items():
-            try:
-                for owner, grants in self.read(sides, resource):
-                    _add_grants(found[owner], urn, grants)
-            except (AttributeError, TypeError, ValueError) as error:
-                _add_grants(found[urn, resource.subject], urn, (), f"values of an unexpected type: {error}")
+    def _collect(self, step: Step, state: State | None) -> Mapping[Owner, list[Grant]]:
+        found: dict[Owner, list[Grant]] = defaultdict(list)
+        side = Side(step, state or State({}, {}))
+        try:
+            for owner, grants in self.read(side) if state else ():
+                try:
+                    found[owner] += grants
+                except ValueError as error:
+                    found[owner].append(Grant(str(error), effect=UNREAD))
+        except (AttributeError, TypeError, ValueError) as error:
+            found[Owner(side.subject)].append(Grant(f"values of an unexpected type: {error}", effect=UNREAD))
         return found
 
-    def _compare(self, sides: Sides, owner: Owner, old: Held, new: Held) -> Iterator[Finding]:
-        problems = [
-            text
-            for urn, text in new.problems
-            if urn in sides.touched and ((urn, text) not in old.problems or LATER in text or HIDDEN in text)
-        ]
-        is_new = not old.urns and (owner[0] in sides.after or owner[0].startswith("?"))
-        gained: dict[Grant, Grant | None] = {}
-        lost: dict[Grant, Grant | None] = {}
+    def _compare(
+        self, step: Step, owner: Owner, before: list[Grant] | None, after: list[Grant] | None, passing: set[str]
+    ) -> Iterator[Finding]:
+        old, new = before or [], after or []
+        # One that comes or goes together with the resource, or is the resource.
+        state = step.new or step.old
+        # The event log has no dependencies: there, what comes or goes with its component counts.
+        sources = (state.dependencies.get(owner.property) if state else None) or (step.parent,)
+        is_whole = not owner.property or not passing.isdisjoint(sources)
+        if is_whole and step.new is None:
+            return
+        is_new = before is None and is_whole
         try:
-            gained = _add_conditions(find_new_grants(old.grants, new.grants), old, new)
-            changed = set(gained.values())
-            less = [] if is_new or new.problems else find_new_grants(new.grants, old.grants)
-            lost = _add_conditions([each for each in less if each not in changed], new, old)
+            gained = {each: find_other_condition(each, old if each.effect != DENY else new) for each in _gain(old, new)}
+            # Of what can't be read, it is not known what else it still gives.
+            is_known = not is_new and all(each.effect != UNREAD for each in (*old, *new))
+            less = [each for each in (_gain(new, old) if is_known else ()) if each not in gained.values()]
+            lost = {each: find_other_condition(each, new if each.effect != DENY else old) for each in less}
         except ValueError as error:
-            problems.append(str(error))
+            gained, lost = {Grant(str(error), effect=UNREAD): None}, {}
         risk = None
-        if gained and not problems and (is_new or not self.rates_new):
-            risk = max(each.risk for each in gained)
-        gets = (self.verbs[0 if is_new else 1], [*self._describe(gained), *problems])
-        about = (owner[1], tuple(sorted(old.urns | new.urns)), sides.outside)
-        yield from report_difference(self.rule, about, gets, (self.verbs[2], self._describe(lost, "now")), risk)
+        if (is_new or not self.rates_new) and all(each.effect != UNREAD for each in gained):
+            risk = max((each.risk for each in gained), default=None)
+        gets = (self.verbs[0], self._describe(gained))
+        loses = (self.verbs[1], self._describe(lost, "now"))
+        yield from report_difference(self.rule, owner.subject, step, gets, loses, risk)
 
     def _describe(self, grants: Mapping[Grant, Grant | None], then: str = "before") -> list[str]:
         """Return lines; grants that differ in one field only share one. ``then`` is now for what is lost."""
@@ -112,32 +119,38 @@ class PermissionSource:
         for *fields, effect, condition, other in rows:
             parts = map(_name_fields, ("", *self.joins), fields, self.everything)
             said = _shorten("".join(parts)).strip() + _shorten(_describe_condition(" if ", condition))
-            denied = "" if effect == ALLOW else "no longer denied: " if then == "before" else "now denied: "
-            time = then if effect == ALLOW else {"before": "now", "now": "before"}[then]
+            denied = "" if effect != DENY else "no longer denied: " if then == "before" else "now denied: "
+            time = then if effect != DENY else {"before": "now", "now": "before"}[then]
             lines.append(denied + said + _shorten(_describe_condition(f"; {time} only if ", other or "")))
         return lines
 
 
 def report_difference(
     rule: Rule,
-    about: tuple[str, tuple[str, ...], bool],
+    subject: str,
+    step: Step,
     gained: tuple[str, Sequence[str]],
     lost: tuple[str, Sequence[str]] = ("", ()),
     risk: Risk | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding of ``rule`` if something is gained, which also says what is lost; else one of ``NARROW``.
 
-    ``about`` are the subject, URNs, and whether the change was made outside of Pulumi. The others are verbs with lines.
+    ``gained`` and ``lost`` are verbs with lines.
     """
-    subject, urns, is_outside = about
     losses = [f"{lost[0]}: {each}" for each in lost[1]]
     for kind, (verb, lines), further, level in ((rule, gained, losses, risk), (NARROW, lost, [], None)):
         first, *others = map(mask_secrets, dict.fromkeys(lines)) if lines else [""]
         if first:
-            prefix, rest = ("changed outside of Pulumi: " if is_outside else ""), f"; and {len(others)} more"
+            prefix = "changed outside of Pulumi: " if step.operation is Operation.DRIFT else ""
+            rest = f"; and {len(others)} more" if others else ""
             details = limit_lines([*others, *map(mask_secrets, further)])
-            yield Finding(kind, subject, f"{prefix}{verb}: {first}{rest if others else ''}", details, urns, level)
+            yield Finding(kind, subject, f"{prefix}{verb}: {first}{rest}", details, (step.urn,), level)
             return
+
+
+def _gain(old: Sequence[Grant], new: Sequence[Grant]) -> list[Grant]:
+    """Return the new grants; a value that is not known is new in any case."""
+    return find_new_grants([each for each in old if not (LATER in each.action or HIDDEN in each.action)], new)
 
 
 def limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
@@ -145,21 +158,6 @@ def limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
     if len(lines) <= _MAXIMUM_LINES:
         return tuple(lines)
     return (*lines[: _MAXIMUM_LINES - 1], f"and {len(lines) - _MAXIMUM_LINES + 1} more")
-
-
-def _add_grants(held: Held, urn: str, grants: Iterable[Grant], problem: str = "") -> None:
-    held.urns.add(urn)
-    try:
-        held.grants += grants
-    except ValueError as error:
-        problem = str(error)
-    if problem:
-        held.problems.append((urn, problem))
-
-
-def _add_conditions(grants: Iterable[Grant], old: Held, new: Held) -> dict[Grant, Grant | None]:
-    """Return new grants with those of the other side that differ in their conditions only."""
-    return {each: find_other_condition(each, (old if each.effect == ALLOW else new).grants) for each in grants}
 
 
 def _name_fields(before: str, fields: Sequence[Field], everything: str) -> str:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from multiarch.review.model import Change, Operation, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
-from multiarch.review.permissions.reporting import limit_lines, report_difference
-from multiarch.review.permissions.sides import (
-    ComparedResource,
-    compare_sides,
-    get_hidden_reason,
-    list_values,
-    name_kind,
-)
+from multiarch.review.permissions.reporting import UNCHANGED, limit_lines, report_difference
+from multiarch.review.permissions.sides import Side, get_hidden_reason, list_values, name_kind
 from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
 PUBLIC = REVIEW_RULES["public-endpoint"]
@@ -120,18 +114,18 @@ _OF_PULUMI = {
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Yield settings by URN, then what Pulumi itself protects, in the order of the preview's steps."""
-    for sides in compare_sides(change, ("aws:", *_NODE_CLASS, *_STORAGE_CLASS)):
-        ends = any(each.type.startswith(_GUARDED) and urn not in sides.after for urn, each in sides.before.items())
-        for urn in sorted(sides.touched):
-            old, new = sides.before.get(urn), sides.after.get(urn)
-            if old and not new and not ends and old.type.startswith(_GUARDS):
-                new = replace(old, state=State({}, {}))
-            lines = _find_weaker(old, new) if new else {}
-            verb = "becomes weaker" if old else "is created weaker than it could be"
-            for rule, several in lines.items():
-                about = (sides.get_subject(urn), (urn,), sides.outside)
-                yield from report_difference(rule, about, (verb, several), risk=None if old else Risk.MEDIUM)
+    """Yield settings, then what Pulumi itself protects, in the order of the preview's steps."""
+    steps = [each for each in change.preview.steps if each.operation not in UNCHANGED]
+    ends = any(each.type.startswith(_GUARDED) and each.new is None for each in steps)
+    for step in (each for each in steps if each.type.startswith(("aws:", *_NODE_CLASS, *_STORAGE_CLASS))):
+        new = step.new
+        if new is None and step.old and not ends and step.type.startswith(_GUARDS):
+            new = State({}, {})
+        if new is not None:
+            verb = "becomes weaker" if step.old else "is created weaker than it could be"
+            for rule, several in _find_weaker(step.type, step.old, new).items():
+                subject, risk = Side(step, new).subject, None if step.old else Risk.MEDIUM
+                yield from report_difference(rule, subject, step, (verb, several), risk=risk)
     for name, text in _OF_PULUMI.items():
         steps = [each for each in change.preview.steps if each.operation is not Operation.DRIFT and each.new]
         # Components have no ID, and pass it on to their resources.
@@ -143,10 +137,10 @@ def find(change: Change) -> Iterator[Finding]:
             yield Finding(PROTECTION, subject, text, limit_lines(names[1:]), tuple(each.urn for each in steps))
 
 
-def _find_weaker(old: ComparedResource | None, new: ComparedResource) -> Mapping[Rule, list[str]]:
+def _find_weaker(type_: str, old: State | None, new: State) -> Mapping[Rule, list[str]]:
     """Return lines on a resource that is weaker than before, or a new one that is weaker than it could be."""
     found: dict[Rule, list[str]] = defaultdict(list)
-    for setting in (each for each in _SETTINGS if new.type.startswith(each.types)):
+    for setting in (each for each in _SETTINGS if type_.startswith(each.types)):
         for path in setting.paths:
             expected = float(setting.if_new) or -inf
             if old:
@@ -158,15 +152,15 @@ def _find_weaker(old: ComparedResource | None, new: ComparedResource) -> Mapping
                 found[setting.rule].append(
                     f"{path} {reason or f'is {said}'}{setting.meaning and ': '}{setting.meaning}"
                 )
-    if new.type.startswith(_CLUSTER):
+    if type_.startswith(_CLUSTER):
         logs = [list_values(each and each.inputs.get("enabledClusterLogTypes")) for each in (old, new)]
         found[LOGGING] += [f"no {each} logs" for each in logs[0] if each not in logs[1]]
     return found
 
 
-def _list_values_at(resource: ComparedResource, path: str) -> list[object]:
+def _list_values_at(state: State, path: str) -> list[object]:
     """Return the values at a path, of which at least one is there; None is one that is not set."""
-    values: list[object] = [resource.inputs]
+    values: list[object] = [state.inputs]
     for name in path.split("."):
         values = [each for value in values for each in (list_values(value) or [None])]
         values = [

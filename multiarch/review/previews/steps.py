@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.observed.resources.paths import SECRET, UNKNOWN, differences, value_at
+from multiarch.observed.resources.paths import differences
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, State, Step
 
@@ -36,9 +36,6 @@ _IGNORED = frozenset({"remove-pending-replace"})
 """Changes the state alone: an interrupted update has deleted the resource already."""
 _INTERNAL = "__"
 """Begins the properties that providers keep for themselves: ``__defaults``, ``__meta``."""
-_DEFAULTS = "__defaults"
-_NAMES = ("name", "bucket", "nodeGroupName", "identifier", "clusterIdentifier", "domainName", "metadata.name")
-"""Properties that hold a resource's own name, which no two of its kind can have at the same time."""
 
 
 @dataclass(slots=True)
@@ -71,7 +68,6 @@ class _Found:
     keys: Sequence[str] = ()
     deletes: int | None = None
     creates: int | None = None
-    keeps_name: bool | None = None
     only_deletes: bool = True
 
     def take(self, record: Record, number: int) -> None:
@@ -79,7 +75,6 @@ class _Found:
         self.old = self.old or _state(record.old)
         if record.operation != _DELETES and self.new is None:
             self.new = self.old if record.new == record.old else _state(record.new)
-            self.keeps_name = _keeps_name(record)
         self.parent = self.parent or _parent(record)
         self.detailed = self.detailed or record.detailed
         self.diffs = self.diffs or record.diffs
@@ -92,10 +87,8 @@ class _Found:
 
     @property
     def deletes_first(self) -> bool | None:
-        """Whether a replacement deletes first: by the order of its records, or because the name stays the same."""
-        if self.creates is not None and self.deletes is not None:
-            return self.deletes < self.creates
-        return self.keeps_name
+        """Whether a replacement deletes first, by the order of its records."""
+        return None if self.creates is None or self.deletes is None else self.deletes < self.creates
 
     def step(self) -> Step:
         """Return the step of the resource."""
@@ -238,22 +231,6 @@ def _public(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
     if isinstance(value, list):
         return [_public(inner) for inner in value]
     return value
-
-
-def _keeps_name(record: Record) -> bool | None:
-    """True where the program names the resource and the name stays: the provider then deletes before it creates.
-
-    None: unknown. Source: github.com/pulumi/pulumi-terraform-bridge, nameRequiresDeleteBeforeReplace.
-    """
-    old, new = ((state or {}).get("inputs") for state in (record.old, record.new))
-    if not isinstance(old, Mapping) or not isinstance(new, Mapping) or not isinstance(new.get(_DEFAULTS), list):
-        return None
-    for path in _NAMES:
-        name = value_at(new, path)
-        known = isinstance(name, str) and name not in (SECRET, UNKNOWN)
-        if known and path not in new[_DEFAULTS] and name == value_at(old, path):
-            return True
-    return None
 
 
 def _parent(record: Record) -> str:

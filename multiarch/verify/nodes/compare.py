@@ -13,10 +13,12 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_types
 from multiarch.facts.taints import Taint
 from multiarch.observed.nodes import ObservedNode
+from multiarch.rules import Finding
 from multiarch.scheduling.tolerations import of_architecture
 from multiarch.ssm.model import Answer
-from multiarch.verify.nodes.model import Finding, Instance, NodePair, Sources
+from multiarch.verify.nodes.model import Instance, NodePair, Sources
 from multiarch.verify.nodes.planned import PlannedGroup
+from multiarch.verify.nodes.rules import make_finding
 from multiarch.verify.on_node.model import NodeReport
 
 _CONTAINERD = "containerd://"
@@ -43,11 +45,11 @@ def find_disagreements(pair: NodePair, sources: Sources) -> Iterator[Finding]:
     if isinstance(pair.answer, Answer):
         agent = f" (agent {pair.answer.agent_version})" if pair.answer.agent_version else ""
         reason = pair.answer.reason.rstrip(".") or pair.answer.status
-        yield Finding("not-asked", f"SSM: {reason}{agent}.", pair.answer.hint)
+        yield make_finding("not-asked", f"SSM: {reason}{agent}.", pair.answer.hint)
 
 
 def _differing(rows: Iterator[_Row]) -> Iterator[Finding]:
-    return (Finding(rule, said) for rule, one, other, said in rows if one and other and one != other)
+    return (make_finding(rule, said) for rule, one, other, said in rows if one and other and one != other)
 
 
 def _find_membership(pair: NodePair, sources: Sources) -> Iterator[Finding]:
@@ -55,28 +57,28 @@ def _find_membership(pair: NodePair, sources: Sources) -> Iterator[Finding]:
     node, instance, name = pair.node, pair.instance, pair.group_name
     if sources.planned is not None and pair.group is None and (name or instance):
         named = f"its group {name} is not in the stack" if name else "nothing says which group it belongs to"
-        yield Finding("unknown-group", f"{named}.")
+        yield make_finding("unknown-group", f"{named}.")
     if node is None:
         return
     if not node.instance and not node.hybrid:
-        yield Finding("no-provider-id", "its Node has no provider ID of an instance.")
+        yield make_finding("no-provider-id", "its Node has no provider ID of an instance.")
     elif node.instance and sources.instances is not None and (instance is None or not instance.running):
         state = f"is {instance.state}" if instance else "does not exist any more in EC2"
-        yield Finding("no-instance", f"its instance {node.instance} {state}.")
+        yield make_finding("no-instance", f"its instance {node.instance} {state}.")
 
 
 def _compare_instance_with_plan(group: PlannedGroup, instance: Instance) -> Iterator[Finding]:
     if group.type_named(instance.type) is None:
-        yield Finding("instance-type", f"{instance.type} is not an instance type of {group.name}.")
+        yield make_finding("instance-type", f"{instance.type} is not an instance type of {group.name}.")
     planned = " or ".join(group.architectures)
     if instance.architecture is not None and instance.architecture not in group.architectures:
-        yield Finding("plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}.")
+        yield make_finding("plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}.")
     image = instance.image
     if group.ami_id and image.id and image.id != group.ami_id:
-        yield Finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
+        yield make_finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
     release = _RELEASE.search(image.name)
     if group.release and release and release[1] != group.release:
-        yield Finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
+        yield make_finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
 
 
 def why_release_unknown(group: PlannedGroup, instance: Instance) -> str:
@@ -101,19 +103,19 @@ def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -
     own = instance.architecture if instance else None
     if instance and own and node.architecture and node.architecture != own:
         said = f"the kubelet reports {node.architecture} and {instance.type} is {own}."
-        yield Finding("node-architecture", said)
+        yield make_finding("node-architecture", said)
     expected = {keys.ARCHITECTURE: str(own or node.architecture)}
     if instance:
         expected |= {keys.INSTANCE_TYPE: instance.type, keys.ZONE: instance.zone}
     for key, value in expected.items():
         if value and (has := node.labels.get(key)) != value:
             said = f"is {has!r}" if has is not None else "is missing"
-            yield Finding("node-label", f"the label {key} {said}; EC2's value is {value!r}.")
+            yield make_finding("node-label", f"the label {key} {said}; EC2's value is {value!r}.")
     if node.ready != "True":
         why = f": {node.why_not_ready.rstrip('.')}" if node.why_not_ready else ""
-        yield Finding("not-ready", f"Ready is {node.ready}{why}.")
+        yield make_finding("not-ready", f"Ready is {node.ready}{why}.")
     if node.runtime and not node.runtime.startswith(_CONTAINERD):
-        yield Finding("runtime", f"its container runtime is {node.runtime}.")
+        yield make_finding("runtime", f"its container runtime is {node.runtime}.")
     minor = ".".join(node.kubelet.removeprefix("v").split(".")[:2])
     try:
         kubelet, plane = kubernetes.parse(minor), kubernetes.parse(version)
@@ -121,7 +123,7 @@ def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -
         return
     if kubelet != plane:
         order = "newer" if kubelet > plane else "older"
-        yield Finding("kubelet-version", f"its kubelet is {node.kubelet}, {order} than the control plane's {version}.")
+        yield make_finding("kubelet-version", f"its kubelet is {node.kubelet}, {order} than the control plane's {version}.")
 
 
 def compare_node_with_plan(
@@ -130,15 +132,15 @@ def compare_node_with_plan(
     """Yield where the Node has other taints, labels or another operating system than its group."""
     yield from _compare_taints(group, node, sources.arm64_taint, pair.report)
     if node.os_image and not re.search(family_facts(group.family).os_image, node.os_image):
-        yield Finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
+        yield make_finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
     kind = pair.instance.type if pair.instance else node.labels.get(keys.INSTANCE_TYPE, "")
     instance = group.type_named(kind) or instance_types().get(kind)
     for key, value in sorted(group.labels(instance, sources.region).items()) if instance else ():
         has = node.labels.get(key)
         if has is None:
-            yield Finding("label", f"the label {key}={value} is missing.")
+            yield make_finding("label", f"the label {key}={value} is missing.")
         elif has != value:
-            yield Finding("label", f"the label {key} is {has!r}, not {value!r}.")
+            yield make_finding("label", f"the label {key} is {has!r}, not {value!r}.")
 
 
 def list_missing_taints(pair: NodePair) -> tuple[Taint, ...]:
@@ -158,18 +160,18 @@ def _compare_taints(
         other = next((each for each in node.taints if each.key == taint.key), None)
         if taint in node.taints:
             if group.registers and registered is not None and taint not in registered:
-                yield Finding("taint-late", f"the kubelet was started without the taint {taint}.")
+                yield make_finding("taint-late", f"the kubelet was started without the taint {taint}.")
         elif other is not None:
-            yield Finding("taint-differs", f"the taint is {other}, not {taint}.")
+            yield make_finding("taint-differs", f"the taint is {other}, not {taint}.")
         else:
             since = "the kubelet was started without it"
             if registered and taint in registered:
                 since = "the kubelet registered with it, and it was removed later"
-            yield Finding("taint-missing", f"the taint {taint} is missing{'' if registered is None else f': {since}'}.")
+            yield make_finding("taint-missing", f"the taint {taint} is missing{'' if registered is None else f': {since}'}.")
     expected = {taint.key for taint in group.taints}
     for taint in node.taints:
         if taint.key not in expected and of_architecture(taint, known):
-            yield Finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
+            yield make_finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
 
 
 def _compare_report(pair: NodePair, report: NodeReport) -> Iterator[Finding]:
@@ -228,4 +230,4 @@ def _compare_registration(group: PlannedGroup | None, node: ObservedNode, report
         if node.labels.get(key) != value and key not in labels
     ]
     if lost:
-        yield Finding("kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without.")
+        yield make_finding("kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without.")

@@ -8,10 +8,11 @@ from datetime import timedelta
 from multiarch.facts.ami_families import family_facts
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.observed.nodes import ObservedNode
-from multiarch.rules import Severity
+from multiarch.rules import Finding, Severity
 from multiarch.verify.nodes.compare import find_disagreements, list_missing_taints, why_release_unknown
-from multiarch.verify.nodes.model import Finding, Instance, NodePair, NodeRow, NodeVerdict, Sources, Verification
+from multiarch.verify.nodes.model import Instance, NodePair, NodeRow, NodeVerdict, Sources, Verification
 from multiarch.verify.nodes.planned import group_of
+from multiarch.verify.nodes.rules import make_finding
 
 _NO_PROFILE = "It has no instance profile, and so no role: replace it with an instance that its group starts."
 
@@ -96,10 +97,10 @@ def _row(pair: NodePair, sources: Sources) -> NodeRow:
         *(
             each
             for each in find_disagreements(pair, sources)
-            if each.rule != "not-ready" or _must_be_ready(pair, sources)
+            if each.rule.name != "not-ready" or _must_be_ready(pair, sources)
         ),
     )
-    ordered = tuple(sorted(findings, key=lambda each: each.severity is not Severity.ERROR))
+    ordered = tuple(sorted(findings, key=lambda each: each.rule.severity is not Severity.ERROR))
     unchecked = tuple(_not_checked(pair, sources))
     return NodeRow(
         name=pair.node.name if pair.node else pair.id,
@@ -122,10 +123,10 @@ def _boot(pair: NodePair, sources: Sources) -> Iterator[Finding]:
     said = f"it has run for {_long(sources.now - instance.launched)} and is not a Node"
     fault = sources.boot.get(instance.id)
     if fault is None:
-        yield Finding("never-joined", f"{said}.")
+        yield make_finding("never-joined", f"{said}.")
     else:
         without = () if instance.profile else (_NO_PROFILE,)
-        yield Finding("never-joined", f"{said}: {fault.cause}.", fault.hint, (*fault.lines, *without))
+        yield make_finding("never-joined", f"{said}: {fault.cause}.", fault.hint, (*fault.lines, *without))
 
 
 def _long(time: timedelta) -> str:
@@ -176,10 +177,10 @@ def _architectures(pair: NodePair) -> dict[str, str]:
 def _verdict(
     pair: NodePair, findings: tuple[Finding, ...], unchecked: tuple[str, ...], sources: Sources
 ) -> NodeVerdict:
-    rules = {each.rule for each in findings}
+    rules = {each.rule.name for each in findings}
     if "never-joined" in rules:
         return NodeVerdict.NEVER_JOINED
-    if any(each.severity is Severity.ERROR for each in findings):
+    if any(each.rule.severity is Severity.ERROR for each in findings):
         return NodeVerdict.WRONG
     if _is_starting(pair, sources):
         return NodeVerdict.JOINING

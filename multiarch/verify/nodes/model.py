@@ -11,11 +11,10 @@ from enum import StrEnum
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.observed.nodes import ObservedNode
-from multiarch.rules import Severity
+from multiarch.rules import Finding, Severity
 from multiarch.serialization import OMITTED
 from multiarch.ssm.model import Answer
 from multiarch.verify.nodes.planned import PlannedGroup
-from multiarch.verify.nodes.rules import RULES
 from multiarch.verify.on_node.model import NodeReport
 
 
@@ -150,25 +149,6 @@ class NodeVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One disagreement. ``rule`` is a name of :data:`multiarch.verify.nodes.rules.RULES`; another raises KeyError."""
-
-    rule: str
-    message: str
-    hint: str = ""
-    details: tuple[str, ...] = ()
-    """Lines of a log, and what else speaks for the cause."""
-    severity: Severity = field(init=False)
-    """The rule's."""
-
-    def __post_init__(self) -> None:
-        """Take severity and a missing hint from the rule."""
-        row = RULES[self.rule]
-        object.__setattr__(self, "severity", row.severity)
-        object.__setattr__(self, "hint", self.hint or row.way_out)
-
-
-@dataclass(frozen=True, slots=True)
 class NodeRow:
     """One node with what each source says of it. ``instance`` or ``node`` may be None, not both.
 
@@ -204,4 +184,4 @@ class Verification:
 
     def counted(self) -> Counter[Severity]:
         """The number of findings of each severity."""
-        return Counter(finding.severity for row in self.rows for finding in row.findings)
+        return Counter(finding.rule.severity for row in self.rows for finding in row.findings)

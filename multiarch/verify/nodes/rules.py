@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from multiarch.rules.rule import Rule, error, warning
+from multiarch.rules import Finding, Rule
+from multiarch.rules.rule import error, warning
 
 _REPLACE = "Replace the node: drain it, and terminate its instance."
 # fmt: off
@@ -61,3 +62,8 @@ _ROWS = (
 # fmt: on
 RULES: Mapping[str, Rule] = MappingProxyType({row.name: row for row in _ROWS})
 """Every rule by its name."""
+
+
+def make_finding(rule: str, text: str, hint: str = "", details: tuple[str, ...] = ()) -> Finding:
+    """Return what a rule found; without a ``hint`` the fix is the rule's."""
+    return Finding(RULES[rule], "", text, details, hint=hint or RULES[rule].way_out)

@@ -257,7 +257,7 @@ def test_a_changed_node_class_rolls_the_nodes_of_its_pools() -> None:
     )
     found = only(image, made(POOL, "general-arm64-spot", NODE_POOL, NODE_POOL))
     assert found.subject == "EC2NodeClass default"
-    assert "Reason: image al2023@v20260715 → al2023@v20260801." in found.details
+    assert "Reason: amiSelectorTerms al2023@v20260715 → al2023@v20260801." in found.details
     assert "general-arm64-spot: at most 10% of them at a time (rounded up)." in found.details
 
 
@@ -287,29 +287,20 @@ def group_words(**settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("words", "text", "reason"),
+    ("words", "reason"),
     [
-        ({"kubernetesVersion": "1.34"}, "Its nodes are replaced, 1 node at a time.", "kubernetesVersion 1.35 → 1.34"),
-        (group_words(diskSize=80), "Its nodes are replaced, 1 node at a time.", "diskSize"),
-        (group_words(ami={"release": "1.35.2-20260901"}), "Its nodes are replaced, 1 node at a time.", "ami"),
-        (
-            group_words(maxPods=20, updateStrategy={"maxUnavailablePercentage": 33}),
-            "Its nodes are replaced, 33 % of them at a time.",
-            "maxPods",
-        ),
-        (
-            group_words(instanceTypes=["c7g.large"]),
-            "The group is replaced: a new one is created, then the old one is deleted with its nodes.",
-            "instanceTypes",
-        ),
-        (group_words(capacityType="spot"), "The group is replaced", "capacityType"),
-        ({"network": {"zones": 3}}, "The group is replaced", "network.zones"),
-        ({"owner": "other@example.com"}, "Its nodes are replaced", "tags"),
+        ({"kubernetesVersion": "1.34"}, "kubernetesVersion 1.35 → 1.34"),
+        (group_words(diskSize=80), "diskSize"),
+        (group_words(ami={"release": "1.35.2-20260901"}), "ami"),
+        (group_words(maxPods=20), "maxPods"),
+        (group_words(instanceTypes=["c7g.large"]), "instanceTypes"),
+        (group_words(capacityType="spot"), "capacityType"),
+        ({"network": {"zones": 3}}, "network.zones"),
+        ({"owner": "other@example.com"}, "tags"),
     ],
 )
-def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str, Any], text: str, reason: str) -> None:
+def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str, Any], reason: str) -> None:
     found = {each.subject: each for each in node_rolls.find(change(plans=(plan(), plan(words))))}
-    assert found["node group web-arm"].text.startswith(text)
     assert f"Reason: {reason}." in found["node group web-arm"].details
     assert "a preview says" in said(found.values())
 

@@ -14,6 +14,8 @@ ROLE = "aws:iam/role:Role"
 INLINE = "aws:iam/rolePolicy:RolePolicy"
 ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 POLICY = "aws:iam/policy:Policy"
+GROUP, LIST = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/managedPrefixList:ManagedPrefixList"
+QUEUE = "aws:sqs/queue:Queue"
 TRUST = {"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}
 
 
@@ -45,7 +47,11 @@ def step(
     protect: tuple[bool, bool] = (False, False),
 ) -> Step:
     """``outputs`` are those before; ``depends`` are URNs by the property that comes from them."""
-    sources = {key: [each] for key, each in (depends or {}).items()}
+    inputs = old or new or {}
+    of_stack = {"reports-1a2b": (ROLE, "reports"), "web-1a2b": (ROLE, "web"), "sg-1": (GROUP, "web")}
+    of_stack |= {"sg-2": (GROUP, "workers"), "pl-1": (LIST, "offices"), "https://sqs/orders": (QUEUE, "orders")}
+    known = {key: urn(*of_stack[str(each)]) for key, each in inputs.items() if str(each) in of_stack}
+    sources = {key: [each] for key, each in {**known, **(depends or {})}.items()}
     if operation is None:
         operation = Operation.CREATE if old is None else Operation.DELETE if new is None else Operation.UPDATE
         operation = Operation.SAME if old == new and protect[0] is protect[1] else operation

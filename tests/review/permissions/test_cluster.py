@@ -54,10 +54,9 @@ def test_an_access_policy_for_the_cluster_covers_it_in_a_namespace(old: Any, new
     assert access(old, new)[0].split()[1] == ("widen-cluster-access:" if wider else "narrow-permissions:")
 
 
-def test_the_same_access_under_another_name_and_that_to_a_deleted_cluster_are_not_reported() -> None:
-    steps = [step(ASSOCIATION, "a", policy("View"), None), step(ASSOCIATION, "b", None, policy("View"))]
-    assert find(SHOP, *steps) == []
-    assert find(step(CLUSTER, "cluster", CLUSTER_INPUTS, None), steps[0]) == []
+def test_access_to_a_deleted_cluster_is_not_reported() -> None:
+    gone = step(ASSOCIATION, "a", policy("View"), None, depends={"clusterName": urn(CLUSTER, "cluster")})
+    assert find(step(CLUSTER, "cluster", CLUSTER_INPUTS, None), gone) == []
 
 
 def test_groups_of_kubernetes_and_types_of_entries_count() -> None:
@@ -75,10 +74,8 @@ def test_pods_that_get_another_role_are_reported_and_a_replaced_role_is_the_same
     inputs = {"clusterName": "shop", "namespace": "web", "serviceAccount": "api"}
     old, new = (inputs | {"roleArn": f"arn:aws:iam::111122223333:role/{each}-1a2b"} for each in ("read", "write"))
     gets = "widen-cluster-access: pods of web/api in EKS cluster shop gets: "
-    assert find(SHOP, role("read"), role("write"), step(PODS, "api", old, new)) == [
-        f"MEDIUM {gets}IAM role write",
-        "no longer gets: IAM role read",
-    ]
+    write = "arn:aws:iam::111122223333:role/write-1a2b"
+    assert find(SHOP, role("read"), role("write"), step(PODS, "api", old, new))[0] == f"MEDIUM {gets}{write}"
     arn = {"arn": old["roleArn"]}
     replaced = step(ROLE, "read", {"name": "read-1a2b"}, {}, operation=Operation.REPLACE, outputs=arn)
     later = inputs | {"roleArn": UNKNOWN}
@@ -134,7 +131,7 @@ def reader(old: Sequence[Any] | None, new: Sequence[Any] | None, **more: Any) ->
 
 
 def test_verbs_and_resources_more_are_named() -> None:
-    head = "HIGH widen-kubernetes-rbac: ClusterRole reader allows more: "
+    head = "HIGH widen-kubernetes-rbac: ClusterRole reader allows: "
     new = [rule("get list watch", "pods"), rule("get", "pods secrets", "apps")]
     assert find(reader([rule("get list", "pods")], new)) == [
         f"{head}watch on pods of API group core; and 1 more",
@@ -163,7 +160,7 @@ def test_what_a_wildcard_covered_is_not_reported(old: list[Any], new: list[Any])
 def test_a_path_of_the_api_server_is_not_covered_by_a_resource() -> None:
     paths = {"nonResourceURLs": ["/metrics", "/healthz/*"], "verbs": ["get"]}
     assert find(reader([rule("*", "*", "*")], [rule("*", "*", "*"), paths])) == [
-        "HIGH widen-kubernetes-rbac: paths of ClusterRole reader allows more: get on /metrics, /healthz/*"
+        "HIGH widen-kubernetes-rbac: paths of ClusterRole reader allows: get on /metrics, /healthz/*"
     ]
     assert find(reader([paths], [{"nonResourceURLs": ["/healthz/ready"], "verbs": ["get"]}]))[0].startswith("LOW")
 
@@ -182,7 +179,7 @@ def test_a_new_role_is_as_risky_as_what_it_allows(new: dict[str, Any], risk: str
 
 
 def test_rules_that_are_not_known_are_reported() -> None:
-    head = "HIGH widen-kubernetes-rbac: ClusterRole reader allows more: "
+    head = "HIGH widen-kubernetes-rbac: ClusterRole reader allows: "
     for new, reason in (
         (rule("get", UNKNOWN), "a rule with resources that is known only after the update"),
         ("pods", "a rule that is not an object"),
@@ -213,7 +210,6 @@ def test_a_subject_more_is_named_with_role_and_scope() -> None:
     ]
     everywhere = f"MEDIUM widen-kubernetes-rbac: user ada {view} the whole cluster"
     assert find(binding([ADA], [ADA], space="shop"), binding(None, [ADA])) == [everywhere]
-    assert find(binding([ADA], [ADA]), binding(None, [ADA], space="shop")) == []
     assert find(binding([ADA], [UNKNOWN]))[0].endswith("gets: a subject that is known only after the update")
 
 

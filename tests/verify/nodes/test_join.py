@@ -39,7 +39,7 @@ ARCHITECTURES = st.sampled_from(list(Architecture))
 
 
 def rules(world: object) -> set[str]:
-    return {each.rule for each in row(world).findings}  # type: ignore[arg-type]
+    return {each.rule.name for each in row(world).findings}  # type: ignore[arg-type]
 
 
 def test_each_rule_has_a_fault() -> None:
@@ -60,11 +60,11 @@ def test_each_fault_is_found_by_its_rule(rule: str, architecture: Architecture) 
     if rule in ONLY_WITH_TAINTS:
         architecture = Architecture.ARM64
     world = FAULTS[rule](healthy(architecture))
-    found = {each.rule: each for each in row(world).findings}
+    found = {each.rule.name: each for each in row(world).findings}
     assert rule in found
-    assert found[rule].message.endswith(".")
+    assert found[rule].text.endswith(".")
     assert found[rule].hint
-    assert found[rule].severity is RULES[rule].severity
+    assert found[rule].rule.severity is RULES[rule].severity
 
 
 @given(
@@ -96,24 +96,24 @@ def test_faults_are_found_on_the_nodes_that_have_them_and_on_no_others(
         if rule is None:
             assert (found.verdict, found.findings) == (NodeVerdict.OK, ())
         else:
-            assert rule in {each.rule for each in found.findings}
+            assert rule in {each.rule.name for each in found.findings}
             assert found.verdict is not NodeVerdict.OK
     assert result == verify(sources(*worlds, planned=list(groups.values())))
 
 
 def test_errors_come_before_warnings() -> None:
     world = with_node(healthy(), taints=(), runtime="docker://20")
-    assert [each.severity for each in row(world).findings] == [Severity.ERROR, Severity.WARNING]
+    assert [each.rule.severity for each in row(world).findings] == [Severity.ERROR, Severity.WARNING]
     assert row(world).verdict is NodeVerdict.WRONG
 
 
 def test_a_missing_taint_says_whether_the_kubelet_registered_with_it() -> None:
     world = with_node(healthy(), taints=())
-    assert "removed later" in row(world).findings[0].message
+    assert "removed later" in row(world).findings[0].text
     world = with_report(world, taints=())
-    assert "started without it" in row(world).findings[0].message
+    assert "started without it" in row(world).findings[0].text
     world = with_report(world, taints=None)
-    assert row(world).findings[0].message == "the taint arch=arm64:NoSchedule is missing."
+    assert row(world).findings[0].text == "the taint arch=arm64:NoSchedule is missing."
 
 
 def test_a_taint_with_another_effect_differs_and_is_not_added() -> None:
@@ -147,7 +147,7 @@ def test_an_instance_that_never_joined_says_why() -> None:
     (found,) = verify(replace(sources(world), boot={world.instance.id: fault})).rows
     assert found.verdict is NodeVerdict.NEVER_JOINED
     (finding,) = found.findings
-    assert finding.message == "it has run for 24 hours and is not a Node: its bootstrap failed, says its boot log."
+    assert finding.text == "it has run for 24 hours and is not a Node: its bootstrap failed, says its boot log."
     assert (finding.hint, finding.details) == ("Correct the user data.", ("Exited with error",))
     bare = sources(with_instance(world, profile=""))
     ((finding,),) = (each.findings for each in verify(replace(bare, boot={world.instance.id: fault})).rows)
@@ -171,14 +171,14 @@ def test_a_source_that_was_not_read_makes_nodes_partly_checked() -> None:
 def test_without_a_plan_the_other_sources_are_compared() -> None:
     world = with_node(healthy(), taints=(), architecture="amd64")
     (found,) = verify(replace(sources(world), planned=None, arm64_taint=None)).rows
-    assert {each.rule for each in found.findings} == {"node-architecture", "kubelet-taints", "cpu-architecture"}
+    assert {each.rule.name for each in found.findings} == {"node-architecture", "kubelet-taints", "cpu-architecture"}
     assert found.group == "batch"
 
 
 def test_a_node_without_an_instance_has_a_row() -> None:
     world = replace(healthy(), instance=None)
     assert "no-instance" in rules(world)
-    assert "does not exist any more" in row(world).findings[-1].message
+    assert "does not exist any more" in row(world).findings[-1].text
 
 
 def test_a_stopped_instance_is_not_a_finding() -> None:
@@ -194,7 +194,7 @@ def test_the_answer_of_ssm_is_a_row_with_its_reason() -> None:
         found = row(replace(world, report=answer))
         assert found.verdict is NodeVerdict.PARTLY_CHECKED
         (finding,) = found.findings
-        assert finding.message == f"SSM: reason {status} (agent 3.3.0)."
+        assert finding.text == f"SSM: reason {status} (agent 3.3.0)."
         assert finding.hint == "Do this."
 
 
@@ -229,7 +229,7 @@ def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
 )
 def test_taints_are_only_added_to_nodes_whose_instance_belongs_to_the_cluster(tags: dict[str, str]) -> None:
     result = verified(with_instance(with_node(healthy(), taints=()), tags=tags))
-    assert "taint-missing" in {each.rule for each in result.rows[0].findings}
+    assert "taint-missing" in {each.rule.name for each in result.rows[0].findings}
     assert taint_fixes(result) == ((), (result.rows[0].name,))
 
 
@@ -288,8 +288,8 @@ def test_a_group_without_any_node_is_noted_if_it_must_have_some() -> None:
 
 def test_programs_of_another_architecture_are_one_finding() -> None:
     world = with_report(healthy(), architecture=Architecture.AMD64, machine="x86_64")
-    (found,) = [each for each in row(world).findings if each.rule == "program-architecture"]
-    assert found.message == (
+    (found,) = [each for each in row(world).findings if each.rule.name == "program-architecture"]
+    assert found.text == (
         "/usr/bin/kubelet, /usr/bin/containerd, /usr/bin/runc are built for arm64, and the CPU is amd64."
     )
 
