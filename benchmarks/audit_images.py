@@ -7,7 +7,6 @@ a warm one under 1 s; 10,000 pods under 5 s of processor time and 300 MB.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -17,54 +16,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.measure import BIN, Run, run, show
-from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
+from benchmarks.pods import IMAGES, PODS, push, write_objects
 from tests.registry import server
 from tests.registry.server import Server
 from tools import build
 
-IMAGES = 1_000
-PODS = 10_000
 ROUND_TRIP_MS = 20
-REPOSITORIES = 50
 SEQUENTIAL_FACTOR = 30
 PARALLEL_FACTOR = 4
 WARM_LIMIT_S = 1.0
 CPU_LIMIT_S = 5.0
 MEMORY_LIMIT_MB = 300
-
-
-def push(registry: Server) -> list[str]:
-    """Push an index for each image, every third without arm64; return their ``repository:tag``."""
-    names = []
-    for number in range(IMAGES):
-        repository = f"team-{number % REPOSITORIES}/app"
-        entries = []
-        for architecture in ("amd64",) if number % 3 == 0 else ("amd64", "arm64"):
-            config = {"os": "linux", "architecture": architecture, "number": number}
-            pushed = registry.push_blob(repository, json.dumps(config).encode())
-            content = {
-                "schemaVersion": 2,
-                "mediaType": OCI_MANIFEST,
-                "config": {
-                    "mediaType": "application/vnd.oci.image.config.v1+json",
-                    "digest": pushed.digest,
-                    "size": pushed.size,
-                },
-                "layers": [],
-            }
-            made = registry.push_manifest(repository, None, content, OCI_MANIFEST)
-            entries.append(
-                {
-                    "mediaType": OCI_MANIFEST,
-                    "digest": made.digest,
-                    "size": made.size,
-                    "platform": {"os": "linux", "architecture": architecture},
-                }
-            )
-        index = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}
-        registry.push_manifest(repository, f"v{number}", index, OCI_INDEX)
-        names.append(f"{repository}:v{number}")
-    return names
 
 
 @contextmanager
@@ -78,35 +40,6 @@ def _far_away(registry: Server) -> Iterator[str]:
             yield f"127.0.0.1:{int(port)}"
         finally:
             proxy.terminate()
-
-
-def _pods(images: list[str], file: Path) -> None:
-    """Write pods as ``kubectl get pods -o json`` does."""
-    items = [
-        {
-            "kind": "Pod",
-            "metadata": {
-                "name": f"app-{number}",
-                "namespace": f"team-{number % REPOSITORIES}",
-                "labels": {"app": f"app-{number % IMAGES}", "pod-template-hash": "5d4f8c7b9c"},
-                "ownerReferences": [{"kind": "ReplicaSet", "name": f"app-{number % IMAGES}", "controller": True}],
-            },
-            "spec": {
-                "serviceAccountName": "default",
-                "containers": [
-                    {
-                        "name": "app",
-                        "image": images[number % IMAGES],
-                        "env": [{"name": f"VARIABLE_{n}", "value": "x" * 40} for n in range(20)],
-                        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
-                    }
-                ],
-            },
-            "status": {"phase": "Running", "podIP": "10.0.0.1"},
-        }
-        for number in range(PODS)
-    ]
-    file.write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
 
 
 def _audit(environ: Mapping[str, str], *arguments: str) -> Run:
@@ -124,13 +57,12 @@ def main() -> None:
     crane = build.ensure("crane")
     with tempfile.TemporaryDirectory() as text, server.running() as registry:
         folder = Path(text)
-        names = push(registry)
+        images = push(registry)
         environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "DOCKER_CONFIG": str(folder)}
         with _far_away(registry) as host:
-            images = [f"{host}/{name}" for name in names]
             listed, pods = folder / "images.txt", folder / "pods.json"
-            listed.write_text("".join(f"{image}\n" for image in images), encoding="utf-8")
-            _pods(images, pods)
+            listed.write_text("".join(f"{host}/{image}\n" for image in images), encoding="utf-8")
+            write_objects(host, images, pods)
             cold = _audit(environ, "--images", str(listed))
             print(f"{IMAGES} images, cold: {cold.wall:.2f} s, {cold.cpu:.2f} s of processor time", flush=True)
             warm = _audit(environ, "--images", str(listed))
