@@ -66,17 +66,10 @@ def _folder(layout: Layout) -> Path:
     return layout.backend / ".pulumi" / "stacks" / str(layout.settings()["name"])
 
 
-def locked_by(layout: Layout, stack: str) -> tuple[list[ProcessId], bool]:
-    """Return the running processes that hold the stack's lock, and whether a stopped process left a lock."""
+def locks(layout: Layout, stack: str) -> dict[Path, ProcessId | None]:
+    """Return the files that lock a stack, each with the process that holds it, None if that has ended."""
     folder = layout.backend / ".pulumi" / "locks" / "organization" / layout.settings()["name"] / stack
-    holders, stale = [], False
-    for file in sorted(folder.glob("*.json")):
-        holder = _holder(file)
-        if holder is None:
-            stale = True
-        else:
-            holders.append(holder)
-    return holders, stale
+    return {file: _holder(file) for file in sorted(folder.glob("*.json"))}
 
 
 def _holder(file: Path) -> ProcessId | None:

@@ -21,7 +21,6 @@ _MESSAGE = re.compile(r"^.{4}\s*\S+ \S+ .*?\b(?:warning|error): ")
 _LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
 _UNCHANGED = re.compile(r"^ {4}\S+:\S+ \S+\s*$")
 _AT_WORK = re.compile(r"@ \S.*\.\.\s*")
-_FINISHED = re.compile(r"^ *[-+~]{1,2} +(?P<what>\S+ \S+) (?:created|updated|deleted|replaced)\b")
 _DIAGNOSTICS = "Diagnostics:"
 _STACK = "pulumi:pulumi:Stack "
 _FOLLOWS = re.compile(r" +error: (?:update|destroy|preview) failed")
@@ -84,25 +83,6 @@ class Display:
             return f"{match['before'] or ''}{count} {match['colour']}{word}" if count else match["colour"]
 
         return _COUNTED.sub(counted, line).rstrip()
-
-
-class Progress:
-    """Says in one line, over and over, how many resources a command has finished: ``tick`` replaces the line."""
-
-    def __init__(self, what: str, tick: Callable[[str], None]) -> None:
-        """``what`` names the command and the stack."""
-        self._what, self._tick = what, tick
-        self._finished = 0
-
-    def __call__(self, line: str) -> None:
-        """Take one line, without its end."""
-        if found := _FINISHED.match(plain(line)):
-            self._finished += 1
-            self._tick(f"{self._what}: {self._finished} done, {found['what']}")
-
-    def end(self, *, failed: bool = False) -> None:  # noqa: ARG002 (as of Display)
-        """Take the line away."""
-        self._tick("")
 
 
 def warnings(diagnostics: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from multiarch.errors import OutsideError
 from sandbox import installer
-from sandbox.environment import is_shim, users_path
+from sandbox.environment import is_shim
 from sandbox.state import Engine
 from tools import build
 
@@ -46,7 +46,6 @@ def find(
         OutsideError: no engine was found; the message names the ways to get one.
     """
     environ = os.environ if environ is None else environ
-    environ = {**environ, "PATH": users_path(environ)}
     reasons = []
     for way in (_on_path, _cached):
         engine, reason = way(say, environ)
@@ -77,21 +76,10 @@ def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[En
         elif _parsed(version) < MINIMUM:
             reason = f"{path} is {version}, older than {_dotted(MINIMUM)}"
         else:
-            return Engine(path, version, _host_dir(path, say, environ), "PATH"), ""
+            return Engine(path, version, None, "PATH"), ""
         say(f"passing over a pulumi: {reason}")
         return None, reason
     return None, "there is no `pulumi` on PATH"
-
-
-def _host_dir(path: Path, say: Callable[[str], None], environ: Mapping[str, str]) -> Path | None:
-    """The folder of the Python language host; None if it is beside the engine, which looks there by itself."""
-    beside = [path.parent / _HOST, path.resolve().parent / _HOST]
-    if any(file.is_file() for file in beside):
-        return None
-    if found := shutil.which(_HOST, path=environ["PATH"]):
-        return Path(found).absolute().parent
-    say(f"{path} has no {_HOST} beside it; building it")
-    return _ensure(_HOST).parent
 
 
 def _cached(_say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[Engine | None, str]:

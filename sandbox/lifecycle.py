@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from rich.console import Console
+
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import load_file
@@ -63,8 +65,8 @@ class Leftovers:
 class Sandbox:
     """One sandbox.
 
-    ``say`` gets progress messages, ``show`` a preview's lines, with colours if ``colour`` is set. ``tick`` gets a line
-    that says how far a command is, each in place of the one before; empty at the end. ``environ`` is the user's.
+    ``say`` gets progress messages, ``show`` a preview's lines, with colours if ``colour`` is set. ``environ`` is the
+    user's.
     """
 
     def __init__(
@@ -73,7 +75,6 @@ class Sandbox:
         say: Say,
         show: Say,
         *,
-        tick: Say | None = None,
         colour: bool = False,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
@@ -81,7 +82,6 @@ class Sandbox:
         self.layout = layout
         self._say = say
         self._show = show
-        self._tick = tick
         self._colour = colour
         self._environ = dict(environ)
 
@@ -98,7 +98,6 @@ class Sandbox:
         """
         self._check(stack)
         with state.exclusive(self.layout, f"up {stack}"), self._running(stack) as running:
-            self._unlock(stack)
             outcome = self._pulumi("up", stack, ["--yes", "--skip-preview"])
             environment.write_shim(self.layout, _known(running.engine))
             return _done(outcome)
@@ -114,7 +113,6 @@ class Sandbox:
             if known is None or not server.answers(known):
                 self._say("nothing is up: starting an empty AWS for this preview, which shows everything as new")
             with self._running(stack):
-                self._unlock(stack)
                 done = _done(self._pulumi("preview", stack, []))
         return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
@@ -157,19 +155,11 @@ class Sandbox:
             running = server.strays(self.layout.registry) and server.url_of(self.layout.registry)
             return running or server.launch("sandbox.registry", self.layout.registry, "registry").url
 
-    def settings_by_hand(self, arguments: Sequence[str]) -> environment.Environment:
-        """Bring Pulumi's project folder up to date; return what the stack needs that ``pulumi ARGUMENTS`` names."""
-        self._sync()
+    def sync_by_hand(self, arguments: Sequence[str]) -> None:
+        """Bring Pulumi's project folder up to date for ``pulumi ARGUMENTS`` in a shell."""
+        project.sync(self.layout)
         if {"config", "--config", "-c"} & set(arguments):
             self._say("the next command reads settings from your stack file again; change them there")
-        stack = environment.stack_in_use(arguments, self._environ)
-        if stack not in {*self.layout.stacks(), *backend.stacks(self.layout)}:
-            return environment.Environment({})
-        return environment.regional(self.layout, stack, copied=True)
-
-    def _sync(self) -> None:
-        for remark in project.sync(self.layout):
-            self._say(remark)
 
     def environment(self, stack: str) -> environment.Environment:
         """Return what a shell needs to run ``pulumi`` by hand.
@@ -190,7 +180,7 @@ class Sandbox:
     def _running(self, stack: str) -> Iterator[state.State]:
         """Provide server, engine, project folder and stack; on a stop request, stop what was started here."""
         known = self._end_left_run(state.load(self.layout))
-        found = engine.find(self._say, self._environ)
+        found = self._engine(known)
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
@@ -209,12 +199,12 @@ class Sandbox:
                 self._say(
                     "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
-            self._sync()
+            project.sync(self.layout)
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             if stack not in backend.stacks(self.layout):
                 self._pulumi("stack", stack, ["init", "--no-select"])
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
-            self._sync()
+            project.sync(self.layout)
             yield known
         except (KeyboardInterrupt, StoppedError):
             self._stopped(running if ours else None)
@@ -224,6 +214,11 @@ class Sandbox:
                 if ours
                 else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
             ) from None
+
+    def _engine(self, known: state.State) -> state.Engine:
+        """Keep the engine that the first command has found as long as it is there."""
+        there = known.engine is not None and known.engine.path.is_file()
+        return _known(known.engine) if there else engine.find(self._say, self._environ)
 
     def _check(self, stack: str) -> None:
         """Refuse a stack as the program would, before the engine needs half a minute to say so."""
@@ -244,7 +239,7 @@ class Sandbox:
     def _cut_off(self) -> str:
         """Say which stack's state no longer tells what AWS has, because a command was killed or the disk was full."""
         for stack in backend.stacks(self.layout):
-            self._refuse_while_at_work(stack)
+            self._unlock(stack)
             try:
                 pending = backend.checkpoint(self.layout, stack).pending
             except OutsideError as error:
@@ -270,19 +265,15 @@ class Sandbox:
             known = state.load(self.layout)
             state.save(self.layout, replace(known, run=None, server=None if started else known.server))
 
-    def _refuse_while_at_work(self, stack: str) -> bool:
-        """Return whether a stopped process left a lock. Raises OutsideError while a running one holds it."""
-        holders, stale = backend.locked_by(self.layout, stack)
-        if holders:
-            raise OutsideError(
-                f"A Pulumi command by hand (process {holders[0].pid}) is at work on {stack}.", hint="Wait for it."
-            )
-        return stale
-
     def _unlock(self, stack: str) -> None:
-        if self._refuse_while_at_work(stack):
-            self._say(f"{stack} was left locked by a command that is gone: pulumi cancel")
-            self._pulumi("cancel", stack, ["--yes"])
+        """Remove the locks of processes that have ended. Raises OutsideError while a running one holds one."""
+        for file, holder in backend.locks(self.layout, stack).items():
+            if holder:
+                raise OutsideError(
+                    f"A Pulumi command by hand (process {holder.pid}) is at work on {stack}.", hint="Wait for it."
+                )
+            self._say(f"{stack} was left locked by a command that is gone: removing the lock")
+            file.unlink(missing_ok=True)
 
     def _known_or_nothing(self, *, force: bool) -> state.State:
         try:
@@ -300,11 +291,9 @@ class Sandbox:
         regions = [inventory.Aws(running.url, region) for region in inventory.regions(self.layout)]
         if names:
             known = state.load(self.layout)
-            state.save(self.layout, replace(known, engine=engine.find(self._say, self._environ), run=None))
-            for remark in project.sync(self.layout, destroying=True):
-                self._say(remark)
+            # What exists came about with the settings of the last command, which are in the project folder.
+            state.save(self.layout, replace(known, engine=self._engine(known), run=None))
         for stack in names:
-            self._unlock(stack)
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
                 self._pulumi("state", stack, ["unprotect", "--all", "--yes"])
@@ -335,16 +324,18 @@ class Sandbox:
             state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
 
         spoken = environment.build(self.layout, found, running.url, stack, self._environ)
-        screen = self._screen(verb, stack)
-        outcome = runner.run(
-            [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
-            environ=spoken.applied_to(self._environ),
-            folder=self.layout.project,
-            log=log,
-            echo=screen,
-            say=self._say,
-            started=started,
-        )
+        screen = display.Display(self._show) if verb == "preview" else None
+        quiet = verb not in _SHOWN_AS_PROGRESS
+        with contextlib.nullcontext() if quiet else Console(stderr=True).status(f"{what} {stack}"):
+            outcome = runner.run(
+                [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
+                environ=spoken.applied_to(self._environ),
+                folder=self.layout.project,
+                log=log,
+                echo=screen,
+                say=self._say,
+                started=started,
+            )
         if screen:
             screen.end(failed=bool(outcome.returncode))
         state.save(self.layout, replace(known, run=None))
@@ -358,13 +349,6 @@ class Sandbox:
         if outcome.returncode:
             raise PulumiFailedError(f"{what} of {stack}", outcome, log)
         return outcome
-
-    def _screen(self, verb: str, stack: str) -> display.Display | display.Progress | None:
-        if verb == "preview":
-            return display.Display(self._show)
-        if verb in _SHOWN_AS_PROGRESS and self._tick:
-            return display.Progress(f"{verb} {stack}", self._tick)
-        return None
 
 
 def _failures(lines: Sequence[str]) -> tuple[str, ...]:

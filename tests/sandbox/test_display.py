@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.display import Display, Progress, failures_last, warnings
+from sandbox.display import Display, failures_last, warnings
 
 AMBIENT = "    warning: using pulumi-resource-aws from $PATH at /somewhere/pulumi-resource-aws"
 ROW = "    pulumi:pulumi:Stack shop-shop-dev  "
@@ -166,18 +166,6 @@ def test_what_failed_is_left_to_the_error_that_says_it() -> None:
 
 def test_messages_without_diagnostics_are_shown_when_pulumi_is_cut_off() -> None:
     assert shown(REFUSED[0]) == [REFUSED[0]]
-
-
-def test_progress_is_one_line_however_many_resources_there_are() -> None:
-    ticks: list[str] = []
-    progress = Progress("up shop-dev", ticks.append)
-    for number in range(138):
-        progress(f" +  aws:ec2:Vpc vpc-{number} creating (0s) ")
-        progress(f" +  aws:ec2:Vpc vpc-{number} created (1s) ")
-    progress("Resources:")
-    progress.end()
-    assert len(ticks) == 139
-    assert ticks[-2:] == ["up shop-dev: 138 done, aws:ec2:Vpc vpc-137", ""]
 
 
 def test_the_programs_warnings_are_each_there_once() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from multiarch.errors import OutsideError
 from sandbox import engine, installer
-from sandbox.environment import build as build_environment
 from sandbox.environment import write_shim
 from sandbox.layout import Layout
 from sandbox.state import Engine
@@ -73,35 +72,6 @@ def test_the_sandboxs_own_pulumi_is_not_taken_for_an_engine(tmp_path: Path, said
     real = put(tmp_path / "bin", "v3.272.0")
     shim = write_shim(Layout(tmp_path / "clone"), Engine(real, "v3.272.0", None, "PATH"))
     assert engine.find(said.append, environ(tmp_path, shim.parent, real.parent)).path == real
-
-
-def test_a_shell_of_the_sandbox_finds_the_same_engine_as_the_one_around_it(tmp_path: Path, said: list[str]) -> None:
-    project = Layout(tmp_path / "clone")
-    project.root.mkdir()
-    (project.root / "Pulumi.yaml").write_text("name: shop\n")
-    (project.root / "Pulumi.shop-dev.yaml").write_text("")
-    put(tmp_path / "cache" / "multiarch-eks" / "pulumi-release" / installer.VERSION, "v3.272.0")
-    outside = environ(tmp_path, Path("/usr/bin"), Path("/bin"))
-    found = engine.find(said.append, outside, fetch=unreachable)
-    inside = build_environment(project, found, "http://127.0.0.1:1", "shop-dev", outside, by_hand=True)
-    assert engine.find(said.append, inside.applied_to(outside), fetch=unreachable) == found
-    assert found.source == "the official release"
-
-
-def test_a_language_host_elsewhere_on_path_is_enough(tmp_path: Path, said: list[str]) -> None:
-    path = put(tmp_path / "bin", "v3.272.0", host=False)
-    host = put(tmp_path / "host", "v3.272.0")
-    host.unlink()
-    assert engine.find(said.append, environ(tmp_path, path.parent, host.parent)).language_host_dir == host.parent
-
-
-def test_an_engine_without_language_host_needs_go(
-    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = put(tmp_path / "bin", "v3.272.0", host=False)
-    monkeypatch.setenv("PATH", str(path.parent))
-    with pytest.raises(OutsideError, match="Go is not on PATH, and pulumi-language-python must be built"):
-        engine.find(said.append, environ(tmp_path, path.parent))
 
 
 def test_a_release_fetched_before_is_taken_without_asking_anybody(tmp_path: Path, said: list[str]) -> None:

@@ -318,7 +318,7 @@ def test_after_the_engine_was_killed_the_next_up_takes_the_lock_away(shared: Pro
     assert len(shared.running()) == 1  # the AWS server: what exists goes on existing
     shared.set()
     again = shared.run("up", "shop-dev")
-    assert "was left locked by a command that is gone: pulumi cancel" in again.stderr
+    assert "was left locked by a command that is gone" in again.stderr
     assert "shop-dev is up" in again.stderr
 
 
@@ -369,10 +369,6 @@ def test_a_shell_works_on_its_own_stack_whatever_is_up_beside_it(shared: Project
         shared.run("preview", "shop-prod")
         shown = by_hand(shared, "pulumi stack output parts && pulumi stack output parts --stack shop-prod")
         assert shown.stdout.splitlines() == ["2", "1"], shown.stderr
-        # The region is that of the stack in use.
-        for words, region in ((["up"], "eu-central-1"), (["up", "--stack", "shop-prod"], "eu-west-1")):
-            told = by_hand(shared, in_the_clone(shared.command("by-hand", "--", *words)))
-            assert f"export AWS_REGION={region}\n" in told.stdout, told.stderr
         by_hand(shared, "pulumi destroy --yes --skip-preview --stack shop-prod && pulumi stack rm --yes shop-prod")
     finally:
         shared.stack_file("shop-prod").unlink()
