@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -76,7 +77,7 @@ def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[En
         elif _parsed(version) < MINIMUM:
             reason = f"{path} is {version}, older than {_dotted(MINIMUM)}"
         else:
-            return Engine(path, version, None, "PATH"), ""
+            return Engine(path, version, "PATH"), ""
         say(f"passing over a pulumi: {reason}")
         return None, reason
     return None, "there is no `pulumi` on PATH"
@@ -96,8 +97,14 @@ def _release_cache(environ: Mapping[str, str]) -> Path:
 
 
 def _built() -> Engine:
+    """Put engine and language host into one folder: the engine warns of a host that it finds on PATH."""
     engine, host = _ensure("pulumi"), _ensure(_HOST)
-    return Engine(engine, build.PULUMI_VERSION, host.parent, "built with Go")
+    folder = build.cache_root() / f"engine-{engine.parent.name}-{host.parent.name}"
+    folder.mkdir(exist_ok=True)
+    for file in (engine, *host.parent.iterdir()):
+        with contextlib.suppress(FileExistsError):
+            (folder / file.name).hardlink_to(file)
+    return Engine(folder / engine.name, build.PULUMI_VERSION, "built with Go")
 
 
 def _ensure(tool: str) -> Path:
@@ -111,7 +118,7 @@ def _described(path: Path, source: str) -> Engine:
     version = _version(path)
     if version is None:
         raise OutsideError(f"{path} does not run on this machine.")
-    return Engine(path, version, None, source)
+    return Engine(path, version, source)
 
 
 def _version(path: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shlex
@@ -13,7 +14,6 @@ from pathlib import Path
 from sandbox.layout import CLONE, Layout
 from sandbox.state import Engine, write_atomically
 
-PROVIDERS = CLONE / "sandbox" / "providers" / "bin"
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 _SHIM_MARK = "# The sandbox's own pulumi"
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -50,7 +50,9 @@ def build(
     first on PATH (see ``write_shim``).
     """
     python = Path(sys.executable)  # not resolved: Python finds its virtual environment by the link's location
-    own = os.pathsep.join(_own_path(layout, engine, python, by_hand=by_hand))
+    # A language host that does not read `runtime.options.virtualenv` takes the first python.
+    folders = [*([layout.bin] if by_hand else []), python.parent, engine.path.parent]
+    own = os.pathsep.join(map(str, folders))
     region = layout.region(stack, copied=not by_hand)  # by hand, the copy of the stack's file is renewed afterwards
     set_ = {
         "AWS_ACCESS_KEY_ID": "sandbox",
@@ -61,7 +63,6 @@ def build(
         "AWS_SECRET_ACCESS_KEY": "sandbox",
         **_NO_AWS_FILES,
         "MULTIARCH_SANDBOX_MANIFESTS": str(layout.all_manifests),
-        "MULTIARCH_SANDBOX_PYTHON": str(python),
         "PATH": f"{own}{os.pathsep}{environ.get('PATH', os.defpath)}",
         # The language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -102,16 +103,20 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
     return tuple(sorted((always | found) - set(set_)))
 
 
-def _own_path(layout: Layout, engine: Engine, python: Path, *, by_hand: bool) -> list[str]:
-    own = [
-        *([layout.bin] if by_hand else []),
-        PROVIDERS,
-        *([engine.language_host_dir] if engine.language_host_dir else []),
-        # A language host that does not read `runtime.options.virtualenv` takes the first python.
-        python.parent,
-        engine.path.parent,
-    ]
-    return [str(folder) for folder in own]
+def write_plugins(layout: Layout) -> None:
+    """Install the stand-ins for providers as Pulumi's plugins, in the versions that the SDKs ask for."""
+    for name in ("aws", "eks", "kubernetes"):
+        version = importlib.metadata.version(f"pulumi_{name}")
+        file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
+        write_atomically(
+            file,
+            f"""#!/bin/sh
+# The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
+export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
+exec {shlex.quote(sys.executable)} -m sandbox.providers {name} "$@"
+""",
+            mode=0o755,
+        )
 
 
 def write_shim(layout: Layout, engine: Engine) -> Path:

@@ -30,14 +30,15 @@ _SHOWN_AS_PROGRESS = {"up", "destroy"}
 
 
 class PulumiFailedError(OutsideError):
-    """A Pulumi command failed. ``lines`` are its error messages; ``log`` has the whole output."""
+    """A Pulumi command failed. ``lines`` are its messages, unless they were shown; ``log`` has the whole output."""
 
     def __init__(self, what: str, outcome: runner.CommandResult, log: Path) -> None:
         """``what`` names the command and the stack."""
         super().__init__(
             f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"Its whole output is in {log}."
         )
-        self.lines = _failures(outcome.section("Diagnostics")) or _failures(outcome.lines[-20:])
+        shown = what.startswith("preview")
+        self.lines = () if shown else outcome.section("Diagnostics") or outcome.lines[-20:]
 
 
 class StoppedError(MultiarchError):
@@ -192,6 +193,7 @@ class Sandbox:
         ours = running is None
         try:
             running = running or server.start(self.layout)
+            environment.write_plugins(self.layout)
             known = state.State(server=running, engine=found)
             state.save(self.layout, known)
             if ours:
@@ -311,6 +313,10 @@ class Sandbox:
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
+    def _echo(self, line: str) -> None:
+        if display.is_told(line):
+            self._show(line)
+
     def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.CommandResult:
         """Run ``pulumi VERB … --stack STACK``; the words among ``arguments`` come before their options."""
         known = state.load(self.layout)
@@ -324,7 +330,6 @@ class Sandbox:
             state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
 
         spoken = environment.build(self.layout, found, running.url, stack, self._environ)
-        screen = display.Display(self._show) if verb == "preview" else None
         quiet = verb not in _SHOWN_AS_PROGRESS
         with contextlib.nullcontext() if quiet else Console(stderr=True).status(f"{what} {stack}"):
             outcome = runner.run(
@@ -332,12 +337,10 @@ class Sandbox:
                 environ=spoken.applied_to(self._environ),
                 folder=self.layout.project,
                 log=log,
-                echo=screen,
+                echo=self._echo if verb == "preview" else None,
                 say=self._say,
                 started=started,
             )
-        if screen:
-            screen.end(failed=bool(outcome.returncode))
         state.save(self.layout, replace(known, run=None))
         if outcome.interrupted:
             raise StoppedError("Stopped.")
@@ -349,10 +352,6 @@ class Sandbox:
         if outcome.returncode:
             raise PulumiFailedError(f"{what} of {stack}", outcome, log)
         return outcome
-
-
-def _failures(lines: Sequence[str]) -> tuple[str, ...]:
-    return tuple(display.failures_last([line for line in lines if not display.is_ambient(line)]))
 
 
 def _done(outcome: runner.CommandResult) -> Done:

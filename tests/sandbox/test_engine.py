@@ -45,7 +45,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("version", ["v3.259.0", "v3.272.0", "3.300.1", "v4.0.0", "v3.272.1-alpha.x1"])
 def test_an_engine_on_path_is_taken(tmp_path: Path, said: list[str], version: str) -> None:
     path = put(tmp_path / "bin", version)
-    assert engine.find(said.append, environ(tmp_path, path.parent)) == Engine(path, version, None, "PATH")
+    assert engine.find(said.append, environ(tmp_path, path.parent)) == Engine(path, version, "PATH")
     assert said == []
 
 
@@ -70,14 +70,14 @@ def test_an_engine_on_path_that_does_not_do_is_passed_over_with_the_reason(
 
 def test_the_sandboxs_own_pulumi_is_not_taken_for_an_engine(tmp_path: Path, said: list[str]) -> None:
     real = put(tmp_path / "bin", "v3.272.0")
-    shim = write_shim(Layout(tmp_path / "clone"), Engine(real, "v3.272.0", None, "PATH"))
+    shim = write_shim(Layout(tmp_path / "clone"), Engine(real, "v3.272.0", "PATH"))
     assert engine.find(said.append, environ(tmp_path, shim.parent, real.parent)).path == real
 
 
 def test_a_release_fetched_before_is_taken_without_asking_anybody(tmp_path: Path, said: list[str]) -> None:
     path = put(tmp_path / "cache" / "multiarch-eks" / "pulumi-release" / installer.VERSION, "v3.272.0")
     found = engine.find(said.append, environ(tmp_path), fetch=unreachable)
-    assert found == Engine(path, "v3.272.0", None, "the official release")
+    assert found == Engine(path, "v3.272.0", "the official release")
 
 
 def test_the_release_is_fetched_when_there_is_no_engine(tmp_path: Path, said: list[str]) -> None:
@@ -91,10 +91,9 @@ def test_a_built_engine_is_taken_before_the_network_is_asked(
     tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
-    built = build.ensure("pulumi")
-    host = build.ensure("pulumi-language-python")
     found = engine.find(said.append, {"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}, fetch=unreachable)
-    assert found == Engine(built, build.PULUMI_VERSION, host.parent, "built with Go")
+    assert (found.version, found.source) == (build.PULUMI_VERSION, "built with Go")
+    assert (found.path.parent / "pulumi-language-python-exec").is_file()
 
 
 def test_without_any_way_the_message_names_all_of_them_and_what_works_without(tmp_path: Path, said: list[str]) -> None:

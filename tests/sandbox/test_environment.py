@@ -13,7 +13,7 @@ from sandbox.state import Engine
 from tests.sandbox.shop import Project
 
 URL = "http://127.0.0.1:1234"
-ENGINE = Engine(Path("/opt/pulumi bin/pulumi"), "v3.272.0", Path("/opt/host"), "PATH")
+ENGINE = Engine(Path("/opt/pulumi bin/pulumi"), "v3.272.0", "PATH")
 
 
 def made(project: Project, environ: dict[str, str], *, by_hand: bool = False) -> Environment:
@@ -50,10 +50,10 @@ def test_a_proxy_is_not_asked_for_the_sandbox(project: Project) -> None:
     assert applied["NO_PROXY"] == "127.0.0.1,example.com"
 
 
-def test_the_providers_come_first(project: Project) -> None:
+def test_the_sandboxs_own_pulumi_comes_first(project: Project) -> None:
     once = made(project, {"PATH": "/usr/bin:/bin"}, by_hand=True)
     folders = once.set["PATH"].split(":")
-    assert folders[:3] == [str(project.layout.bin), str(environment.PROVIDERS), "/opt/host"]
+    assert folders[0] == str(project.layout.bin)
     assert folders[-3:] == ["/opt/pulumi bin", "/usr/bin", "/bin"]
 
 
@@ -75,9 +75,11 @@ def test_the_shell_lines_survive_a_shell(project: Project) -> None:
     assert profile == "none"
 
 
-def test_the_providers_are_there_and_can_be_run() -> None:
-    for name in ("aws", "eks", "kubernetes"):
-        assert (environment.PROVIDERS / f"pulumi-resource-{name}").stat().st_mode & 0o111
+def test_the_providers_are_there_and_can_be_run(project: Project) -> None:
+    environment.write_plugins(project.layout)
+    plugins = list((project.layout.home / "plugins").glob("resource-*-v*/pulumi-resource-*"))
+    assert len(plugins) == 3
+    assert all(plugin.stat().st_mode & 0o111 for plugin in plugins)
 
 
 def test_a_shell_selects_its_stack_and_a_command_of_the_sandbox_none(project: Project) -> None:
