@@ -253,8 +253,7 @@ def cluster_up(
     layout = _sandbox(context).layout
     files = None
     if stack:
-        layout.require_stack(stack)
-        files = layout.stacks_folder() / f"Pulumi.{stack}.yaml", layout.root / "Pulumi.yaml"
+        files = layout.stacks_folder() / f"Pulumi.{layout.stack(stack)}.yaml", layout.root / "Pulumi.yaml"
     with state.exclusive(layout, "cluster up"):
         found = real_cluster.up(layout.cluster, _say, stack=files)
     summary.print_cluster(found)

@@ -11,8 +11,9 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from multiarch.files import write_atomically
 from sandbox.layout import CLONE, Layout
-from sandbox.state import Engine, write_atomically
+from sandbox.state import Engine
 
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 _SHIM_MARK = "# The sandbox's own pulumi"
@@ -108,14 +109,13 @@ def write_plugins(layout: Layout) -> None:
     for name in ("aws", "eks", "kubernetes"):
         version = importlib.metadata.version(f"pulumi_{name}")
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
-        write_atomically(
+        _write_script(
             file,
             f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
 exec {shlex.quote(sys.executable)} -m sandbox.providers {name} "$@"
 """,
-            mode=0o755,
         )
 
 
@@ -123,7 +123,7 @@ def write_shim(layout: Layout, engine: Engine) -> Path:
     """Write ``.sandbox/bin/pulumi``: it updates the project folder, then runs the real engine there."""
     shim = layout.bin / "pulumi"
     python, root, clone = (shlex.quote(str(part)) for part in (sys.executable, layout.root, CLONE))
-    write_atomically(
+    _write_script(
         shim,
         f"""#!/bin/sh
 {_SHIM_MARK}; written by `python -m sandbox`.
@@ -131,9 +131,13 @@ PYTHONPATH={clone}${{PYTHONPATH:+:$PYTHONPATH}} {python} -m sandbox --project {r
 cd {shlex.quote(str(layout.project))} || exit 3
 exec {shlex.quote(str(engine.path))} "$@"
 """,
-        mode=0o755,
     )
     return shim
+
+
+def _write_script(file: Path, text: str) -> None:
+    write_atomically(file, text)
+    file.chmod(0o755)
 
 
 def is_shim(file: Path) -> bool:

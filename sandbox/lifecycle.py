@@ -15,9 +15,6 @@ from rich.console import Console
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.load import load_file
-from multiarch.stack.plan import make_plan
-from multiarch.today import today
 from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state, vpc
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import Layout, SandboxUsageError
@@ -145,7 +142,6 @@ class Sandbox:
 
     def make_vpc(self, stack: str) -> vpc.ExistingVpc:
         """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
-        self.layout.require_stack(stack)
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
             aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
             return vpc.create(aws)
@@ -168,7 +164,6 @@ class Sandbox:
         Raises:
             SandboxUsageError: nothing is up.
         """
-        self.layout.require_stack(stack)
         known = state.load(self.layout)
         if known.server is None or known.engine is None or not server.answers(known.server):
             raise SandboxUsageError("The sandbox is not up.", hint="`make up` starts it.")
@@ -224,10 +219,8 @@ class Sandbox:
 
     def _check(self, stack: str) -> None:
         """Refuse a stack as the program would, before the engine needs half a minute to say so."""
-        self.layout.require_stack(stack)
         if self.layout.settings()["name"] == NAMESPACE:
-            file = self.layout.stacks_folder() / f"Pulumi.{stack}.yaml"
-            make_plan(load_file(file, project_file=self.layout.root / "Pulumi.yaml"), today=today())
+            self.layout.plan(stack)
 
     def _end_left_run(self, known: state.State) -> state.State:
         """End the command that the state names: the lock was free, so what has started it was killed."""

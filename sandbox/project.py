@@ -14,10 +14,10 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from multiarch.files import write_atomically
 from multiarch.stack import yaml_source
 from sandbox import backend
 from sandbox.layout import Layout, SandboxUsageError
-from sandbox.state import write_atomically
 
 # What Pulumi keeps in a stack file about its secrets provider: one line each, at the top level.
 _SECRETS_KEYS = ("encryptionsalt", "encryptedkey", "secretsprovider")

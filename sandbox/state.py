@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.errors import OutsideError
+from multiarch.files import write_atomically
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId
 
@@ -89,20 +90,6 @@ def _decode(content: dict[str, Any]) -> State:
 def save(layout: Layout, state: State) -> None:
     """Write the state atomically."""
     write_atomically(layout.state, json.dumps({"version": _VERSION, **asdict(state)}, default=str, indent=2) + "\n")
-
-
-def write_atomically(file: Path, content: str, *, mode: int = 0o644) -> None:
-    """Replace ``file`` by ``content`` atomically. Raises OSError, and then ``file`` is as it was."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        half.write_text(content, encoding="utf-8")
-        half.chmod(mode)
-        half.replace(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink()
-        raise
 
 
 @contextlib.contextmanager

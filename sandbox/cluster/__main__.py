@@ -17,6 +17,7 @@ from types import FrameType
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.files import write_atomically
 from multiarch.nodes.model import ClusterFacts
 from multiarch.nodes.user_data import render
 from multiarch.stack.load import load_file
@@ -27,7 +28,6 @@ from sandbox.cluster.bootstrap.groups import group_start
 from sandbox.cluster.bootstrap.model import KubeletStart
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.programs import Programs
-from sandbox.state import write_atomically
 from tools import build
 
 

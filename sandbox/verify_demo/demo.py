@@ -9,9 +9,6 @@ from pathlib import Path
 
 from multiarch.errors import OutsideError
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.stack.load import load_file
-from multiarch.stack.plan import make_plan
-from multiarch.today import today
 from sandbox import state
 from sandbox.aws.controls import Remote
 from sandbox.cluster import control_plane
@@ -54,9 +51,7 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
     architecture, with a taint on arm64.
     """
     layout = sandbox.layout
-    layout.require_stack(stack)
-    file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
-    plan = make_plan(load_file(file, project_file=layout.root / "Pulumi.yaml"), today=today())
+    plan = layout.plan(stack)
     group = arm64_group(plan)
     if group is None:
         raise SandboxUsageError(
