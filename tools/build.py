@@ -32,7 +32,7 @@ if not __package__:  # run as a script
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools import packages
-from tools.model import Borrowed, Tool
+from tools.model import Borrowed, BuildError, Tool
 
 TOOLS = Path(__file__).resolve().parent
 LAYOUT = "1"  # raise when the layout of a cache folder or the way of building changes
@@ -63,10 +63,6 @@ Go is not on PATH, and {names} must be built with it.
   How to get it: https://go.dev/doc/install, or your package manager (Go 1.26 or later).
   Without it: install `pulumi` (https://www.pulumi.com/docs/install/) for `make up`;
             `make render STACK=…` and `make check` need only Python."""
-
-
-class BuildError(Exception):
-    """A tool could not be built: no Go, no apt, no npm, no network, or ``go`` said no. The message is for people."""
 
 
 def say(text: str) -> None:
@@ -149,8 +145,6 @@ def ensure(name: str) -> Path:
         with _lock():
             # Another process may have built it while this one waited.
             return installed(name) or _build(tool)
-    except packages.PackageError as error:
-        raise BuildError(str(error)) from error
     except OSError as error:
         raise BuildError(f"the cache {cache_root()} cannot be used: {error}") from error
 

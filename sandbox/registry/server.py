@@ -48,9 +48,9 @@ def url_of(server: ThreadingHTTPServer) -> str:
     return f"http://127.0.0.1:{server.server_port}"
 
 
-def write_hosts(folder: Path, url: str) -> None:
-    """Write the ``hosts.toml`` that leads clients and containerd to the server for the images' registry."""
-    mirror = folder / HOST / "hosts.toml"
+def write_hosts(folder: Path, url: str, host: str = HOST) -> None:
+    """Write the ``hosts.toml`` that leads clients and containerd to a URL for a registry, by default the images'."""
+    mirror = folder / host / "hosts.toml"
     mirror.parent.mkdir(parents=True, exist_ok=True)
     mirror.write_text(f'server = "{url}"\n', encoding="utf-8")
 

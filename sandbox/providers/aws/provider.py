@@ -46,25 +46,6 @@ _TABLES: Final = (
 )  # fmt: skip
 ROWS: Final[Mapping[str, Row]] = {row.token: row for table in _TABLES for row in table.ROWS}
 """Every resource type the stand-in has."""
-# The provider's settings; the first group has an effect.
-_SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
-_WITHOUT_EFFECT: Final = frozenset(
-    {
-        "accessKey",
-        "assumeRoles",
-        "profile",
-        "secretKey",
-        "token",
-        "maxRetries",
-        "s3UsePathStyle",
-        "skipCredentialsValidation",
-        "skipMetadataApiCheck",
-        "skipRegionValidation",
-        "skipRequestingAccountId",
-        "version",
-        "pluginDownloadURL",
-    }
-)
 
 
 class AwsProvider(api.Provider):
@@ -81,18 +62,6 @@ class AwsProvider(api.Provider):
         if self._aws is None:
             raise StandInError("the sandbox's aws stand-in was not configured")
         return self._aws
-
-    async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
-        """Refuse settings the stand-in does not model."""
-        failures = [
-            api.CheckFailure(
-                key,
-                f"the sandbox's aws stand-in has no provider setting {key!r}; add it in {_FOLDER}/provider.py",
-            )
-            for key in sorted(request.new_inputs)
-            if key not in _SETTINGS | _WITHOUT_EFFECT and not key.startswith("__")
-        ]
-        return api.CheckResponse(inputs=request.new_inputs, failures=failures)
 
     async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
         """Take region, endpoints and default tags. Raises :class:`StandInError` for an address off this machine."""
