@@ -7,8 +7,9 @@ import sys
 from sandbox.providers import quiet_end, sdk_version
 
 
-def main(name: str, arguments: list[str]) -> None:
+def main(name: str) -> None:
     """Serve until the engine ends it; each stand-in imports what it needs, and no more."""
+    arguments = sys.argv[1:]
     if name == "eks":
         import pulumi_aws  # noqa: F401, PLC0415 (makes resource references in inputs known)
         from pulumi.provider import main as serve_component  # noqa: PLC0415
@@ -28,4 +29,4 @@ def main(name: str, arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     quiet_end()
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv.pop(1))  # the SDK reads the others there

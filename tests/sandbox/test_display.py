@@ -11,12 +11,14 @@ def test_resources_that_do_not_change_are_not_listed() -> None:
         " ~  aws:eks:NodeGroup general refreshing ",
         " ~  aws:eks:NodeGroup general refresh ",
         "@ previewing update....",
+        "    pulumi:pulumi:Stack shop-shop-dev running warning: old",
         "\x1b[0m ~  aws:eks:NodeGroup general refresh \x1b[0m",
         " ~  aws:eks:NodeGroup graviton refresh [diff: ~scalingConfig]",
         " ~  aws:eks:NodeGroup graviton update [diff: ~taints]",
         "    pulumi:pulumi:Stack shop-shop-dev  2 warnings",
+        "    warning: old",
     )
-    assert [line for line in lines if is_told(line)] == list(lines[5:])
+    assert [line for line in lines if is_told(line)] == list(lines[6:])
 
 
 def test_the_programs_warnings_are_each_there_once() -> None:
