@@ -11,7 +11,7 @@ _WARNING = "    warning: "
 # Every command refreshes first (options.refresh in Pulumi.yaml), with two similar lines for each resource.
 _LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
 _UNCHANGED = re.compile(r"^ {4}\S+:\S+ \S+(?: running)?\s*$")
-_SAID_AGAIN = re.compile(r"^.{4}\s*\S+ \S+ .*?\b(?:warning|error): ")  # below "Diagnostics:"
+_SAID_AGAIN = re.compile(r"^.{4}\s*\w+:\S+:\S+ \S+ .*?\b(?:warning|error): ")  # below "Diagnostics:"
 _AT_WORK = re.compile(r"@ \S.*\.\.\s*$")
 
 

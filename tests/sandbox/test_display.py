@@ -16,7 +16,7 @@ def test_resources_that_do_not_change_are_not_listed() -> None:
         " ~  aws:eks:NodeGroup graviton refresh [diff: ~scalingConfig]",
         " ~  aws:eks:NodeGroup graviton update [diff: ~taints]",
         "    pulumi:pulumi:Stack shop-shop-dev  2 warnings",
-        "    warning: old",
+        "    warning: the policy says error: no",
     )
     assert [line for line in lines if is_told(line)] == list(lines[6:])
 
