@@ -26,7 +26,7 @@ def push(registry: Server) -> dict[str, str]:
         name, made = f"team-{number % TEAMS}/app", Repository(name=f"image-{number}")
         architectures = ("amd64",) if number % 3 == 0 else ("amd64", "arm64")
         made.index("latest", {each: each for each in architectures})
-        reported = {}
+        reported: dict[str, str] = {}
         for content in made.contents.values():
             if content.media_type in (OCI_INDEX, OCI_MANIFEST):
                 tag = f"v{number}" if content.media_type == OCI_INDEX else None

@@ -32,7 +32,8 @@ if not __package__:  # run as a script
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools import packages
-from tools.model import Borrowed, BuildError, Tool
+from tools.model import Borrowed, Tool
+from tools.model import BuildError as BuildError  # noqa: PLC0414 (all others take it from here)
 
 TOOLS = Path(__file__).resolve().parent
 LAYOUT = "1"  # raise when the layout of a cache folder or the way of building changes
