@@ -43,7 +43,7 @@ def _serve(state: Path, stack: Sequence[Path]) -> None:
         plane = control_plane.start(programs, real_nodes=True)
         print("starting containerd and a kubelet per architecture", flush=True)
         with cluster.running(programs, plane) as nodes:
-            groups = _first_groups(*stack, plane) if stack else {}
+            groups = _first_groups(plane, *stack) if stack else {}
             for architecture, node in nodes.by_architecture.items():
                 group, start = groups.get(architecture, ("", None))
                 if start is None:
@@ -69,7 +69,7 @@ def _serve(state: Path, stack: Sequence[Path]) -> None:
 
 
 def _first_groups(
-    file: Path, project_file: Path, plane: ControlPlane
+    plane: ControlPlane, file: Path, project_file: Path
 ) -> Mapping[Architecture, tuple[str, KubeletStart]]:
     """Return name and start of the first node group of each architecture in a stack; Karpenter's nodes are in no group.
 
