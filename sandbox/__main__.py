@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 
 from multiarch.cli import lines
-from multiarch.errors import MultiarchError, OutsideError, StackError, said_once
+from multiarch.errors import MultiarchError, StackError, said_once
 from sandbox import environment, lifecycle, state, summary
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import CLONE, Layout
@@ -149,9 +149,9 @@ def down(
         _say("nothing is up, nothing is left")
         return
     left = sandbox.down(force=force)
-    for what, names in left.found.items():
+    for what, names in left.items():
         _say(f"the destroy left {what}: {', '.join(names)}")
-    if left.found:
+    if left:
         _say("that was lost with the sandbox's AWS; in a real account it would still be there")
         raise typer.Exit(1)
     _say("nothing is left: no resource in AWS, no process, no file" if not force else "nothing is left running")
@@ -238,10 +238,7 @@ def webhook_image() -> None:
     """Build the webhook's image for both architectures on a stand-in for its base; print where it is, an OCI layout."""
     from sandbox.webhook_image import image  # noqa: PLC0415  (imports the control plane)
 
-    try:
-        print(f"oci:{image.ensure(_say)}:{image.TAG}")
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
+    print(f"oci:{image.ensure(_say)}:{image.TAG}")
 
 
 @cluster.command("up")
@@ -306,6 +303,9 @@ def main() -> int:
     except MultiarchError as error:
         _say_error(error)
         return error.exit_code
+    except build.BuildError as error:
+        _say(str(error))
+        return 3
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
         return 3

@@ -45,15 +45,13 @@ def find(
 
     Raises:
         OutsideError: no engine was found; the message names the ways to get one.
+        BuildError: it could not be built.
     """
     environ = os.environ if environ is None else environ
-    reasons = []
-    for way in (_on_path, _cached):
-        engine, reason = way(say, environ)
-        if engine:
-            return engine
-        reasons += [reason] if reason else []
-    cache = _release_cache(environ)
+    found, reason = _on_path(say, environ)
+    if engine := found or _cached(environ):
+        return engine
+    reasons, cache = [reason], _release_cache(environ)
     try:
         return _described(fetch(cache, say), "the official release")
     except OutsideError as error:
@@ -83,13 +81,10 @@ def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[En
     return None, "there is no `pulumi` on PATH"
 
 
-def _cached(_say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[Engine | None, str]:
-    release = installer.installed(_release_cache(environ))
-    if release:
-        return _described(release, "the official release"), ""
-    if build.installed("pulumi") and build.installed(_HOST):
-        return _built(), ""
-    return None, ""
+def _cached(environ: Mapping[str, str]) -> Engine | None:
+    if release := installer.installed(_release_cache(environ)):
+        return _described(release, "the official release")
+    return _built() if build.installed("pulumi") and build.installed(_HOST) else None
 
 
 def _release_cache(environ: Mapping[str, str]) -> Path:
@@ -98,20 +93,13 @@ def _release_cache(environ: Mapping[str, str]) -> Path:
 
 def _built() -> Engine:
     """Put engine and language host into one folder: the engine warns of a host that it finds on PATH."""
-    engine, host = _ensure("pulumi"), _ensure(_HOST)
+    engine, host = build.ensure("pulumi"), build.ensure(_HOST)
     folder = build.cache_root() / f"engine-{engine.parent.name}-{host.parent.name}"
     folder.mkdir(exist_ok=True)
     for file in (engine, *host.parent.iterdir()):
         with contextlib.suppress(FileExistsError):
             (folder / file.name).hardlink_to(file)
     return Engine(folder / engine.name, build.PULUMI_VERSION, "built with Go")
-
-
-def _ensure(tool: str) -> Path:
-    try:
-        return build.ensure(tool)
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
 
 
 def _described(path: Path, source: str) -> Engine:

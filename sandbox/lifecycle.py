@@ -53,13 +53,6 @@ class Done:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Leftovers:
-    """What ``down`` found left before it stopped the server: names, by ``1 VPC in eu-west-1``."""
-
-    found: dict[str, tuple[str, ...]]
-
-
 class Sandbox:
     """One sandbox.
 
@@ -114,14 +107,16 @@ class Sandbox:
                 done = _done(self._pulumi("preview", stack, []))
         return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
-    def down(self, *, force: bool = False) -> Leftovers:
+    def down(self, *, force: bool = False) -> dict[str, tuple[str, ...]]:
         """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
+
+        Return what was left before the server was stopped: names, by ``1 VPC in eu-west-1``.
 
         Raises:
             OutsideError: a destroy failed; nothing was stopped or removed.
         """
         if not self.layout.folder.is_dir():
-            return Leftovers({})
+            return {}
         with state.exclusive(self.layout, "down"):
             known = self._known_or_nothing(force=force)
             self._end_left_run(known)
@@ -138,7 +133,7 @@ class Sandbox:
                 if processes.alive(process):
                     raise OutsideError(f"The server with process number {process.pid} can't be stopped.")
             shutil.rmtree(self.layout.folder)
-            return Leftovers(left)
+            return left
 
     def make_vpc(self, stack: str) -> vpc.ExistingVpc:
         """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""

@@ -20,7 +20,6 @@ from sandbox.lifecycle import Sandbox
 from sandbox.verify_demo.faults import add_faults, arm64_group, remove_faults
 from sandbox.verify_demo.machines import Machines
 from sandbox.verify_demo.pods import NAMESPACE, run_pods
-from tools import build
 
 Say = Callable[[str], None]
 
@@ -92,7 +91,5 @@ def run(machines: Machines, group: NodeGroupPlan, remote: Remote, commands: Comm
             told = commands.run(wanted=1)
             if unnamed := [name for name in faults if name not in told]:
                 raise OutsideError(f"The commands did not name {', '.join(unnamed)}.")
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
     finally:
         remove_faults(aws)
