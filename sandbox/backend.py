@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +84,9 @@ def _holder(file: Path) -> ProcessId | None:
         return None
 
 
-def put_aside(layout: Layout) -> Path | None:
-    """Move the state of a world that is gone to ``.sandbox/old/TIME``; return where to, None when there is none."""
-    if not layout.backend.is_dir() or not stacks(layout):
-        return None
-    place = layout.old / datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    place.mkdir(parents=True)
+def forget(layout: Layout) -> bool:
+    """Remove the state of a world that is gone; return whether there was one."""
+    there = bool(stacks(layout))
     for folder in (layout.backend, layout.all_manifests):
-        if folder.exists():
-            folder.rename(place / folder.name)
-    return place
+        shutil.rmtree(folder, ignore_errors=True)
+    return there

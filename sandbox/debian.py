@@ -36,16 +36,10 @@ class Package:
         return next((line.partition(": ")[2] for line in self.control.splitlines() if line.startswith(f"{name}: ")), "")
 
 
-def release() -> bytes:
-    """What caches of packages are keyed by: they are those of the release that this machine runs."""
-    file = Path("/etc/os-release")
-    return file.read_bytes() if file.is_file() else b""
-
-
 def key(*files: str) -> str:
     """Changes with these source files, with this one, and with the release that this machine runs."""
-    parts = (*(Path(file).read_bytes() for file in (*files, __file__)), release())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    parts = (Path(file) for file in (*files, __file__, "/etc/os-release"))
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
 
 
 def make_once(place: Path, make: Callable[[Path], Path]) -> Path:

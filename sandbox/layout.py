@@ -94,11 +94,6 @@ class Layout:
         return self.folder / "logs"
 
     @property
-    def old(self) -> Path:
-        """Pulumi state of earlier, lost sandboxes."""
-        return self.folder / "old"
-
-    @property
     def all_manifests(self) -> Path:
         """Where the Kubernetes stand-in writes what it would apply, a folder per stack."""
         return self.folder / "manifests"

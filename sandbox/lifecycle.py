@@ -241,9 +241,8 @@ class Sandbox:
     def _restart(self, why: str) -> None:
         for process in server.strays(self.layout.server):
             server.stop(process)  # also one that hangs without listening, or that a removed state has named
-        place = backend.put_aside(self.layout)
-        if place:
-            self._say(f"{why}. Starting from an empty AWS; Pulumi's old state is in {place}.")
+        if backend.forget(self.layout):
+            self._say(f"{why}. Starting from an empty AWS")
 
     def _stopped(self, started: state.Server | None) -> None:
         with runner.deaf():
