@@ -15,7 +15,7 @@ from rich.console import Console
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.engine_config import NAMESPACE
-from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state, vpc
+from sandbox import backend, engine, environment, inventory, processes, project, runner, server, state, vpc
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import Layout, SandboxUsageError
 
@@ -301,7 +301,7 @@ class Sandbox:
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
     def _echo(self, line: str) -> None:
-        if display.is_told(line):
+        if runner.is_told(line):
             self._show(line)
 
     def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.CommandResult:
@@ -344,7 +344,7 @@ class Sandbox:
 def _done(outcome: runner.CommandResult) -> Done:
     duration = next((line.partition(":")[2].strip() for line in outcome.lines if line.startswith("Duration:")), "")
     changes = tuple(line.strip() for line in outcome.section("Resources"))
-    return Done(changes, duration, display.warnings(outcome.section("Diagnostics")))
+    return Done(changes, duration, runner.warnings(outcome.section("Diagnostics")))
 
 
 def _known(found: Part | None) -> Part:

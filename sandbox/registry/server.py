@@ -20,13 +20,13 @@ from sandbox.registry.images import HOST, Content, Repository
 _PATH: Final = re.compile(r"/v2/(?P<name>[a-z0-9/._-]+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[\w:.-]+)")
 
 
-def make(repositories: Mapping[str, Repository], *, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of these repositories that listens, and answers nothing yet; port 0 takes a free one."""
+def make(repositories: Mapping[str, Repository]) -> ThreadingHTTPServer:
+    """Return a server of these repositories that listens on a free port, and answers nothing yet."""
 
     class Handler(_Handler):
         served = repositories
 
-    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
 
 @contextlib.contextmanager

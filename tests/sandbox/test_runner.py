@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.display import is_told, warnings
+from sandbox.runner import is_told, warnings
 
 
 def test_resources_that_do_not_change_are_not_listed() -> None:
