@@ -74,7 +74,7 @@ def files() -> dict[Path, str]:
 
 
 def generate_manifests() -> str:
-    """Return the text of ``multiarch/webhook/manifests.yaml``: the Namespace, and what ``helm template`` gives for the placeholders with cert-manager."""
+    """Return what ``webhook manifests`` prints: the Namespace, and the chart with placeholders and cert-manager."""
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
