@@ -66,7 +66,7 @@ class KubernetesProvider(api.Provider):
     def _completed(self, token: str, urn: str, name: str, generation: int, new: Record) -> Record:
         if token == objects.RELEASE:
             return {"name": auto_name(f"{name}-", urn, generation, 53), "namespace": "default", **new}
-        inputs = objects.completed(objects.kind_of(token), urn, name, generation, new)
+        inputs = objects.completed(token, urn, name, generation, new)
         if self._settings.get("namespace") and not inputs["metadata"].get("namespace"):
             inputs["metadata"]["namespace"] = self._settings["namespace"]
         return inputs
