@@ -13,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
+RUNS = 3
+GROWTH_LIMIT = 5.0
+"""Four times as many may take that many times as long: a quarter more is noise."""
 _KIB_PER_MB = 1000 * 1000 / 1024
 
 
@@ -58,7 +61,12 @@ def show(name: str, value: float, limit: float, unit: str) -> None:
     print(f"{name}: {value:.2f} {unit}, limit {limit:g} {unit}, ratio {value / limit:.2f}", flush=True)
 
 
-def show_growth(noun: str, seconds: Mapping[int, float], limit: float) -> None:
-    """Print how many times as long the largest of the counts in ``seconds`` takes as the smallest."""
-    few, many = min(seconds), max(seconds)
-    show(f"growth from {few} to {many} {noun}", seconds[many] / seconds[few], limit, "times the time")
+def show_sizes(name: str, noun: str, runs: Mapping[int, Sequence[Run]], *, cpu: float, memory: float) -> None:
+    """Print the processor time of each count of ``noun``, and the largest count's and the growth against limits."""
+    times = {count: median(each, lambda r: r.cpu) for count, each in runs.items()}
+    for count, seconds in times.items():
+        print(f"{name} of {count} {noun}: {seconds:.2f} s", flush=True)
+    few, many = min(times), max(times)
+    show(f"{name} of {many} {noun}", times[many], cpu, "s of processor time")
+    show(f"{name} of {many} {noun}, peak memory", max(each.peak_mb for each in runs[many]), memory, "MB")
+    show(f"growth from {few} to {many} {noun}", times[many] / times[few], GROWTH_LIMIT, "times the time")

@@ -1,14 +1,12 @@
 """An API server, as far as a dry run asks it, and its registry. Arguments: ``NODES PODS_PER_NODE CASE``.
 
 Half of the nodes are amd64, and full; the others are arm64: full in the case ``full``, with room for all pods in the
-case ``room``, and in the case ``indifferent`` too, where no pod prefers arm64 and amd64 nodes have room. Prints its
-port, then serves until it is stopped. It is a separate process, so that neither its time nor its memory is counted.
+case ``room``. Prints its port, then serves until it is stopped. It is a separate process, so that neither its time nor
+its memory is counted.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
+from sandbox.registry.images import Repository
 from tests.kubernetes.api_server import Answer, Request, refused, serving
 
 Object = dict[str, Any]
@@ -31,21 +29,9 @@ _PREFERS_ARM64 = {
         "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {"matchExpressions": _ARM64}}]
     }
 }
-_INDEX = json.dumps(
-    {
-        "schemaVersion": 2,
-        "mediaType": OCI_INDEX,
-        "manifests": [
-            {
-                "mediaType": OCI_MANIFEST,
-                "digest": f"sha256:{hashlib.sha256(each.encode()).hexdigest()}",
-                "size": 500,
-                "platform": {"os": "linux", "architecture": each},
-            }
-            for each in ("amd64", "arm64")
-        ],
-    }
-).encode()
+_IMAGES = Repository()
+_IMAGES.index("1", {"amd64": "amd64", "arm64": "arm64"})
+_INDEX = _IMAGES.tags["1"]
 
 
 class Cluster:
@@ -65,8 +51,7 @@ class Cluster:
     def answer(self, request: Request) -> Answer:
         """A page of a list, or an image's index. Anything else is not there."""
         if request.path.startswith("/v2/"):
-            digest = f"sha256:{hashlib.sha256(_INDEX).hexdigest()}"
-            return 200, _INDEX, {"Content-Type": OCI_INDEX, "Docker-Content-Digest": digest}
+            return 200, _INDEX.body, {"Content-Type": _INDEX.media_type, "Docker-Content-Digest": _INDEX.digest}
         count, make = self._lists.get(request.path.rpartition("/")[2], (0, self._node))
         if "limit" not in request.query:
             return refused(404, "NotFound", "not found")
@@ -78,7 +63,7 @@ class Cluster:
 
     def _node(self, number: int) -> Object:
         arm64 = bool(number % 2)
-        room = 1 if self._case == "full" or (self._case == "room" and not arm64) else 2
+        room = 2 if self._case == "room" and arm64 else 1
         labels = {
             "kubernetes.io/arch": "arm64" if arm64 else "amd64",
             "kubernetes.io/os": "linux",
@@ -119,6 +104,7 @@ class Cluster:
     def _pod_spec(self, workload: int) -> Object:
         spec: Object = {
             "serviceAccountName": "default",
+            "affinity": _PREFERS_ARM64,
             "containers": [
                 {
                     "name": "app",
@@ -131,8 +117,6 @@ class Cluster:
             "volumes": [{"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}],
             "tolerations": [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}],
         }
-        if self._case != "indifferent":
-            spec["affinity"] = _PREFERS_ARM64
         if workload % 5 == 0:
             spec["topologySpreadConstraints"] = [
                 {

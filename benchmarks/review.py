@@ -11,12 +11,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.measure import BIN, median, run, show
+from benchmarks.measure import BIN, RUNS, median, run, show
 
 STEPS = 2_000
 LIMIT_S = 1.0
 MEMORY_LIMIT_MB = 150
-RUNS = 3
 TYPES = (
     "aws:iam/role:Role",
     "aws:eks/nodeGroup:NodeGroup",

@@ -10,13 +10,12 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import BIN, Run, run, show, show_growth
+from benchmarks.measure import BIN, Run, run, show_sizes
 from benchmarks.stacks import pod_spec, write_stack
 
 COUNTS = (25_000, 50_000, 100_000)
 LIMIT_S = 20.0
 MEMORY_LIMIT_MB = 500
-GROWTH_LIMIT = 5.0
 FAMILIES = ("c6g", "c6i", "c7g", "c7i", "m6g", "m6i", "m7g", "m7i", "r7g", "r7i")
 WORKLOADS = 100
 
@@ -82,13 +81,8 @@ def main() -> None:
         files = {count: _pods(folder, count) for count in COUNTS}
         for autoscaler in ("cluster-autoscaler", "karpenter"):
             stack = _stack(folder, autoscaler)
-            runs = {count: _simulate(stack, file) for count, file in files.items()}
-            for count, each in runs.items():
-                print(f"simulate {count} pods, {autoscaler}: {each.cpu:.2f} s, {each.peak_mb:.0f} MB", flush=True)
-            many = COUNTS[-1]
-            show(f"simulate {many} pods, {autoscaler}", runs[many].cpu, LIMIT_S, "s of processor time")
-            show(f"simulate {many} pods, peak memory", runs[many].peak_mb, MEMORY_LIMIT_MB, "MB")
-            show_growth("pods", {count: each.cpu for count, each in runs.items()}, GROWTH_LIMIT)
+            runs = {count: [_simulate(stack, file)] for count, file in files.items()}
+            show_sizes(f"simulate, {autoscaler},", "pods", runs, cpu=LIMIT_S, memory=MEMORY_LIMIT_MB)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,6 @@ class Running:
 
     process: subprocess.Popen[str]
     port: int
-    metrics_port: int
 
     def load(self, folder: Path, seconds: float, connections: int = CONNECTIONS) -> Load:
         """Put load on it. Exits the benchmark if a request was not answered with 200."""
@@ -157,7 +156,8 @@ def _cpu(pid: int) -> float:
 
 
 @contextmanager
-def _running(command: list[str]) -> Iterator[Running]:
+def running(command: list[str]) -> Iterator[Running]:
+    """Start a server, and give it when it is ready."""
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         if process.stderr is None:
             raise RuntimeError("stderr is a pipe")
@@ -165,7 +165,7 @@ def _running(command: list[str]) -> Iterator[Running]:
             for line in process.stderr:
                 entry = json.loads(line)
                 if entry["message"] == "ready":
-                    yield Running(process, entry["port"], entry["metricsPort"])
+                    yield Running(process, entry["port"])
                     break
             else:
                 sys.exit(f"{' '.join(command)} did not start")
@@ -174,10 +174,10 @@ def _running(command: list[str]) -> Iterator[Running]:
             process.stderr.read()
 
 
-def _check(running: Running, review: bytes) -> None:
+def _check(webhook: Running, review: bytes) -> None:
     """Exit unless the server answers a review with a patch."""
     context = ssl._create_unverified_context()  # noqa: S323, SLF001
-    request = urllib.request.Request(f"https://127.0.0.1:{running.port}/mutate", review)
+    request = urllib.request.Request(f"https://127.0.0.1:{webhook.port}/mutate", review)
     with urllib.request.urlopen(request, context=context) as response:  # noqa: S310 (its own server)
         patch = base64.b64decode(json.load(response)["response"].get("patch", ""))
     if b'"arm64"' not in patch:
@@ -188,11 +188,16 @@ def _median(loads: list[Load], name: str) -> float:
     return float(statistics.median(getattr(each, name) for each in loads))
 
 
+def serve_command(folder: Path) -> list[str]:
+    """Return the command that serves with the certificate in ``folder``."""
+    command = [str(BIN / "multiarch"), "webhook", "serve", f"--certificate-dir={folder}", "--address=127.0.0.1"]
+    return [*command, "--port=0", "--metrics-port=0"]
+
+
 def _start(folder: Path) -> float:
     """Seconds from the start of the command until it says that it is ready."""
-    command = [str(BIN / "multiarch"), "webhook", "serve", f"--certificate-dir={folder}", "--address=127.0.0.1"]
     began = time.perf_counter()
-    with _running([*command, "--port=0", "--metrics-port=0"]):
+    with running(serve_command(folder)):
         return time.perf_counter() - began
 
 
@@ -206,7 +211,7 @@ def main() -> None:
         (folder / "load.lua").write_text(_LUA, encoding="utf-8")
         reviews = [_review(number) for number in range(PODS)]
         (folder / "reviews").write_bytes(b"\n".join(reviews) + b"\n")
-        with _running([sys.executable, str(Path(__file__)), "serve", name]) as webhook:
+        with running([sys.executable, str(Path(__file__)), "serve", name]) as webhook:
             _check(webhook, reviews[0])
             webhook.load(folder, 1)
             loads = [webhook.load(folder, SECONDS) for _ in range(ROUNDS)]

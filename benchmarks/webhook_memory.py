@@ -12,22 +12,19 @@ import json
 import subprocess
 import sys
 import tempfile
-import urllib.request
-from http import HTTPStatus
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.measure import BIN, show
+from benchmarks.measure import show
+from benchmarks.webhook_load import running, serve_command
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.look_ups import LookUps
-from sandbox.cluster.programs import free_ports, wait_for
 from tests.webhook import serving
 from tests.webhook.memories import VERDICTS, remember
 
 IMAGES = 100_000
 MEMORY_LIMIT_MB = 150
-START_SECONDS = 20.0
 
 
 def _resident_mb(process: int | str = "self") -> float:
@@ -40,25 +37,8 @@ def server_mb() -> float:
     """The resident memory of the server when it is ready."""
     with tempfile.TemporaryDirectory() as folder:
         serving.write(Path(folder), serving.pair())
-        port, metrics_port = free_ports(2)
-        command = [
-            str(BIN / "multiarch"), "webhook", "serve", "--certificate-dir", folder, "--address", "127.0.0.1",
-            "--port", str(port), "--metrics-port", str(metrics_port),
-        ]  # fmt: skip
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-            try:
-                wait_for(lambda: _ready(metrics_port), "the webhook", timeout=START_SECONDS)
-                return _resident_mb(server.pid)
-            finally:
-                server.kill()
-
-
-def _ready(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
-            return bool(answer.status == HTTPStatus.OK)
-    except OSError:
-        return False
+        with running(serve_command(Path(folder))) as server:
+            return _resident_mb(server.process.pid)
 
 
 def _name(number: int) -> str:

@@ -21,9 +21,9 @@ import typer
 from rich.console import Console
 
 from multiarch.cli import lines
-from multiarch.errors import MultiarchError, OutsideError, StackError, said_once
+from multiarch.errors import MultiarchError, StackError, said_once
 from sandbox import environment, lifecycle, state, summary
-from sandbox.cluster import commands
+from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import CLONE, Layout
 from tools import build
 
@@ -34,10 +34,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(commands.app, name="cluster")
+cluster = typer.Typer(
+    help="A Kubernetes cluster on this machine with a real node of each architecture. Needs root, and Linux.",
+    no_args_is_help=True,
+)
+app.add_typer(cluster, name="cluster")
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 _WIDTH_OF_FILES = 140
-_CLEAR = "\r\x1b[K"  # the line that `_tick` has written
 _MESSAGE = re.compile(r"(?P<indent> +)(?:\x1b\[[0-9;]*m)*(?:warning|error): ")
 _UNREACHABLE = re.compile(r"\[(?:autoscaler|storage-class|termination-handler)-unreachable\]")
 
@@ -69,15 +72,9 @@ def _columns() -> int:
 
 
 def _say(text: str) -> None:
-    line, terminal = f"sandbox: {_runnable(text)}", sys.stderr.isatty()
-    for each in lines.wrapped(line, _columns(), others="  ") if terminal else (line,):
-        print(f"{_CLEAR if terminal else ''}{each}", file=sys.stderr)
-    sys.stderr.flush()
-
-
-def _tick(text: str) -> None:
-    """Write over the last line of the terminal."""
-    print(f"{_CLEAR}{text[: _columns() - 1]}", end="", file=sys.stderr, flush=True)
+    line = f"sandbox: {_runnable(text)}"
+    for each in lines.wrapped(line, _columns(), others="  ") if sys.stderr.isatty() else (line,):
+        print(each, file=sys.stderr, flush=True)
 
 
 def _show(line: str) -> None:
@@ -95,14 +92,8 @@ def _project(
 ) -> None:
     users = dict(os.environ)
     environment.forget_aws(os.environ)
-    context.obj = lifecycle.Sandbox(
-        Layout(project.resolve()),
-        _say,
-        _show,
-        tick=_tick if sys.stderr.isatty() else None,
-        colour=sys.stdout.isatty(),
-        environ=users,
-    )
+    layout, colour = Layout(project.resolve()), sys.stdout.isatty()
+    context.obj = lifecycle.Sandbox(layout, _say, _show, colour=colour, environ=users)
 
 
 def _sandbox(context: typer.Context) -> lifecycle.Sandbox:
@@ -158,9 +149,9 @@ def down(
         _say("nothing is up, nothing is left")
         return
     left = sandbox.down(force=force)
-    for what, names in left.found.items():
+    for what, names in left.items():
         _say(f"the destroy left {what}: {', '.join(names)}")
-    if left.found:
+    if left:
         _say("that was lost with the sandbox's AWS; in a real account it would still be there")
         raise typer.Exit(1)
     _say("nothing is left: no resource in AWS, no process, no file" if not force else "nothing is left running")
@@ -247,16 +238,51 @@ def webhook_image() -> None:
     """Build the webhook's image for both architectures on a stand-in for its base; print where it is, an OCI layout."""
     from sandbox.webhook_image import image  # noqa: PLC0415  (imports the control plane)
 
-    try:
-        print(f"oci:{image.ensure(_say)}:{image.TAG}")
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
+    print(f"oci:{image.ensure(_say)}:{image.TAG}")
+
+
+@cluster.command("up")
+def cluster_up(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(help="Start nodes with the user data of this stack's groups.")] = "",
+) -> None:
+    """Start the cluster unless it runs; print its kubeconfig and what to try."""
+    layout = _sandbox(context).layout
+    files = None
+    if stack:
+        files = layout.stacks_folder() / f"Pulumi.{layout.stack(stack)}.yaml", layout.root / "Pulumi.yaml"
+    with state.exclusive(layout, "cluster up"):
+        found = real_cluster.up(layout.cluster, _say, stack=files)
+    summary.print_cluster(found)
+    summary.print_next_in_cluster(found)
+
+
+@cluster.command("status")
+def cluster_status(context: typer.Context) -> None:
+    """Say whether the cluster runs, and which nodes it has."""
+    found = real_cluster.status(_sandbox(context).layout.cluster)
+    if found is None:
+        print("no cluster; `make cluster` starts one")
+        return
+    summary.print_cluster(found)
+
+
+@cluster.command("down")
+def cluster_down(context: typer.Context) -> None:
+    """Stop the cluster and remove everything of it: processes, mounts, control groups, the binfmt_misc entry, files."""
+    layout, there = _sandbox(context).layout, False
+    if layout.folder.is_dir():
+        with state.exclusive(layout, "cluster down"):
+            there = real_cluster.down(layout.cluster)
+            if set(layout.folder.iterdir()) == {layout.lock}:
+                shutil.rmtree(layout.folder)
+    _say("the cluster is gone, nothing is left" if there else "no cluster, nothing is left")
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
-def by_hand(context: typer.Context, arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    """Prepare `pulumi ARGUMENTS` in a shell; the sandbox's own `pulumi` runs what this prints first."""
-    print(_sandbox(context).settings_by_hand(arguments or ()).as_shell(), end="")
+def sync(context: typer.Context, arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Prepare `pulumi ARGUMENTS` in a shell; the sandbox's own `pulumi` runs this first."""
+    _sandbox(context).sync_by_hand(arguments or ())
 
 
 def _raise_interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -277,6 +303,9 @@ def main() -> int:
     except MultiarchError as error:
         _say_error(error)
         return error.exit_code
+    except build.BuildError as error:
+        _say(str(error))
+        return 3
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
         return 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -66,17 +66,10 @@ def _folder(layout: Layout) -> Path:
     return layout.backend / ".pulumi" / "stacks" / str(layout.settings()["name"])
 
 
-def locked_by(layout: Layout, stack: str) -> tuple[list[ProcessId], bool]:
-    """Return the running processes that hold the stack's lock, and whether a stopped process left a lock."""
+def locks(layout: Layout, stack: str) -> dict[Path, ProcessId | None]:
+    """Return the files that lock a stack, each with the process that holds it, None if that has ended."""
     folder = layout.backend / ".pulumi" / "locks" / "organization" / layout.settings()["name"] / stack
-    holders, stale = [], False
-    for file in sorted(folder.glob("*.json")):
-        holder = _holder(file)
-        if holder is None:
-            stale = True
-        else:
-            holders.append(holder)
-    return holders, stale
+    return {file: _holder(file) for file in sorted(folder.glob("*.json"))}
 
 
 def _holder(file: Path) -> ProcessId | None:
@@ -91,13 +84,9 @@ def _holder(file: Path) -> ProcessId | None:
         return None
 
 
-def put_aside(layout: Layout) -> Path | None:
-    """Move the state of a world that is gone to ``.sandbox/old/TIME``; return where to, None when there is none."""
-    if not layout.backend.is_dir() or not stacks(layout):
-        return None
-    place = layout.old / datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    place.mkdir(parents=True)
+def forget(layout: Layout) -> bool:
+    """Remove the state of a world that is gone; return whether there was one."""
+    there = bool(stacks(layout))
     for folder in (layout.backend, layout.all_manifests):
-        if folder.exists():
-            folder.rename(place / folder.name)
-    return place
+        shutil.rmtree(folder, ignore_errors=True)
+    return there

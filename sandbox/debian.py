@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +36,27 @@ class Package:
         return next((line.partition(": ")[2] for line in self.control.splitlines() if line.startswith(f"{name}: ")), "")
 
 
-def release() -> bytes:
-    """What caches of packages are keyed by: they are those of the release that this machine runs."""
-    file = Path("/etc/os-release")
-    return file.read_bytes() if file.is_file() else b""
+def key(*files: str) -> str:
+    """Changes with these source files, with this one, and with the release that this machine runs."""
+    parts = (Path(file) for file in (*files, __file__, "/etc/os-release"))
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
+
+
+def make_once(place: Path, make: Callable[[Path], Path]) -> Path:
+    """Return a folder of a cache; ``make`` makes it in a workplace if it is missing.
+
+    Needs root, apt-get and a Debian mirror. Raises PackageError.
+    """
+    if place.is_dir():
+        return place
+    if os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "dpkg-deb", "tar"))):
+        hint = "Run as root on Debian or Ubuntu, with apt-get."
+        raise PackageError("A root file system can't be made here.", hint=hint)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with locked(place.parent / ".lock-made"), tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as made:
+        if not place.is_dir():
+            make(Path(made)).rename(place)
+    return place
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from multiarch.errors import OutsideError
 from sandbox import installer
-from sandbox.environment import is_shim, users_path
+from sandbox.environment import is_shim
 from sandbox.state import Engine
 from tools import build
 
@@ -44,16 +45,13 @@ def find(
 
     Raises:
         OutsideError: no engine was found; the message names the ways to get one.
+        BuildError: it could not be built.
     """
     environ = os.environ if environ is None else environ
-    environ = {**environ, "PATH": users_path(environ)}
-    reasons = []
-    for way in (_on_path, _cached):
-        engine, reason = way(say, environ)
-        if engine:
-            return engine
-        reasons += [reason] if reason else []
-    cache = _release_cache(environ)
+    found, reason = _on_path(say, environ)
+    if engine := found or _cached(environ):
+        return engine
+    reasons, cache = [reason], _release_cache(environ)
     try:
         return _described(fetch(cache, say), "the official release")
     except OutsideError as error:
@@ -77,30 +75,16 @@ def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[En
         elif _parsed(version) < MINIMUM:
             reason = f"{path} is {version}, older than {_dotted(MINIMUM)}"
         else:
-            return Engine(path, version, _host_dir(path, say, environ), "PATH"), ""
+            return Engine(path, version, "PATH"), ""
         say(f"passing over a pulumi: {reason}")
         return None, reason
     return None, "there is no `pulumi` on PATH"
 
 
-def _host_dir(path: Path, say: Callable[[str], None], environ: Mapping[str, str]) -> Path | None:
-    """The folder of the Python language host; None if it is beside the engine, which looks there by itself."""
-    beside = [path.parent / _HOST, path.resolve().parent / _HOST]
-    if any(file.is_file() for file in beside):
-        return None
-    if found := shutil.which(_HOST, path=environ["PATH"]):
-        return Path(found).absolute().parent
-    say(f"{path} has no {_HOST} beside it; building it")
-    return _ensure(_HOST).parent
-
-
-def _cached(_say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[Engine | None, str]:
-    release = installer.installed(_release_cache(environ))
-    if release:
-        return _described(release, "the official release"), ""
-    if build.installed("pulumi") and build.installed(_HOST):
-        return _built(), ""
-    return None, ""
+def _cached(environ: Mapping[str, str]) -> Engine | None:
+    if release := installer.installed(_release_cache(environ)):
+        return _described(release, "the official release")
+    return _built() if build.installed("pulumi") and build.installed(_HOST) else None
 
 
 def _release_cache(environ: Mapping[str, str]) -> Path:
@@ -108,22 +92,21 @@ def _release_cache(environ: Mapping[str, str]) -> Path:
 
 
 def _built() -> Engine:
-    engine, host = _ensure("pulumi"), _ensure(_HOST)
-    return Engine(engine, build.PULUMI_VERSION, host.parent, "built with Go")
-
-
-def _ensure(tool: str) -> Path:
-    try:
-        return build.ensure(tool)
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
+    """Put engine and language host into one folder: the engine warns of a host that it finds on PATH."""
+    engine, host = build.ensure("pulumi"), build.ensure(_HOST)
+    folder = build.cache_root() / f"engine-{engine.parent.name}-{host.parent.name}"
+    folder.mkdir(exist_ok=True)
+    for file in (engine, *host.parent.iterdir()):
+        with contextlib.suppress(FileExistsError):
+            (folder / file.name).hardlink_to(file)
+    return Engine(folder / engine.name, build.PULUMI_VERSION, "built with Go")
 
 
 def _described(path: Path, source: str) -> Engine:
     version = _version(path)
     if version is None:
         raise OutsideError(f"{path} does not run on this machine.")
-    return Engine(path, version, None, source)
+    return Engine(path, version, source)
 
 
 def _version(path: Path) -> str | None:

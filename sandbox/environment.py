@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from multiarch.files import write_atomically
 from sandbox.layout import CLONE, Layout
-from sandbox.state import Engine, write_atomically
+from sandbox.state import Engine
 
-PROVIDERS = CLONE / "sandbox" / "providers" / "bin"
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 _SHIM_MARK = "# The sandbox's own pulumi"
-_OWN_PATH = "MULTIARCH_SANDBOX_PATH"  # the entries of PATH that are the sandbox's, not the user's
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.
 _NO_AWS_FILES: Mapping[str, str] = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
@@ -51,19 +51,20 @@ def build(
     first on PATH (see ``write_shim``).
     """
     python = Path(sys.executable)  # not resolved: Python finds its virtual environment by the link's location
-    own = os.pathsep.join(_own_path(layout, engine, python, by_hand=by_hand))
+    # A language host that does not read `runtime.options.virtualenv` takes the first python.
+    folders = [*([layout.bin] if by_hand else []), python.parent, engine.path.parent]
+    own = os.pathsep.join(map(str, folders))
+    region = layout.region(stack, copied=not by_hand)  # by hand, the copy of the stack's file is renewed afterwards
     set_ = {
         "AWS_ACCESS_KEY_ID": "sandbox",
+        "AWS_DEFAULT_REGION": region,
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL": url,
+        "AWS_REGION": region,
         "AWS_SECRET_ACCESS_KEY": "sandbox",
         **_NO_AWS_FILES,
-        # By hand, the copy of the stack's file is brought up to date afterwards.
-        **regional(layout, stack, copied=not by_hand).set,
         "MULTIARCH_SANDBOX_MANIFESTS": str(layout.all_manifests),
-        "MULTIARCH_SANDBOX_PYTHON": str(python),
-        _OWN_PATH: own,
-        "PATH": f"{own}{os.pathsep}{users_path(environ)}",
+        "PATH": f"{own}{os.pathsep}{environ.get('PATH', os.defpath)}",
         # The language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         # Without the files of attributes beside each file: unlike the rest they are not written in one step, and a kill
@@ -83,39 +84,11 @@ def build(
     return Environment(set_, _leading_out(environ, set_))
 
 
-def regional(layout: Layout, stack: str, *, copied: bool) -> Environment:
-    """Return the variables that name a stack's region; ``copied`` as for ``Layout.region``."""
-    return Environment(dict.fromkeys(("AWS_DEFAULT_REGION", "AWS_REGION"), layout.region(stack, copied=copied)))
-
-
 def forget_aws(environ: MutableMapping[str, str]) -> None:
     """Remove the user's AWS settings from this process, so that boto3 reads nothing of them."""
     for name in [name for name in environ if name.startswith("AWS_")]:
         del environ[name]
     environ.update(_NO_AWS_FILES, AWS_EC2_METADATA_DISABLED="true")
-
-
-def users_path(environ: Mapping[str, str]) -> str:
-    """Return PATH without what ``build`` has put before it, in this shell or in one around it."""
-    entries = environ.get("PATH", os.defpath).split(os.pathsep)
-    for own in environ.get(_OWN_PATH, "").split(os.pathsep):
-        if own and own in entries:
-            entries.remove(own)  # the first one: the user's own PATH may have the same folder
-    return os.pathsep.join(entries)
-
-
-def stack_in_use(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the stack that ``pulumi ARGUMENTS`` works on, without its organisation; empty if none is named."""
-    named = [environ.get("PULUMI_STACK", ""), *_named_stacks(arguments)]
-    return named[-1].rpartition("/")[2]
-
-
-def _named_stacks(arguments: Sequence[str]) -> Iterator[str]:
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if word in ("-s", "--stack"):
-            yield following
-        elif word.startswith("--stack="):
-            yield word.removeprefix("--stack=")
 
 
 def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[str, ...]:
@@ -131,35 +104,40 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
     return tuple(sorted((always | found) - set(set_)))
 
 
-def _own_path(layout: Layout, engine: Engine, python: Path, *, by_hand: bool) -> list[str]:
-    own = [
-        *([layout.bin] if by_hand else []),
-        PROVIDERS,
-        *([engine.language_host_dir] if engine.language_host_dir else []),
-        # A language host that does not read `runtime.options.virtualenv` takes the first python.
-        python.parent,
-        engine.path.parent,
-    ]
-    return [str(folder) for folder in own]
+def write_plugins(layout: Layout) -> None:
+    """Install the stand-ins for providers as Pulumi's plugins, in the versions that the SDKs ask for."""
+    for name in ("aws", "eks", "kubernetes"):
+        version = importlib.metadata.version(f"pulumi_{name}")
+        file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
+        _write_script(
+            file,
+            f"""#!/bin/sh
+# The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
+export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
+exec {shlex.quote(sys.executable)} -m sandbox.providers {name} "$@"
+""",
+        )
 
 
 def write_shim(layout: Layout, engine: Engine) -> Path:
     """Write ``.sandbox/bin/pulumi``: it updates the project folder, then runs the real engine there."""
     shim = layout.bin / "pulumi"
     python, root, clone = (shlex.quote(str(part)) for part in (sys.executable, layout.root, CLONE))
-    write_atomically(
+    _write_script(
         shim,
         f"""#!/bin/sh
 {_SHIM_MARK}; written by `python -m sandbox`.
-settings=$(PYTHONPATH={clone}${{PYTHONPATH:+:$PYTHONPATH}} \\
-  {python} -m sandbox --project {root} by-hand -- "$@") || exit $?
-eval "$settings"
+PYTHONPATH={clone}${{PYTHONPATH:+:$PYTHONPATH}} {python} -m sandbox --project {root} sync -- "$@" || exit $?
 cd {shlex.quote(str(layout.project))} || exit 3
 exec {shlex.quote(str(engine.path))} "$@"
 """,
-        mode=0o755,
     )
     return shim
+
+
+def _write_script(file: Path, text: str) -> None:
+    write_atomically(file, text)
+    file.chmod(0o755)
 
 
 def is_shim(file: Path) -> bool:

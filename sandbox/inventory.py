@@ -5,7 +5,7 @@ What every account comes with is omitted: the default VPC, and what a VPC has fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ class Listing:
 
 BY_HAND = "multiarch-sandbox:by-hand"
 """The tag of a VPC and its subnets that are to look as if they were there before the stacks."""
+_OWNER = "kubernetes.io/cluster/"
 _STACKS = f"!(Tags[?Key=='{BY_HAND}'])"
 
 KINDS = (
@@ -191,54 +192,31 @@ class Aws:
         return protected
 
     def node_groups(self) -> list[NodeGroup]:
-        """Describe managed and self-managed node groups, sorted by cluster and name."""
-        managed, owned = self._managed()
-        groups = [*managed, *self._self_managed(owned)]
-        return sorted(groups, key=lambda group: (group.cluster, group.name))
-
-    def _managed(self) -> tuple[list[NodeGroup], set[str]]:
-        eks = self.client("eks")
-        groups, owned = [], set()
-        for cluster in self.ask(KINDS[0]):
-            for name in self.ask(_OF_A_CLUSTER[0], clusterName=cluster):
-                told = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
-                autoscaling = told.get("resources", {}).get("autoScalingGroups", [])
-                owned |= {group["name"] for group in autoscaling}
-                types = tuple(sorted(told.get("instanceTypes") or self._template_types(told.get("launchTemplate"))))
-                sizes = told.get("scalingConfig", {})
-                numbers = (sizes.get("minSize", 0), sizes.get("desiredSize", 0), sizes.get("maxSize", 0))
-                groups.append(NodeGroup(name, cluster, True, _architecture(types), types, *numbers))  # noqa: FBT003
-        return groups, owned
-
-    def _self_managed(self, owned: set[str]) -> Iterator[NodeGroup]:
+        """Describe managed and self-managed node groups by their Auto Scaling groups, sorted by cluster and name."""
         pages = self.client("autoscaling").get_paginator("describe_auto_scaling_groups").paginate()
+        found = []
         for group in (group for page in pages for group in page["AutoScalingGroups"]):
             tags = {tag["Key"]: tag["Value"] for tag in group.get("Tags", [])}
-            prefix = "kubernetes.io/cluster/"
-            cluster = next((key.removeprefix(prefix) for key in sorted(tags) if key.startswith(prefix)), None)
-            if group["AutoScalingGroupName"] in owned or cluster is None:
+            cluster = next((key.removeprefix(_OWNER) for key in sorted(tags) if key.startswith(_OWNER)), None)
+            if cluster is None:
                 continue
+            own = tags.get("eks:nodegroup-name")
             mixed = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
-            types = tuple(sorted(row["InstanceType"] for row in mixed.get("Overrides", []) if "InstanceType" in row))
+            types = {row["InstanceType"] for row in mixed.get("Overrides", []) if "InstanceType" in row}
             template = group.get("LaunchTemplate") or mixed.get("LaunchTemplateSpecification")
-            types = types or self._template_types(template)
-            numbers = (group["MinSize"], group["DesiredCapacity"], group["MaxSize"])
-            yield NodeGroup(group["AutoScalingGroupName"], cluster, False, _architecture(types), types, *numbers)  # noqa: FBT003
+            ordered = tuple(sorted(types or self._template_types(template)))
+            sizes = (group["MinSize"], group["DesiredCapacity"], group["MaxSize"])
+            name = own or group["AutoScalingGroupName"]
+            found.append(NodeGroup(name, cluster, own is not None, _architecture(ordered), ordered, *sizes))
+        return sorted(found, key=lambda group: (group.cluster, group.name))
 
-    def _template_types(self, reference: Mapping[str, str] | None) -> tuple[str, ...]:
-        if not reference:
-            return ()
-        found = {name.lower(): value for name, value in reference.items()}
-        which = (
-            {"LaunchTemplateId": found.get("id") or found["launchtemplateid"]}
-            if found.get("id") or found.get("launchtemplateid")
-            else {"LaunchTemplateName": found.get("name") or found["launchtemplatename"]}
-        )
+    def _template_types(self, template: Mapping[str, str] | None) -> set[str]:
+        if not template:
+            return set()
         versions = self.client("ec2").describe_launch_template_versions(
-            **which, Versions=[str(found.get("version") or "$Default")]
+            LaunchTemplateId=template["LaunchTemplateId"], Versions=[template.get("Version", "$Default")]
         )["LaunchTemplateVersions"]
-        kinds = {version["LaunchTemplateData"].get("InstanceType") for version in versions}
-        return tuple(sorted(kind for kind in kinds if kind))
+        return set(filter(None, (version["LaunchTemplateData"].get("InstanceType") for version in versions)))
 
 
 def _architecture(types: tuple[str, ...]) -> str:

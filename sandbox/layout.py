@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,11 @@ from typing import Any
 
 from multiarch.errors import MultiarchError, StackError
 from multiarch.stack import yaml_source
+from multiarch.stack.load import load_file
+from multiarch.stack.model import Plan
+from multiarch.stack.plan import make_plan
+from multiarch.stack.schema_paths import nearest
+from multiarch.today import today
 
 CLONE = Path(__file__).resolve().parent.parent
 """The checkout of this package. Tests may use another project folder."""
@@ -90,11 +94,6 @@ class Layout:
         return self.folder / "logs"
 
     @property
-    def old(self) -> Path:
-        """Pulumi state of earlier, lost sandboxes."""
-        return self.folder / "old"
-
-    @property
     def all_manifests(self) -> Path:
         """Where the Kubernetes stand-in writes what it would apply, a folder per stack."""
         return self.folder / "manifests"
@@ -137,21 +136,17 @@ class Layout:
             if file.resolve().parent != self.stacks_folder().resolve() and file.parent != Path():
                 raise SandboxUsageError(f"{named} is not in {self.stacks_folder()}, where this project's stacks are.")
             named = match["stack"]
-        self.require_stack(named)
+        known = self.stacks()
+        if named not in known:
+            near = nearest(named, known)
+            hint = f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
+            raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{named}.yaml.", hint=hint)
         return named
 
-    def require_stack(self, stack: str) -> None:
-        """Raise SandboxUsageError, naming near ones, when ``stack`` has no settings file."""
-        known = self.stacks()
-        if stack in known:
-            return
-        if near := difflib.get_close_matches(stack, known, n=3):
-            hint = f"Did you mean {' or '.join(near)}?"
-        elif known:
-            hint = f"There are: {', '.join(known)}."
-        else:
-            hint = "There is none yet: `multiarch stack new` writes one."
-        raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{stack}.yaml.", hint=hint)
+    def plan(self, stack: str) -> Plan:
+        """Return what a stack's file leads to. Raises StackError with all that `stack check` refuses."""
+        file = self.stacks_folder() / f"Pulumi.{stack}.yaml"
+        return make_plan(load_file(file, project_file=self.root / "Pulumi.yaml"), today=today())
 
     def copy(self, stack: str) -> Path:
         """Pulumi's own copy of a stack's settings file; see ``sandbox.project``."""

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from rich.console import Console
+
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.load import load_file
-from multiarch.stack.plan import make_plan
-from multiarch.today import today
-from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state, vpc
+from sandbox import backend, engine, environment, inventory, processes, project, runner, server, state, vpc
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import Layout, SandboxUsageError
 
@@ -28,14 +27,15 @@ _SHOWN_AS_PROGRESS = {"up", "destroy"}
 
 
 class PulumiFailedError(OutsideError):
-    """A Pulumi command failed. ``lines`` are its error messages; ``log`` has the whole output."""
+    """A Pulumi command failed. ``lines`` are its messages, unless they were shown; ``log`` has the whole output."""
 
     def __init__(self, what: str, outcome: runner.CommandResult, log: Path) -> None:
         """``what`` names the command and the stack."""
         super().__init__(
             f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"Its whole output is in {log}."
         )
-        self.lines = _failures(outcome.section("Diagnostics")) or _failures(outcome.lines[-20:])
+        shown = what.startswith("preview")
+        self.lines = () if shown else outcome.section("Diagnostics") or outcome.lines[-20:]
 
 
 class StoppedError(MultiarchError):
@@ -53,18 +53,11 @@ class Done:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Leftovers:
-    """What ``down`` found left before it stopped the server: names, by ``1 VPC in eu-west-1``."""
-
-    found: dict[str, tuple[str, ...]]
-
-
 class Sandbox:
     """One sandbox.
 
-    ``say`` gets progress messages, ``show`` a preview's lines, with colours if ``colour`` is set. ``tick`` gets a line
-    that says how far a command is, each in place of the one before; empty at the end. ``environ`` is the user's.
+    ``say`` gets progress messages, ``show`` a preview's lines, with colours if ``colour`` is set. ``environ`` is the
+    user's.
     """
 
     def __init__(
@@ -73,7 +66,6 @@ class Sandbox:
         say: Say,
         show: Say,
         *,
-        tick: Say | None = None,
         colour: bool = False,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
@@ -81,7 +73,6 @@ class Sandbox:
         self.layout = layout
         self._say = say
         self._show = show
-        self._tick = tick
         self._colour = colour
         self._environ = dict(environ)
 
@@ -98,7 +89,6 @@ class Sandbox:
         """
         self._check(stack)
         with state.exclusive(self.layout, f"up {stack}"), self._running(stack) as running:
-            self._unlock(stack)
             outcome = self._pulumi("up", stack, ["--yes", "--skip-preview"])
             environment.write_shim(self.layout, _known(running.engine))
             return _done(outcome)
@@ -114,18 +104,19 @@ class Sandbox:
             if known is None or not server.answers(known):
                 self._say("nothing is up: starting an empty AWS for this preview, which shows everything as new")
             with self._running(stack):
-                self._unlock(stack)
                 done = _done(self._pulumi("preview", stack, []))
         return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
-    def down(self, *, force: bool = False) -> Leftovers:
+    def down(self, *, force: bool = False) -> dict[str, tuple[str, ...]]:
         """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
+
+        Return what was left before the server was stopped: names, by ``1 VPC in eu-west-1``.
 
         Raises:
             OutsideError: a destroy failed; nothing was stopped or removed.
         """
         if not self.layout.folder.is_dir():
-            return Leftovers({})
+            return {}
         with state.exclusive(self.layout, "down"):
             known = self._known_or_nothing(force=force)
             self._end_left_run(known)
@@ -142,11 +133,10 @@ class Sandbox:
                 if processes.alive(process):
                     raise OutsideError(f"The server with process number {process.pid} can't be stopped.")
             shutil.rmtree(self.layout.folder)
-            return Leftovers(left)
+            return left
 
     def make_vpc(self, stack: str) -> vpc.ExistingVpc:
         """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
-        self.layout.require_stack(stack)
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
             aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
             return vpc.create(aws)
@@ -157,19 +147,11 @@ class Sandbox:
             running = server.strays(self.layout.registry) and server.url_of(self.layout.registry)
             return running or server.launch("sandbox.registry", self.layout.registry, "registry").url
 
-    def settings_by_hand(self, arguments: Sequence[str]) -> environment.Environment:
-        """Bring Pulumi's project folder up to date; return what the stack needs that ``pulumi ARGUMENTS`` names."""
-        self._sync()
+    def sync_by_hand(self, arguments: Sequence[str]) -> None:
+        """Bring Pulumi's project folder up to date for ``pulumi ARGUMENTS`` in a shell."""
+        project.sync(self.layout)
         if {"config", "--config", "-c"} & set(arguments):
             self._say("the next command reads settings from your stack file again; change them there")
-        stack = environment.stack_in_use(arguments, self._environ)
-        if stack not in {*self.layout.stacks(), *backend.stacks(self.layout)}:
-            return environment.Environment({})
-        return environment.regional(self.layout, stack, copied=True)
-
-    def _sync(self) -> None:
-        for remark in project.sync(self.layout):
-            self._say(remark)
 
     def environment(self, stack: str) -> environment.Environment:
         """Return what a shell needs to run ``pulumi`` by hand.
@@ -177,7 +159,6 @@ class Sandbox:
         Raises:
             SandboxUsageError: nothing is up.
         """
-        self.layout.require_stack(stack)
         known = state.load(self.layout)
         if known.server is None or known.engine is None or not server.answers(known.server):
             raise SandboxUsageError("The sandbox is not up.", hint="`make up` starts it.")
@@ -190,7 +171,7 @@ class Sandbox:
     def _running(self, stack: str) -> Iterator[state.State]:
         """Provide server, engine, project folder and stack; on a stop request, stop what was started here."""
         known = self._end_left_run(state.load(self.layout))
-        found = engine.find(self._say, self._environ)
+        found = self._engine(known)
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
@@ -202,6 +183,7 @@ class Sandbox:
         ours = running is None
         try:
             running = running or server.start(self.layout)
+            environment.write_plugins(self.layout)
             known = state.State(server=running, engine=found)
             state.save(self.layout, known)
             if ours:
@@ -209,12 +191,12 @@ class Sandbox:
                 self._say(
                     "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
-            self._sync()
+            project.sync(self.layout)
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             if stack not in backend.stacks(self.layout):
                 self._pulumi("stack", stack, ["init", "--no-select"])
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
-            self._sync()
+            project.sync(self.layout)
             yield known
         except (KeyboardInterrupt, StoppedError):
             self._stopped(running if ours else None)
@@ -225,12 +207,15 @@ class Sandbox:
                 else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
             ) from None
 
+    def _engine(self, known: state.State) -> state.Engine:
+        """Keep the engine that the first command has found as long as it is there."""
+        there = known.engine is not None and known.engine.path.is_file()
+        return _known(known.engine) if there else engine.find(self._say, self._environ)
+
     def _check(self, stack: str) -> None:
         """Refuse a stack as the program would, before the engine needs half a minute to say so."""
-        self.layout.require_stack(stack)
         if self.layout.settings()["name"] == NAMESPACE:
-            file = self.layout.stacks_folder() / f"Pulumi.{stack}.yaml"
-            make_plan(load_file(file, project_file=self.layout.root / "Pulumi.yaml"), today=today())
+            self.layout.plan(stack)
 
     def _end_left_run(self, known: state.State) -> state.State:
         """End the command that the state names: the lock was free, so what has started it was killed."""
@@ -244,7 +229,7 @@ class Sandbox:
     def _cut_off(self) -> str:
         """Say which stack's state no longer tells what AWS has, because a command was killed or the disk was full."""
         for stack in backend.stacks(self.layout):
-            self._refuse_while_at_work(stack)
+            self._unlock(stack)
             try:
                 pending = backend.checkpoint(self.layout, stack).pending
             except OutsideError as error:
@@ -256,9 +241,8 @@ class Sandbox:
     def _restart(self, why: str) -> None:
         for process in server.strays(self.layout.server):
             server.stop(process)  # also one that hangs without listening, or that a removed state has named
-        place = backend.put_aside(self.layout)
-        if place:
-            self._say(f"{why}. Starting from an empty AWS; Pulumi's old state is in {place}.")
+        if backend.forget(self.layout):
+            self._say(f"{why}. Starting from an empty AWS")
 
     def _stopped(self, started: state.Server | None) -> None:
         with runner.deaf():
@@ -270,19 +254,15 @@ class Sandbox:
             known = state.load(self.layout)
             state.save(self.layout, replace(known, run=None, server=None if started else known.server))
 
-    def _refuse_while_at_work(self, stack: str) -> bool:
-        """Return whether a stopped process left a lock. Raises OutsideError while a running one holds it."""
-        holders, stale = backend.locked_by(self.layout, stack)
-        if holders:
-            raise OutsideError(
-                f"A Pulumi command by hand (process {holders[0].pid}) is at work on {stack}.", hint="Wait for it."
-            )
-        return stale
-
     def _unlock(self, stack: str) -> None:
-        if self._refuse_while_at_work(stack):
-            self._say(f"{stack} was left locked by a command that is gone: pulumi cancel")
-            self._pulumi("cancel", stack, ["--yes"])
+        """Remove the locks of processes that have ended. Raises OutsideError while a running one holds one."""
+        for file, holder in backend.locks(self.layout, stack).items():
+            if holder:
+                raise OutsideError(
+                    f"A Pulumi command by hand (process {holder.pid}) is at work on {stack}.", hint="Wait for it."
+                )
+            self._say(f"{stack} was left locked by a command that is gone: removing the lock")
+            file.unlink(missing_ok=True)
 
     def _known_or_nothing(self, *, force: bool) -> state.State:
         try:
@@ -300,11 +280,9 @@ class Sandbox:
         regions = [inventory.Aws(running.url, region) for region in inventory.regions(self.layout)]
         if names:
             known = state.load(self.layout)
-            state.save(self.layout, replace(known, engine=engine.find(self._say, self._environ), run=None))
-            for remark in project.sync(self.layout, destroying=True):
-                self._say(remark)
+            # What exists came about with the settings of the last command, which are in the project folder.
+            state.save(self.layout, replace(known, engine=self._engine(known), run=None))
         for stack in names:
-            self._unlock(stack)
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
                 self._pulumi("state", stack, ["unprotect", "--all", "--yes"])
@@ -322,6 +300,10 @@ class Sandbox:
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
+    def _echo(self, line: str) -> None:
+        if runner.is_told(line):
+            self._show(line)
+
     def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.CommandResult:
         """Run ``pulumi VERB … --stack STACK``; the words among ``arguments`` come before their options."""
         known = state.load(self.layout)
@@ -335,18 +317,17 @@ class Sandbox:
             state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
 
         spoken = environment.build(self.layout, found, running.url, stack, self._environ)
-        screen = self._screen(verb, stack)
-        outcome = runner.run(
-            [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
-            environ=spoken.applied_to(self._environ),
-            folder=self.layout.project,
-            log=log,
-            echo=screen,
-            say=self._say,
-            started=started,
-        )
-        if screen:
-            screen.end(failed=bool(outcome.returncode))
+        quiet = verb not in _SHOWN_AS_PROGRESS
+        with contextlib.nullcontext() if quiet else Console(stderr=True).status(f"{what} {stack}"):
+            outcome = runner.run(
+                [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
+                environ=spoken.applied_to(self._environ),
+                folder=self.layout.project,
+                log=log,
+                echo=self._echo if verb == "preview" else None,
+                say=self._say,
+                started=started,
+            )
         state.save(self.layout, replace(known, run=None))
         if outcome.interrupted:
             raise StoppedError("Stopped.")
@@ -359,22 +340,11 @@ class Sandbox:
             raise PulumiFailedError(f"{what} of {stack}", outcome, log)
         return outcome
 
-    def _screen(self, verb: str, stack: str) -> display.Display | display.Progress | None:
-        if verb == "preview":
-            return display.Display(self._show)
-        if verb in _SHOWN_AS_PROGRESS and self._tick:
-            return display.Progress(f"{verb} {stack}", self._tick)
-        return None
-
-
-def _failures(lines: Sequence[str]) -> tuple[str, ...]:
-    return tuple(display.failures_last([line for line in lines if not display.is_ambient(line)]))
-
 
 def _done(outcome: runner.CommandResult) -> Done:
     duration = next((line.partition(":")[2].strip() for line in outcome.lines if line.startswith("Duration:")), "")
     changes = tuple(line.strip() for line in outcome.section("Resources"))
-    return Done(changes, duration, display.warnings(outcome.section("Diagnostics")))
+    return Done(changes, duration, runner.warnings(outcome.section("Diagnostics")))
 
 
 def _known(found: Part | None) -> Part:

@@ -14,11 +14,10 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from multiarch.errors import MultiarchError
+from multiarch.files import write_atomically
 from multiarch.stack import yaml_source
 from sandbox import backend
 from sandbox.layout import Layout, SandboxUsageError
-from sandbox.state import write_atomically
 
 # What Pulumi keeps in a stack file about its secrets provider: one line each, at the top level.
 _SECRETS_KEYS = ("encryptionsalt", "encryptedkey", "secretsprovider")
@@ -26,11 +25,8 @@ _SECRETS_LINE = re.compile(rf"^(?:{'|'.join(_SECRETS_KEYS)}):.*$", re.MULTILINE)
 _SECRET_VALUE = re.compile(r"^\s+(?:-\s+)?secure:\s", re.MULTILINE)
 
 
-def sync(layout: Layout, *, destroying: bool = False) -> list[str]:
-    """Bring the folder up to date with the user's project; return what should be said about it.
-
-    ``destroying`` leaves the copies of files that are no good as they are: what exists came about with those copies,
-    and nothing that is wrong with a file now may be in the way of taking it down.
+def sync(layout: Layout) -> None:
+    """Bring the folder up to date with the user's project.
 
     Raises:
         SandboxUsageError: a stack file holds values encrypted for another backend.
@@ -53,7 +49,7 @@ def sync(layout: Layout, *, destroying: bool = False) -> list[str]:
         there.mkdir(exist_ok=True)
         _link_entries(here, there, keep=stacks.parts[depth + 1 : depth + 2])
     write_atomically(layout.project / "Pulumi.yaml", (layout.root / "Pulumi.yaml").read_text(encoding="utf-8"))
-    return _sync_stacks(layout, layout.root / stacks, layout.project / stacks, destroying=destroying)
+    _sync_stacks(layout, layout.root / stacks, layout.project / stacks)
 
 
 def make_variant(layout: Layout, folder: Path, stack: str, copied: Collection[str] = ()) -> None:
@@ -63,15 +59,12 @@ def make_variant(layout: Layout, folder: Path, stack: str, copied: Collection[st
     there; the others are links. Only the stack's own file has what Pulumi has added. The project's own folder must be
     up to date (:func:`sync`).
     """
-    folder.mkdir(parents=True)
-    for entry in layout.project.iterdir():
-        target, place = entry.resolve(), folder / entry.name
-        if entry.is_symlink() and entry.name not in copied:
-            place.symlink_to(target)
-        elif target.is_dir():
-            shutil.copytree(target, place, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(target, place)
+    shutil.copytree(layout.project, folder, symlinks=True)
+    for name in copied:
+        place = folder / name
+        target = place.readlink()
+        place.unlink()
+        shutil.copytree(target, place, ignore=shutil.ignore_patterns("__pycache__"))
     stacks = layout.stacks_folder()
     for file in stacks.glob("Pulumi.*.yaml"):
         if file.name != f"Pulumi.{stack}.yaml":
@@ -101,8 +94,7 @@ def _link_entries(root: Path, folder: Path, keep: tuple[str, ...]) -> None:
             link.symlink_to(target)
 
 
-def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool) -> list[str]:
-    remarks = []
+def _sync_stacks(layout: Layout, source: Path, target: Path) -> None:
     names = {file.name for file in source.glob("Pulumi.*.yaml")}
     # A stack that is up needs its settings to be destroyed, even if their file is gone.
     up = {f"Pulumi.{stack}.yaml" for stack in backend.stacks(layout)}
@@ -111,31 +103,15 @@ def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool
             copy.unlink()
     for name in sorted(names):
         original, copy = source / name, target / name
-        try:
-            text = _read(original, parse=destroying)
-        except MultiarchError as error:
-            if not destroying:
-                raise
-            if copy.is_file():
-                remarks.append(f"{error} The settings of the last command count.")
-            continue
+        text = yaml_source.read_text(original)
+        if _SECRET_VALUE.search(text):
+            raise SandboxUsageError(
+                f"{original} holds values encrypted for another backend; the sandbox cannot decrypt them.",
+                hint="Bring up another stack, or a copy of this one without them.",
+            )
         salt = ""
         if copy.is_file():
             salt = "".join(f"{line}\n" for line in _SECRETS_LINE.findall(copy.read_text(encoding="utf-8")))
         # Lines stay where they are, so that an error's line number is right for the user's own file.
         own = _SECRETS_LINE.sub("", text)
         write_atomically(copy, own + ("" if not own or own.endswith("\n") else "\n") + salt)
-    return remarks
-
-
-def _read(original: Path, *, parse: bool) -> str:
-    """Read a stack file; only ``parse`` checks that it is YAML, which Pulumi otherwise does."""
-    text = yaml_source.read_text(original)
-    if _SECRET_VALUE.search(text):
-        raise SandboxUsageError(
-            f"{original} holds values encrypted for another backend; the sandbox cannot decrypt them.",
-            hint="Bring up another stack, or a copy of this one without them.",
-        )
-    if parse:
-        yaml_source.parse(text, yaml_source.shown(original))
-    return text

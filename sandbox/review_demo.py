@@ -19,9 +19,7 @@ from multiarch.facts.instance_types import instance_types
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.prices.file import write
 from multiarch.prices.model import PriceList, RegionPrices
-from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
-from multiarch.stack.plan import make_plan
 from multiarch.today import today
 from sandbox import environment, project, server, state
 from sandbox.commands import run_multiarch
@@ -42,10 +40,8 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
     one of twice the size, and OutsideError if the preview or the review failed.
     """
     layout = sandbox.layout
-    layout.require_stack(stack)
     file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
-    plan = make_plan(load_file(file, project_file=layout.root / "Pulumi.yaml"), today=today())
-    old, new = _types(plan)
+    old, new = _types(layout.plan(stack))
     ran = layout.folder.is_dir() and (known := state.load(layout).server) is not None and server.answers(known)
     folder = layout.folder / "review-demo"
     try:

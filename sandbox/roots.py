@@ -7,20 +7,18 @@ clone. Nothing of this machine's packages is changed: apt and rpm work on folder
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from multiarch.facts.architectures import Architecture
 from sandbox import debian
-from sandbox.debian import Package, PackageError
+from sandbox.debian import Package
 from tools import build
 
 __all__ = ["PackageManager", "ensure"]
@@ -75,28 +73,10 @@ def ensure(architecture: Architecture, manager: PackageManager) -> Path:
 
     Treat it as read-only: it is shared. Raises PackageError.
     """
-    folder = build.cache_root().parent / "roots"
-    root = folder / f"{architecture}-{manager}-{_key()}"
-    if root.is_dir():
-        return root
-    if os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "dpkg-deb", "tar"))):
-        raise PackageError(
-            "A node's root file system can't be made here.", hint="Run as root on Debian or Ubuntu, with apt-get."
-        )
-    folder.mkdir(parents=True, exist_ok=True)
+    root = build.cache_root().parent / "roots" / f"{architecture}-{manager}-{debian.key(__file__)}"
     foreign = manager is PackageManager.RPM and architecture is not _own()
     tools = ensure(_own(), manager) if foreign else None
-    with debian.locked(folder / ".lock"):
-        if not root.is_dir():
-            with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as workplace:
-                _make(architecture, manager, tools, Path(workplace)).rename(root)
-    return root
-
-
-def _key() -> str:
-    """Changes with this code: its packages are those of the release that this machine runs."""
-    parts = (Path(__file__).read_bytes(), Path(debian.__file__).read_bytes(), debian.release())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    return debian.make_once(root, partial(_make, architecture, manager, tools))
 
 
 def _make(architecture: Architecture, manager: PackageManager, tools: Path | None, workplace: Path) -> Path:

@@ -16,11 +16,17 @@ from typing import IO
 
 from sandbox.processes import ProcessId, identify, stop_session
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 60.0
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+GRACE = 60
 """Seconds that the engine gets, after Ctrl-C, to finish the calls that are under way and to write its state."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_WARNING = "    warning: "
+# Every command refreshes first (options.refresh in Pulumi.yaml), with two similar lines for each resource.
+_LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
+_UNCHANGED = re.compile(r"^ {4}\S+:\S+ \S+(?: running)?\s*$")
+_SAID_AGAIN = re.compile(r"^.{4}\s*\w+:\S+:\S+ \S+ .*?\b(?:warning|error): ")  # below "Diagnostics:"
+_AT_WORK = re.compile(r"@ \S.*\.\.\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +51,6 @@ class CommandResult:
         return tuple(line for line in found if line.strip())
 
 
-class _Stopper:
-    """Passes signals on: the first asks the engine to stop at the next safe point, the second kills it."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self.stopped = False
-        self._say = say
-        self._process: subprocess.Popen[str] | None = None
-        self._timer = threading.Timer(GRACE, self._kill)
-        self._timer.daemon = True
-
-    def watch(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        if self.stopped:
-            self._ask()
-
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        if self.stopped:
-            self._kill()
-            return
-        self.stopped = True
-        self._say("stopping: Pulumi finishes what is under way; once more kills it")
-        self._ask()
-
-    def _ask(self) -> None:
-        if self._process is not None:
-            # Calls to AWS that are under way end by themselves; only the engine is told.
-            self._process.send_signal(signal.SIGINT)
-            if not self._timer.is_alive():
-                self._timer.start()
-
-    def _kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-
-    def end(self) -> None:
-        self._timer.cancel()
-
-
 def run(
     command: Sequence[str | Path],
     *,
@@ -99,9 +67,24 @@ def run(
     process that the command started is left, however it ended.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    stopper = _Stopper(say)
+    process: subprocess.Popen[str] | None = None
+    interrupted = False
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        """Ask the engine to stop at the next safe point; the second time, or when the time is up, kill it."""
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            say("stopping: Pulumi finishes what is under way; once more kills it")
+            signal.alarm(GRACE)
+            if process is not None:
+                # Calls to AWS that are under way end by themselves; only the engine is told.
+                process.send_signal(signal.SIGINT)
+        elif process is not None:
+            process.kill()
+
     lines: list[str] = []
-    with _handling(stopper), log.open("wb", buffering=0) as sink:
+    with _handling(stop), log.open("wb", buffering=0) as sink:
         # A session of its own: Ctrl-C in a terminal reaches only this process, which passes it on once.
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -120,24 +103,37 @@ def run(
         try:
             started(identity)
             reader.start()
-            stopper.watch(process)
+            if interrupted:  # before there was a process
+                process.send_signal(signal.SIGINT)
             process.wait()
         finally:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-            stopper.end()
+            signal.alarm(0)
             # Providers and language hosts of an engine that was killed do not notice by themselves; they also hold
             # the pipe open.
             stop_session(identity, grace=5)
             if reader.is_alive():
                 reader.join()
-    return CommandResult(process.returncode, tuple(lines), stopper.stopped)
+    return CommandResult(process.returncode, tuple(lines), interrupted)
 
 
 def plain(line: str) -> str:
     """Return the line without colours."""
     return _COLOUR.sub("", line)
+
+
+def is_told(line: str) -> bool:
+    """Return whether a line of a preview, coloured or not, says more than the others."""
+    text = plain(line)
+    return not any(each.match(text) for each in (_LOOKED_AT, _AT_WORK, _UNCHANGED, _SAID_AGAIN))
+
+
+def warnings(diagnostics: Sequence[str]) -> tuple[str, ...]:
+    """Return the program's warnings, each once, without ``warning:`` before them."""
+    found = (line.removeprefix(_WARNING) for line in diagnostics if line.startswith(_WARNING))
+    return tuple(dict.fromkeys(found))
 
 
 def _read(pipe: IO[str], lines: list[str], log: io.RawIOBase, echo: Callable[[str], None] | None) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.errors import OutsideError
+from multiarch.files import write_atomically
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId
 
-_VERSION = 1
+_VERSION = 2
 
 GIVE_UP = (
     "`.venv/bin/python -m sandbox down --force` ends what runs and removes .sandbox; "
@@ -27,13 +28,11 @@ GIVE_UP = (
 class Engine:
     """A Pulumi engine.
 
-    ``version`` is as ``pulumi version`` says it, with the leading v. ``language_host_dir`` must be on PATH when the
-    engine has no Python language host beside it. ``source`` says where the engine comes from.
+    ``version`` is as ``pulumi version`` says it, with the leading v. ``source`` says where the engine comes from.
     """
 
     path: Path
     version: str
-    language_host_dir: Path | None
     source: str
 
 
@@ -81,11 +80,9 @@ def _decode(content: dict[str, Any]) -> State:
     if content["version"] != _VERSION:
         raise ValueError(f"version {content['version']}, not {_VERSION}")
     server, engine, run = content["server"], content["engine"], content["run"]
-    host = engine["language_host_dir"] if engine else None
     return State(
         server=server and Server(ProcessId(**server["process"]), server["url"]),
-        engine=engine
-        and Engine(Path(engine["path"]), engine["version"], Path(host) if host else None, engine["source"]),
+        engine=engine and Engine(Path(engine["path"]), engine["version"], engine["source"]),
         run=run and Run(ProcessId(**run["process"]), run["what"]),
     )
 
@@ -93,20 +90,6 @@ def _decode(content: dict[str, Any]) -> State:
 def save(layout: Layout, state: State) -> None:
     """Write the state atomically."""
     write_atomically(layout.state, json.dumps({"version": _VERSION, **asdict(state)}, default=str, indent=2) + "\n")
-
-
-def write_atomically(file: Path, content: str, *, mode: int = 0o644) -> None:
-    """Replace ``file`` by ``content`` atomically. Raises OSError, and then ``file`` is as it was."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        half.write_text(content, encoding="utf-8")
-        half.chmod(mode)
-        half.replace(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink()
-        raise
 
 
 @contextlib.contextmanager

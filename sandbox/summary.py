@@ -16,6 +16,7 @@ from rich.table import Table
 
 from multiarch.cli.lines import wrapped
 from sandbox import backend, inventory, server, state
+from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
 
 _SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 (how Pulumi marks special values in a checkpoint)
@@ -164,3 +165,29 @@ def status(layout: Layout) -> dict[str, Any]:
         "run": known.run.what if known.run else None,
         "stacks": stacks,
     }
+
+
+def print_cluster(found: lifecycle.Status) -> None:
+    """Print what runs in the cluster of real nodes, and where its kubeconfig is."""
+    print(f"Kubernetes {found.kubernetes}, ready in {found.seconds} s")
+    for name, architecture in found.nodes.items():
+        print(f"  {name}: {architecture}")
+    if found.missing:
+        print(f"no emulated node: {found.missing}")
+    print(f"export KUBECONFIG={found.kubeconfig}")
+
+
+def print_next_in_cluster(found: lifecycle.Status) -> None:
+    """Print what to try in the cluster of real nodes."""
+    api = f"kubectl create deployment api --replicas 4 --image {images.BOTH}"
+    print(f"""
+Next
+  see the nodes:                kubectl get nodes -L kubernetes.io/arch -o wide
+  start a few pods:             {api}
+  let them onto arm64 nodes:    {api} --dry-run=client -o yaml \\
+                                  | .venv/bin/multiarch workload patch --manifests - --tolerate arm64 \\
+                                  | kubectl apply -f -
+  what they say:                kubectl logs -l app=api --prefix
+  a wrong image for arm64:      {images.BROKEN}
+  what to change, and where:    .venv/bin/multiarch audit workloads --hosts-dir {found.hosts}
+  stop the cluster:             make cluster-down""")

@@ -4,7 +4,7 @@ Standard library only: it runs before the virtual environment exists. What it bu
 outside the clone (``$XDG_CACHE_HOME/multiarch-eks/tools``, ``~/.cache`` by default), in a folder whose name carries a
 hash of everything the build depends on, so that a second clone finds it and a changed pin never meets an old binary.
 
-Shell:  ``python3 tools/build.py NAME…``, ``--all``, ``--list``, ``--print-bin-dir [NAME…]``.
+Shell:  ``python3 tools/build.py NAME…``, ``--all``.
 Python: ``build.ensure("pulumi")`` returns the path of the executable.
 
 Exit codes: 0 fine, 2 wrong usage, 3 something outside failed (no Go, no apt, no network, a failed build).
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 if not __package__:  # run as a script
@@ -33,6 +33,7 @@ if not __package__:  # run as a script
 
 from tools import packages
 from tools.model import Borrowed, Tool
+from tools.model import BuildError as BuildError  # noqa: PLC0414 (all others take it from here)
 
 TOOLS = Path(__file__).resolve().parent
 LAYOUT = "1"  # raise when the layout of a cache folder or the way of building changes
@@ -65,34 +66,9 @@ Go is not on PATH, and {names} must be built with it.
             `make render STACK=…` and `make check` need only Python."""
 
 
-class BuildError(Exception):
-    """A tool could not be built: no Go, no apt, no npm, no network, or ``go`` said no. The message is for people."""
-
-
-class Progress:
-    """Says on standard error what is being built: one line per tool, counting seconds on a terminal."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        """``quiet`` says nothing at all."""
-        self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
-
-    def say(self, text: str) -> None:
-        """Print ``text`` as a line of its own, over the counting line if there is one."""
-        if not self._quiet:
-            print(f"\r\x1b[K{text}" if self._terminal else text, file=sys.stderr, flush=True)
-
-    def start(self, text: str) -> None:
-        """Say that a build starts: a terminal will overwrite it with ``tick``."""
-        if self._terminal:
-            self.tick(text)
-        else:
-            self.say(text)
-
-    def tick(self, text: str) -> None:
-        """Show ``text`` in place of the last one; on terminals only."""
-        if self._terminal and not self._quiet:
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+def say(text: str) -> None:
+    """Say on standard error what is being built."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def cache_root(environ: Mapping[str, str] | None = None) -> Path:
@@ -151,14 +127,13 @@ def installed(name: str) -> Path | None:
     return Path(on_path) if on_path else None
 
 
-def ensure(name: str, progress: Progress | None = None) -> Path:
+def ensure(name: str) -> Path:
     """Return the executable, building it when it is missing.
 
     Raises:
         BuildError: Go or apt is missing, or the build failed; the message says what to do.
     """
     tool = _tool(name)
-    progress = progress or Progress()
     found = installed(name)
     if found is not None:
         return found
@@ -168,23 +143,21 @@ def ensure(name: str, progress: Progress | None = None) -> Path:
         elif shutil.which("go") is None:
             raise BuildError(GO_MISSING.format(names=tool.name))
         cache_root().mkdir(parents=True, exist_ok=True)
-        with _lock(progress):
+        with _lock():
             # Another process may have built it while this one waited.
-            return installed(name) or _build(tool, progress)
-    except packages.PackageError as error:
-        raise BuildError(str(error)) from error
+            return installed(name) or _build(tool)
     except OSError as error:
         raise BuildError(f"the cache {cache_root()} cannot be used: {error}") from error
 
 
 @contextlib.contextmanager
-def _lock(progress: Progress) -> Iterator[None]:
+def _lock() -> Iterator[None]:
     """Let one build run at a time on this machine: each uses every core, and two of the same would collide."""
     with (cache_root() / ".lock").open("a") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.say("waiting for another build to finish")
+            say("waiting for another build to finish")
             fcntl.flock(handle, fcntl.LOCK_EX)
         # Under the lock, a build folder can only be what a killed build left behind.
         for left in cache_root().glob(".building-*"):
@@ -192,7 +165,7 @@ def _lock(progress: Progress) -> Iterator[None]:
         yield
 
 
-def _build(tool: Tool, progress: Progress) -> Path:
+def _build(tool: Tool) -> Path:
     started = time.monotonic()
     target = bin_dir(tool.name)
     workplace = Path(tempfile.mkdtemp(prefix=".building-", dir=cache_root()))
@@ -200,35 +173,30 @@ def _build(tool: Tool, progress: Progress) -> Path:
     output.mkdir()
     try:
         if tool.debian_file:
-            progress.start(f"{tool.name}: from the Debian package {tool.package}")
+            say(f"{tool.name}: from the Debian package {tool.package}")
             packages.unpack_debian(tool, workplace, output)
         elif tool.npm_file:
-            progress.start(f"{tool.name}: from the npm package {tool.package}")
+            say(f"{tool.name}: from the npm package {tool.package}")
             packages.install_npm(tool, TOOLS / tool.module_folder, workplace, output)
         else:
-            _compile(tool, workplace / "build.log", output, progress)
+            _compile(tool, workplace / "build.log", output)
         shutil.rmtree(target, ignore_errors=True)  # a folder without its executable
         output.rename(target)
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
-    progress.say(f"{tool.name}: built in {time.monotonic() - started:.0f} s")
+    say(f"{tool.name}: built in {time.monotonic() - started:.0f} s")
     return executable(tool.name)
 
 
-def _compile(tool: Tool, log: Path, output: Path, progress: Progress) -> None:
-    label = f"{tool.name}: building (first time only, about {_minutes(tool.seconds)} on two cores)"
-    progress.start(label)
+def _compile(tool: Tool, log: Path, output: Path) -> None:
+    minutes = max(1, round(tool.seconds / 60))
+    say(f"{tool.name}: building (first time only, about {minutes} minute{'s'[: minutes > 1]} on two cores)")
     command = ["go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", tool.ldflags]
     command += ["-tags", tool.tags] if tool.tags else []
     command += ["-o", str(output / tool.file_name), tool.package]
-    _go(command, tool, log, lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"))
+    _go(command, tool, log)
     for borrowed in tool.borrows:
         _borrow(borrowed, output)
-
-
-def _minutes(seconds: int) -> str:
-    minutes = max(1, round(seconds / 60))
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
 
 
 def _borrow(borrowed: Borrowed, output: Path) -> None:
@@ -270,20 +238,15 @@ def _go_environment(goarch: str = "") -> dict[str, str]:
     return environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
 
 
-def _go(command: Sequence[str], tool: Tool, log: Path, tick: Callable[[float], None]) -> None:
+def _go(command: Sequence[str], tool: Tool, log: Path) -> None:
     """Run ``go`` in a process group of its own, so that stopping it stops the compilers it started."""
-    started = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
-            while True:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=1)
-                    break
-                tick(time.monotonic() - started)
+            process.wait()
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -298,28 +261,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tools/build.py", description="Build the real tools this project drives.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="tools to build when missing")
     parser.add_argument("--all", action="store_true", help="every tool")
-    parser.add_argument("--list", action="store_true", help="list the tools, and where each is or will be")
-    parser.add_argument("--print-bin-dir", action="store_true", help="build nothing, print the folders of NAME… (all)")
     options = parser.parse_args(arguments)
     unknown = sorted(set(options.names) - set(TOOLS_BY_NAME))
     if unknown:
         parser.error(f"unknown tool {', '.join(unknown)}; known: {', '.join(TOOLS_BY_NAME)}")
-    names: list[str] = list(TOOLS_BY_NAME) if options.all or not options.names else options.names
-    if options.list:
-        for name in names:
-            state = "built" if installed(name) else "not built"
-            print(f"{name}\t{state}\t{bin_dir(name)}\t{TOOLS_BY_NAME[name].purpose}")
-        return 0
-    if options.print_bin_dir:
-        print("\n".join(str(bin_dir(name)) for name in names))
-        return 0
     if not (options.names or options.all):
-        parser.error("name a tool, or give --all or --list")
-    return _build_all(names)
+        parser.error("name a tool, or give --all")
+    return _build_all(list(TOOLS_BY_NAME) if options.all else options.names)
 
 
 def _build_all(names: Sequence[str]) -> int:
-    progress = Progress()
     missing = [name for name in names if installed(name) is None]
     rows = [TOOLS_BY_NAME[name] for name in missing]
     compiled = [tool.name for tool in rows if not tool.is_package]
@@ -329,9 +280,9 @@ def _build_all(names: Sequence[str]) -> int:
     failed = False
     for name in names:
         if name not in missing:
-            progress.say(f"{name}: already built")
+            say(f"{name}: already built")
         try:
-            print(ensure(name, progress), flush=True)
+            print(ensure(name), flush=True)
         except BuildError as error:
             print(f"tools/build.py: {error}", file=sys.stderr)
             failed = True

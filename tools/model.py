@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
+class BuildError(Exception):
+    """A tool could not be built: no Go, no apt, no npm, no network, or ``go`` said no. The message is for people."""
+
+
 @dataclass(frozen=True, slots=True)
 class Borrowed:
     """A file of a Go module that is put beside the executable: ``module`` is looked up in ``pinned_in``'s go.mod."""

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.model import Tool
+from tools.model import BuildError, Tool
 
 DEBIAN_MISSING = """\
 {name} is not on PATH, and apt-get can't be used to download it.
@@ -41,24 +41,20 @@ exec "$root/{file}" "$@"
 """
 
 
-class PackageError(Exception):
-    """A package could not be had: no apt, no npm, no network. The message is for people."""
-
-
 def require(tool: Tool) -> None:
-    """Raise PackageError if the programs that download ``tool`` are missing."""
+    """Raise BuildError if the programs that download ``tool`` are missing."""
     if tool.debian_file:
         if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-            raise PackageError(DEBIAN_MISSING.format(name=tool.file_name, purpose=tool.purpose, package=tool.package))
+            raise BuildError(DEBIAN_MISSING.format(name=tool.file_name, purpose=tool.purpose, package=tool.package))
     elif shutil.which("node") is None or shutil.which("npm") is None:
-        raise PackageError(NPM_MISSING.format(name=tool.file_name, purpose=tool.purpose))
+        raise BuildError(NPM_MISSING.format(name=tool.file_name, purpose=tool.purpose))
 
 
 def unpack_debian(tool: Tool, workplace: Path, output: Path) -> None:
     """Take one file out of a Debian package, which is downloaded and not installed; and libraries out of others.
 
     With ``debian_root`` whole packages are kept, with all that they depend on and that this machine lacks.
-    Raises PackageError.
+    Raises BuildError.
     """
     names = (tool.package, *tool.debian_libraries)
     packages = _download(tool, names, workplace)
@@ -101,21 +97,21 @@ def _download(tool: Tool, names: Sequence[str], workplace: Path) -> list[Path]:
             break
     packages = sorted([*workplace.glob("*.deb"), *workplace.glob("cache/archives/*.deb")])
     if len(packages) < len(names) or (len(packages) > len(names) and not tool.debian_root):
-        raise PackageError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{said.strip()}")
+        raise BuildError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{said.strip()}")
     return packages
 
 
 def install_npm(tool: Tool, pins: Path, workplace: Path, output: Path) -> None:
     """Install what the lock file in ``pins`` has, by its hashes, without running scripts of packages.
 
-    Raises PackageError.
+    Raises BuildError.
     """
     for file in pins.iterdir():
         shutil.copyfile(file, output / file.name)
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--cache", str(workplace / "npm")]
     done = subprocess.run(command, cwd=output, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode or not (output / tool.npm_file).is_file():
-        raise PackageError(f"npm can't install {tool.package} for {tool.file_name}:\n{done.stderr.strip()}")
+        raise BuildError(f"npm can't install {tool.package} for {tool.file_name}:\n{done.stderr.strip()}")
     script = output / tool.file_name
     script.write_text(NPM_SCRIPT.format(file=tool.npm_file), encoding="utf-8")
     script.chmod(0o755)

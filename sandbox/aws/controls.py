@@ -1,7 +1,6 @@
 """What the sandbox and its tests set in the running AWS server, over HTTP beside the AWS APIs.
 
 PUT    /sandbox/ssm/targets/i-…   a Target as JSON: the instance has an SSM agent now
-PUT    /sandbox/ssm/faults        Faults as JSON
 PUT    /sandbox/console/i-…       text: the instance's console output
 PUT    /sandbox/ec2/shortages     Shortages as JSON: where fleets get no instances
 PUT    /sandbox/ec2/spot-prices   spot prices by instance type and zone, as JSON
@@ -24,7 +23,7 @@ from moto.core.responses import BaseResponse
 from sandbox.aws import ec2_fixes, fleets
 from sandbox.aws.fleets import Shortage
 from sandbox.aws.ssm import SsmStandIn
-from sandbox.aws.ssm_commands import Faults, Target
+from sandbox.aws.ssm_commands import Target
 
 __all__ = ["PREFIX", "Controls", "Remote"]
 
@@ -59,8 +58,6 @@ class Controls:
         match method, path.removeprefix(PREFIX).split("/"):
             case "PUT", ["ssm", "targets", instance]:
                 self.ssm.targets[instance] = Target(**json.loads(body))
-            case "PUT", ["ssm", "faults"]:
-                self.ssm.faults = Faults(**json.loads(body))
             case "PUT", ["console", instance]:
                 ec2_fixes.CONSOLES[instance] = body.decode()
             case "PUT", ["ec2", "shortages"]:
@@ -88,10 +85,6 @@ class Remote:
     def register(self, instance: str, target: Target) -> None:
         """Give an instance an SSM agent, or change it."""
         self._request("PUT", f"ssm/targets/{instance}", json.dumps(asdict(target)).encode())
-
-    def set_faults(self, faults: Faults) -> None:
-        """What the SSM API does wrong from now on."""
-        self._request("PUT", "ssm/faults", json.dumps(asdict(faults)).encode())
 
     def set_console(self, instance: str, text: str) -> None:
         """The instance's console output."""

@@ -1,21 +1,23 @@
-"""``python -m sandbox.cluster [--stack FILE …] --state-dir DIR``: a cluster of real nodes until SIGTERM or Ctrl-C.
+"""``python -m sandbox.cluster [STACK-FILE PULUMI.YAML] --state-dir DIR``: real nodes until SIGTERM or Ctrl-C.
 
 Writes DIR/folder at once, and DIR/cluster.json when the nodes are ready; progress goes to standard output.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
+import json
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.files import write_atomically
 from multiarch.nodes.model import ClusterFacts
 from multiarch.nodes.user_data import render
 from multiarch.stack.load import load_file
@@ -26,7 +28,6 @@ from sandbox.cluster.bootstrap.groups import group_start
 from sandbox.cluster.bootstrap.model import KubeletStart
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.programs import Programs
-from sandbox.state import write_atomically
 from tools import build
 
 
@@ -34,7 +35,7 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _serve(state: Path, file: Path | None, project: Path | None) -> None:
+def _serve(state: Path, stack: Sequence[Path]) -> None:
     began = time.monotonic()
     with Programs.running() as programs:
         write_atomically(state / lifecycle.FOLDER, str(programs.folder))
@@ -42,7 +43,7 @@ def _serve(state: Path, file: Path | None, project: Path | None) -> None:
         plane = control_plane.start(programs, real_nodes=True)
         print("starting containerd and a kubelet per architecture", flush=True)
         with cluster.running(programs, plane) as nodes:
-            groups = _first_groups(file, project, plane) if file and project else {}
+            groups = _first_groups(plane, *stack) if stack else {}
             for architecture, node in nodes.by_architecture.items():
                 group, start = groups.get(architecture, ("", None))
                 if start is None:
@@ -60,15 +61,15 @@ def _serve(state: Path, file: Path | None, project: Path | None) -> None:
                 kubernetes=plane.version,
                 nodes={node.name: str(node.architecture) for node in nodes.by_architecture.values()},
                 missing=nodes.missing,
-                stack=str(file or ""),
+                stack=str(stack[0]) if stack else "",
                 seconds=round(time.monotonic() - began, 1),
             )
-            write_atomically(state / lifecycle.STATUS, status.as_json())
+            write_atomically(state / lifecycle.STATUS, json.dumps(asdict(status)))
             signal.pause()
 
 
 def _first_groups(
-    file: Path, project_file: Path, plane: ControlPlane
+    plane: ControlPlane, file: Path, project_file: Path
 ) -> Mapping[Architecture, tuple[str, KubeletStart]]:
     """Return name and start of the first node group of each architecture in a stack; Karpenter's nodes are in no group.
 
@@ -88,15 +89,11 @@ def _first_groups(
 
 def main() -> int:
     """Run until told to end."""
-    parser = argparse.ArgumentParser(prog="python -m sandbox.cluster", description="a cluster of real nodes")
-    parser.add_argument("--stack", type=Path, help="a stack's file: nodes start as nodes of its groups")
-    parser.add_argument("--project", type=Path, help="its Pulumi.yaml")
-    parser.add_argument("--state-dir", type=Path, required=True, help="where its status goes")
-    options = parser.parse_args()
+    *stack, _, state = sys.argv[1:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:
-        _serve(options.state_dir, options.stack, options.project)
+        _serve(Path(state), list(map(Path, stack)))
     except KeyboardInterrupt:
         return 0
     except (MultiarchError, build.BuildError, OSError) as error:

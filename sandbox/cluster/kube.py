@@ -40,12 +40,6 @@ class Access:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Resource:
-    plural: str
-    namespaced: bool
-
-
 class Kube:
     """One API server. Safe to use from several threads."""
 
@@ -58,7 +52,7 @@ class Kube:
             allowed_methods=None, raise_on_status=False,
         )  # fmt: skip
         self._http = urllib3.PoolManager(maxsize=8, ca_certs=str(access.certificate), retries=again, timeout=30.0)
-        self._resources: dict[str, dict[str, _Resource]] = {}
+        self._resources: dict[str, dict[str, tuple[str, bool]]] = {}
         self._lock = Lock()
 
     def request(
@@ -97,17 +91,18 @@ class Kube:
             KubeError: the API server does not know the kind (reason ``UnknownKind``).
         """
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-        resource = self._resource(root, kind)
-        place = f"/namespaces/{quote(namespace or 'default')}" if resource.namespaced else ""
-        return f"{root}{place}/{resource.plural}" + (f"/{quote(name)}" if name else "")
+        plural, namespaced = self._resource(root, kind)
+        place = f"/namespaces/{quote(namespace or 'default')}" if namespaced else ""
+        return f"{root}{place}/{plural}" + (f"/{quote(name)}" if name else "")
 
-    def _resource(self, root: str, kind: str) -> _Resource:
+    def _resource(self, root: str, kind: str) -> tuple[str, bool]:
+        """Return the plural of a kind, and whether its objects are in namespaces."""
         with self._lock:
             known = self._resources.get(root, {})
         if kind not in known:
             # Looked up again: a CustomResourceDefinition may have come since.
             listed = self.request("GET", root)["resources"]
-            known = {row["kind"]: _Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]}
+            known = {row["kind"]: (row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]}
             with self._lock:
                 self._resources[root] = known
         if kind not in known:
@@ -146,7 +141,7 @@ class Kube:
     ) -> Sequence[Object]:
         """List objects sorted by namespace and name; ``namespace`` None is all namespaces."""
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-        path = self.path(api_version, kind, namespace) if namespace else f"{root}/{self._resource(root, kind).plural}"
+        path = self.path(api_version, kind, namespace) if namespace else f"{root}/{self._resource(root, kind)[0]}"
         query = {
             key: value
             for key, value in (("labelSelector", selector), ("fieldSelector", fields), ("resourceVersion", ""))

@@ -1,4 +1,8 @@
-"""What the nodes of a cluster have outside its folder, and how all of it is removed, whatever was killed before."""
+"""What the nodes of a cluster have outside its folder, and how all of it is removed, whatever was killed before.
+
+``python -m sandbox.cluster.leftovers FOLDER`` removes it when its standard input ends: its owner has closed it, or was
+killed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,3 +104,11 @@ def _remove_files(folder: Path) -> None:
     for empty in (*used, _NETWORK_RESULTS.parent, _DEVICE_PLUGINS.parent):
         with contextlib.suppress(OSError):  # others use it too, or it is not there
             empty.rmdir()
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sys.stdin.read()
+    for left in remove(Path(sys.argv[1])):
+        print(f"{left} can't be removed", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -37,10 +37,6 @@ class Status:
     stack: str
     seconds: float
 
-    def as_json(self) -> str:
-        """As it is kept in a file, and shown: version 1."""
-        return json.dumps({"version": 1, **asdict(self)}, indent=2, sort_keys=True) + "\n"
-
 
 def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | None = None) -> Status:
     """Start a cluster whose state is in the folder ``state``, unless it runs; return when its nodes are ready.
@@ -59,7 +55,7 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
             )
         return running
     down(state)
-    chosen = ["--stack", str(stack[0]), "--project", str(stack[1])] if stack else []
+    chosen = list(map(str, stack or ()))
     try:
         _, found = server.run_behind(
             "sandbox.cluster", chosen, state, "cluster", lambda: _read(state), timeout=_START_SECONDS, say=say
@@ -94,9 +90,5 @@ def down(state: Path) -> bool:
 
 
 def _read(state: Path) -> Status | None:
-    try:
-        content = json.loads((state / STATUS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    content.pop("version")
-    return Status(**content)
+    file = state / STATUS
+    return Status(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None

@@ -10,6 +10,8 @@ import fcntl
 import json
 import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -63,6 +65,18 @@ def leave(user: Path) -> None:
             if (_KERNEL / name).read_text().strip() != value:
                 (_KERNEL / name).write_text(value)
         shutil.rmtree(NOTES)
+
+
+def overlay_works_in(folder: Path) -> bool:
+    """Whether file systems of the type overlay work in a folder: not in all containers, nor on all file systems."""
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        lower, upper, work, merged = (Path(made, name) for name in ("lower", "upper", "work", "merged"))
+        for place in (lower, upper, work, merged):
+            place.mkdir()
+        options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+        # What is mounted goes away with the mount namespace.
+        command = ["unshare", "--mount", "mount", "-t", "overlay", "overlay", "-o", options, str(merged)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _users() -> list[Path]:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.facts.architectures import Architecture
-from sandbox import overlay
-from sandbox.cluster import addresses, cgroups, containerd, images, kubelet
+from sandbox.cluster import addresses, cgroups, containerd, images, kubelet, machine
 from sandbox.cluster.containerd import Settings
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object, condition, is_true
@@ -112,6 +111,6 @@ def start(
         pause=images.PAUSE,
         registries=registries,
         # ``native`` works on every file system, and copies an image's files for each of its layers and containers.
-        snapshotter="overlayfs" if overlay.works_in(programs.folder) else "native",
+        snapshotter="overlayfs" if machine.overlay_works_in(programs.folder) else "native",
     )
     return Node(programs, plane, settings, containerd.start(programs, settings))

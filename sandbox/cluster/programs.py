@@ -106,7 +106,7 @@ class Programs:
         """Give a place for programs; leaving it, by whatever way, ends them and removes the folder."""
         folder = Path(tempfile.mkdtemp(prefix="multiarch-cluster-"))
         guard = subprocess.Popen(
-            [sys.executable, "-m", "sandbox.cluster.guard", str(folder)],
+            [sys.executable, "-m", "sandbox.cluster.leftovers", str(folder)],
             cwd=CLONE,
             env=os.environ | {"PYTHONPATH": str(CLONE)},
             stdin=subprocess.PIPE,

@@ -1,8 +1,7 @@
-"""``python -m sandbox.registry --port 0``: a read-only registry on loopback until SIGTERM or Ctrl-C."""
+"""``python -m sandbox.registry … --state-dir DIR``: a read-only registry on loopback until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -12,13 +11,9 @@ from sandbox.registry.images import repositories
 
 def main() -> int:
     """Serve; writes DIR/HOST/hosts.toml, and prints ``listening http://127.0.0.1:PORT`` when ready."""
-    parser = argparse.ArgumentParser(prog="python -m sandbox.registry", description="made-up images on 127.0.0.1")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
-    parser.add_argument("--state-dir", type=Path, required=True, help="where hosts.toml goes, in a folder per registry")
-    options = parser.parse_args()
-    listening = server.make(repositories(), port=options.port)
+    listening = server.make(repositories())
     url = server.url_of(listening)
-    server.write_hosts(options.state_dir, url)
+    server.write_hosts(Path(sys.argv[-1]), url)
     sys.stdout.write(f"listening {url}\n")
     sys.stdout.flush()
     listening.serve_forever()

@@ -20,13 +20,13 @@ from sandbox.registry.images import HOST, Content, Repository
 _PATH: Final = re.compile(r"/v2/(?P<name>[a-z0-9/._-]+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[\w:.-]+)")
 
 
-def make(repositories: Mapping[str, Repository], *, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of these repositories that listens, and answers nothing yet; port 0 takes a free one."""
+def make(repositories: Mapping[str, Repository]) -> ThreadingHTTPServer:
+    """Return a server of these repositories that listens on a free port, and answers nothing yet."""
 
     class Handler(_Handler):
         served = repositories
 
-    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
 
 @contextlib.contextmanager
@@ -48,9 +48,9 @@ def url_of(server: ThreadingHTTPServer) -> str:
     return f"http://127.0.0.1:{server.server_port}"
 
 
-def write_hosts(folder: Path, url: str) -> None:
-    """Write the ``hosts.toml`` that leads clients and containerd to the server for the images' registry."""
-    mirror = folder / HOST / "hosts.toml"
+def write_hosts(folder: Path, url: str, host: str = HOST) -> None:
+    """Write the ``hosts.toml`` that leads clients and containerd to a URL for a registry, by default the images'."""
+    mirror = folder / host / "hosts.toml"
     mirror.parent.mkdir(parents=True, exist_ok=True)
     mirror.write_text(f'server = "{url}"\n', encoding="utf-8")
 

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable
 
 from multiarch.errors import OutsideError
-from multiarch.nodes.model import NodeGroupPlan
-from multiarch.stack.load import load_file
-from multiarch.stack.plan import make_plan
-from multiarch.today import today
-from sandbox import state
 from sandbox.aws.controls import Remote
 from sandbox.cluster import control_plane
 from sandbox.cluster.programs import Programs
@@ -23,40 +16,19 @@ from sandbox.lifecycle import Sandbox
 from sandbox.verify_demo.faults import add_faults, arm64_group, remove_faults
 from sandbox.verify_demo.machines import Machines
 from sandbox.verify_demo.pods import NAMESPACE, run_pods
-from tools import build
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """Runs both commands of ``multiarch verify`` and shows them. ``environ`` leads to the sandbox and the cluster."""
-
-    stack: str
-    folder: Path
-    hosts: Path
-    environ: Mapping[str, str]
-    show: Say
-
-    def run(self, wanted: int) -> str:
-        """What ``verify nodes`` and ``verify pods`` print. Raises OutsideError if one ends with another exit code."""
-        nodes = self._run(wanted, "nodes", self.stack, "--join-minutes", "0")
-        return nodes + self._run(wanted, "pods", "--on-node", "--hosts-dir", str(self.hosts))
-
-    def _run(self, wanted: int, *arguments: str) -> str:
-        return run_multiarch(("verify", *arguments), self.folder, self.show, environ=self.environ, wanted=wanted)
-
-
 def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
-    """Bring a stack up in the sandbox, and show the demo with it.
+    """Bring a stack up in the sandbox, and show the demo with it; leave no cluster and no additional machine.
 
-    Raises what :meth:`Sandbox.up` and :func:`run` raise, and SandboxUsageError for a stack without a group of each
-    architecture, with a taint on arm64.
+    Raises what :meth:`Sandbox.up` raises, SandboxUsageError for a stack without a group of each architecture, with a
+    taint on arm64, and OutsideError if the control plane did not start, a command had another exit code than it should,
+    or a fault was not named.
     """
     layout = sandbox.layout
-    layout.require_stack(stack)
-    file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
-    plan = make_plan(load_file(file, project_file=layout.root / "Pulumi.yaml"), today=today())
+    plan = layout.plan(stack)
     group = arm64_group(plan)
     if group is None:
         raise SandboxUsageError(
@@ -64,40 +36,38 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
         )
     sandbox.up(stack)
     sandbox.registry()
-    server = state.load(layout).server
-    if server is None:
-        raise OutsideError("The sandbox is not up.")
     environ = sandbox.environment(stack).applied_to(os.environ)
-    commands = Commands(stack, layout.root, layout.registry, environ, show)
-    run(Machines(Aws(server.url, layout.region(stack)), plan), group, Remote(server.url), commands, say)
 
+    def verify(wanted: int) -> str:
+        """Run both commands, which have to end with this exit code; return what they print."""
+        nodes, pods = (
+            ("nodes", stack, "--join-minutes", "0"),
+            ("pods", "--on-node", "--hosts-dir", str(layout.registry)),
+        )
+        return "".join(
+            run_multiarch(("verify", *each), layout.root, show, environ=environ, wanted=wanted)
+            for each in (nodes, pods)
+        )
 
-def run(machines: Machines, group: NodeGroupPlan, remote: Remote, commands: Commands, say: Say) -> None:
-    """Show the demo with the sandbox's AWS and the ``remote`` control of it; ``group`` gets the faults.
-
-    Leaves nothing running. Raises OutsideError if the control plane did not start, a command had another exit code than
-    it should, or a fault was not named.
-    """
-    aws = machines.aws
-    remove_faults(aws)
+    remote = Remote(environ["AWS_ENDPOINT_URL"])
+    machines = Machines(Aws(environ["AWS_ENDPOINT_URL"], layout.region(stack)), plan)
+    remove_faults(machines.aws)
     try:
         with Programs.running() as programs:
             say("starting etcd, the API server, the controllers and the scheduler")
             plane = control_plane.start(programs)
-            commands = replace(commands, environ={**commands.environ, "KUBECONFIG": str(plane.kubeconfig)})
+            environ["KUBECONFIG"] = str(plane.kubeconfig)
             every = machines.all()
             plane.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
             for machine in every:
                 machine.join(plane.kube, remote, run_pods(machine.id, machine.architecture))
             say(f"{len(every)} nodes are registered: API objects, a stand-in for kubelets; SSM answers for them")
-            commands.run(wanted=0)
+            verify(wanted=0)
             faults = add_faults(machines, group, plane.kube, remote)
             for name, fault in faults.items():
                 say(f"now {name}: {fault}")
-            told = commands.run(wanted=1)
+            told = verify(wanted=1)
             if unnamed := [name for name in faults if name not in told]:
                 raise OutsideError(f"The commands did not name {', '.join(unnamed)}.")
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
     finally:
-        remove_faults(aws)
+        remove_faults(machines.aws)

@@ -21,7 +21,6 @@ from sandbox.cluster.kube import Kube, Object, is_true
 from sandbox.cluster.programs import wait_for
 from sandbox.webhook_demo.installed import UNREACHABLE_HOST, Installed, installed
 from sandbox.webhook_image import image
-from tools import build
 
 Say = Callable[[str], None]
 TAINTED: Final = ("--register-with-taints=arch=arm64:NoSchedule",)
@@ -56,21 +55,18 @@ def show(say: Say, console: Console) -> None:
 
     Raises OutsideError if nodes can't run here, or a part did not start.
     """
-    try:
-        layout = image.ensure(say)
-        say("starting a control plane and a node of each architecture; arm64 with the taint arch=arm64:NoSchedule")
-        with cluster.complete() as nodes:
-            if nodes.missing:
-                raise OutsideError(f"The demo needs an arm64 node: {nodes.missing}.")
-            start_nodes(nodes)
-            say("installing the webhook: a pod of its image on each node (the emulated one takes a minute)")
-            with installed(nodes, layout) as webhook:
-                webhook.wait()
-                say(f"creating three pods in a namespace with the label {MODE_LABEL}={Mode.PREFER}")
-                print_rows(run(webhook), console)
-                say("stopping everything")
-    except build.BuildError as error:
-        raise OutsideError(str(error)) from error
+    layout = image.ensure(say)
+    say("starting a control plane and a node of each architecture; arm64 with the taint arch=arm64:NoSchedule")
+    with cluster.complete() as nodes:
+        if nodes.missing:
+            raise OutsideError(f"The demo needs an arm64 node: {nodes.missing}.")
+        start_nodes(nodes)
+        say("installing the webhook: a pod of its image on each node (the emulated one takes a minute)")
+        with installed(nodes, layout) as webhook:
+            webhook.wait()
+            say(f"creating three pods in a namespace with the label {MODE_LABEL}={Mode.PREFER}")
+            print_rows(run(webhook), console)
+            say("stopping everything")
     say("nothing is left running")
 
 

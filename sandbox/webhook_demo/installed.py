@@ -76,15 +76,9 @@ class Installed:
 def served(nodes: Nodes, layout: Path) -> Iterator[None]:
     """Let the nodes pull the webhook's image from a registry on this machine."""
     with server.running({NAME: read_layout(layout, NAME, image.TAG)}) as url:
-        write_mirror(nodes.hosts, IMAGE_HOST, url)
-        write_mirror(nodes.hosts, UNREACHABLE_HOST, f"http://127.0.0.1:{_CLOSED}")
+        server.write_hosts(nodes.hosts, url, IMAGE_HOST)
+        server.write_hosts(nodes.hosts, f"http://127.0.0.1:{_CLOSED}", UNREACHABLE_HOST)
         yield
-
-
-def write_mirror(hosts: Path, registry: str, url: str) -> None:
-    """Lead the nodes' containerd to a URL for a registry."""
-    (hosts / registry).mkdir(exist_ok=True)
-    (hosts / registry / "hosts.toml").write_text(f'server = "{url}"\n')
 
 
 @contextlib.contextmanager

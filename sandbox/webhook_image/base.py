@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -45,8 +44,7 @@ class Layer:
 
 def key() -> str:
     """Changes with what the base is made of."""
-    parts = (Path(__file__).read_bytes(), Path(debian.__file__).read_bytes(), debian.release())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    return debian.key(__file__)
 
 
 def repository() -> Repository:
@@ -67,17 +65,8 @@ def repository() -> Repository:
 
 def make_layer(architecture: Architecture) -> Layer:
     """The base's only layer for one architecture, made if it is missing. Raises PackageError."""
-    folder = build.cache_root().parent / "images"
-    kept = folder / f"base-{architecture}-{key()}"
-    if not kept.is_dir():
-        if os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "dpkg-deb", "tar"))):
-            raise debian.PackageError(
-                "The image's base can't be made here.", hint="Run as root on Debian or Ubuntu, with apt-get."
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        with debian.locked(folder / ".lock-base"), tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as made:
-            if not kept.is_dir():
-                _make(architecture, Path(made)).rename(kept)
+    place = build.cache_root().parent / "images" / f"base-{architecture}-{key()}"
+    kept = debian.make_once(place, partial(_make, architecture))
     return Layer(kept / "layer.tar.gz", (kept / "diff-id").read_text())
 
 

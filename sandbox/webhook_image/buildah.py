@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from multiarch.errors import OutsideError
-from sandbox import overlay
+from sandbox.cluster import machine
 from tools import build
 
 _LINES_SHOWN: Final = 30
@@ -56,7 +56,7 @@ class Buildah:
         (self.folder / "registries.conf").write_text(self._registries())
         storage = ("--root", self.folder / "storage", "--runroot", self.folder / "run")
         # Overlay takes half the time; vfs works on every file system, and in containers.
-        driver = "overlay" if overlay.works_in(self.folder) else "vfs"
+        driver = "overlay" if machine.overlay_works_in(self.folder) else "vfs"
         options = ("--storage-driver", driver, *storage, "--registries-conf", self.folder / "registries.conf")
         # What it mounts goes away with it.
         command: list[str | Path] = ["unshare", "--mount"]

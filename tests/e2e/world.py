@@ -215,8 +215,7 @@ class World:
         if known.server is None or not server.answers(known.server):
             return "AWS does not answer"
         for stack, told in found.items():
-            holders, stale = backend.locked_by(self.layout, stack)
-            if holders or stale or told.pending:
+            if backend.locks(self.layout, stack) or told.pending:
                 return f"{stack} is locked, or a command on it was killed"
         missing = [stack for stack in STACKS if stack not in found or not found[stack].resources]
         return f"not up: {', '.join(missing)}" if complete and missing else ""

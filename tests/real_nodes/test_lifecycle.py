@@ -49,7 +49,9 @@ def left_of(folder: Path) -> list[str]:
     return [*programs, *mounts, *groups, *files]
 
 
-@pytest.mark.parametrize("killed", [(), ("sandbox.cluster", "sandbox.cluster.guard", "containerd")], ids=["", "killed"])
+@pytest.mark.parametrize(
+    "killed", [(), ("sandbox.cluster", "sandbox.cluster.leftovers", "containerd")], ids=["", "killed"]
+)
 def test_a_cluster_comes_up_and_goes_without_a_trace(tmp_path: Path, killed: tuple[str, ...]) -> None:
     stacks = tmp_path / "config" / "stacks"
     stacks.mkdir(parents=True)

@@ -9,7 +9,6 @@ import pytest
 
 from multiarch.errors import OutsideError
 from sandbox import engine, installer
-from sandbox.environment import build as build_environment
 from sandbox.environment import write_shim
 from sandbox.layout import Layout
 from sandbox.state import Engine
@@ -46,7 +45,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("version", ["v3.259.0", "v3.272.0", "3.300.1", "v4.0.0", "v3.272.1-alpha.x1"])
 def test_an_engine_on_path_is_taken(tmp_path: Path, said: list[str], version: str) -> None:
     path = put(tmp_path / "bin", version)
-    assert engine.find(said.append, environ(tmp_path, path.parent)) == Engine(path, version, None, "PATH")
+    assert engine.find(said.append, environ(tmp_path, path.parent)) == Engine(path, version, "PATH")
     assert said == []
 
 
@@ -71,43 +70,14 @@ def test_an_engine_on_path_that_does_not_do_is_passed_over_with_the_reason(
 
 def test_the_sandboxs_own_pulumi_is_not_taken_for_an_engine(tmp_path: Path, said: list[str]) -> None:
     real = put(tmp_path / "bin", "v3.272.0")
-    shim = write_shim(Layout(tmp_path / "clone"), Engine(real, "v3.272.0", None, "PATH"))
+    shim = write_shim(Layout(tmp_path / "clone"), Engine(real, "v3.272.0", "PATH"))
     assert engine.find(said.append, environ(tmp_path, shim.parent, real.parent)).path == real
-
-
-def test_a_shell_of_the_sandbox_finds_the_same_engine_as_the_one_around_it(tmp_path: Path, said: list[str]) -> None:
-    project = Layout(tmp_path / "clone")
-    project.root.mkdir()
-    (project.root / "Pulumi.yaml").write_text("name: shop\n")
-    (project.root / "Pulumi.shop-dev.yaml").write_text("")
-    put(tmp_path / "cache" / "multiarch-eks" / "pulumi-release" / installer.VERSION, "v3.272.0")
-    outside = environ(tmp_path, Path("/usr/bin"), Path("/bin"))
-    found = engine.find(said.append, outside, fetch=unreachable)
-    inside = build_environment(project, found, "http://127.0.0.1:1", "shop-dev", outside, by_hand=True)
-    assert engine.find(said.append, inside.applied_to(outside), fetch=unreachable) == found
-    assert found.source == "the official release"
-
-
-def test_a_language_host_elsewhere_on_path_is_enough(tmp_path: Path, said: list[str]) -> None:
-    path = put(tmp_path / "bin", "v3.272.0", host=False)
-    host = put(tmp_path / "host", "v3.272.0")
-    host.unlink()
-    assert engine.find(said.append, environ(tmp_path, path.parent, host.parent)).language_host_dir == host.parent
-
-
-def test_an_engine_without_language_host_needs_go(
-    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = put(tmp_path / "bin", "v3.272.0", host=False)
-    monkeypatch.setenv("PATH", str(path.parent))
-    with pytest.raises(OutsideError, match="Go is not on PATH, and pulumi-language-python must be built"):
-        engine.find(said.append, environ(tmp_path, path.parent))
 
 
 def test_a_release_fetched_before_is_taken_without_asking_anybody(tmp_path: Path, said: list[str]) -> None:
     path = put(tmp_path / "cache" / "multiarch-eks" / "pulumi-release" / installer.VERSION, "v3.272.0")
     found = engine.find(said.append, environ(tmp_path), fetch=unreachable)
-    assert found == Engine(path, "v3.272.0", None, "the official release")
+    assert found == Engine(path, "v3.272.0", "the official release")
 
 
 def test_the_release_is_fetched_when_there_is_no_engine(tmp_path: Path, said: list[str]) -> None:
@@ -121,10 +91,9 @@ def test_a_built_engine_is_taken_before_the_network_is_asked(
     tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
-    built = build.ensure("pulumi")
-    host = build.ensure("pulumi-language-python")
     found = engine.find(said.append, {"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}, fetch=unreachable)
-    assert found == Engine(built, build.PULUMI_VERSION, host.parent, "built with Go")
+    assert (found.version, found.source) == (build.PULUMI_VERSION, "built with Go")
+    assert (found.path.parent / "pulumi-language-python-exec").is_file()
 
 
 def test_without_any_way_the_message_names_all_of_them_and_what_works_without(tmp_path: Path, said: list[str]) -> None:

@@ -172,17 +172,6 @@ def test_naming_nothing_is_wrong_usage(tmp_path: Path) -> None:
     assert run(tmp_path).returncode == 2
 
 
-def test_the_list_and_the_folders_need_no_go(tmp_path: Path) -> None:
-    listed = run(tmp_path, "--list").stdout.splitlines()
-    from_go = [line for line in listed if not build.TOOLS_BY_NAME[line.split("\t")[0]].debian_file]
-    assert [line.split("\t")[:2] for line in from_go] == [
-        [name, "not built"] for name, tool in build.TOOLS_BY_NAME.items() if not tool.debian_file
-    ]
-    assert len(listed) == len(build.TOOLS_BY_NAME)
-    folder = run(tmp_path, "--print-bin-dir", "nodeconfig").stdout.strip()
-    assert Path(folder).parent == tmp_path / "multiarch-eks" / "tools"
-
-
 def test_what_was_built_is_found_without_go(tmp_path: Path, stand_in_go: Path) -> None:
     first = run(tmp_path, "nodeconfig", path=path_with(stand_in_go))
     assert first.returncode == 0, first.stderr

@@ -17,8 +17,7 @@ from multiarch.webhook.policy import CONDITIONS
 from sandbox.cluster import helm
 from sandbox.cluster.kube import Object
 from tools.generate import chart
-from tools.generate.chart import CHART
-from tools.generate.webhook_manifests import TARGET, generate_manifests
+from tools.generate.chart import CHART, TARGET, generate_manifests
 
 IMAGE = "registry.example.com/multiarch-webhook@sha256:" + 64 * "a"
 NAME, REGISTRATION = "multiarch-webhook", "zz-multiarch-webhook"

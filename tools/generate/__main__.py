@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from multiarch.stack import json_schema
-from tools.generate import ROOT, chart, documents, plugin, webhook_manifests
+from tools.generate import ROOT, chart, documents, plugin
 
 
 def main() -> int:
@@ -17,7 +17,7 @@ def main() -> int:
     steps: Sequence[Callable[[], dict[Path, str]]] = (
         lambda: {ROOT / json_schema.SCHEMA_FILE: json_schema.text()},
         chart.files,
-        lambda: {webhook_manifests.TARGET: webhook_manifests.generate_manifests()},
+        lambda: {chart.TARGET: chart.generate_manifests()},
         plugin.files,
         documents.files,
     )

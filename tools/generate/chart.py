@@ -1,4 +1,4 @@
-"""The generated files of the Helm chart.
+"""The generated files of the Helm chart, and what ``multiarch webhook manifests`` prints of it.
 
 ``values.yaml`` has every value with its default and its docstring, ``values.schema.json`` is the schema of the same
 model.
@@ -12,14 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from multiarch.manifests import restricted
 from multiarch.schema.base import Section
 from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.json_schema import tidy
 from multiarch.stack.schema_paths import descriptions, fields, models
+from multiarch.webhook import manifests
 from multiarch.yaml_text.dump import dump
+from sandbox.cluster import helm
 from tools.generate import ROOT
 
 CHART = ROOT / "charts" / "multiarch-webhook"
+TARGET = Path(manifests.__file__).with_name(manifests.FILE)
 _WIDTH = 110
 
 
@@ -67,3 +71,15 @@ def schema() -> str:
 def files() -> dict[Path, str]:
     """Return the text of each generated file."""
     return {CHART / "values.yaml": values(), CHART / "values.schema.json": schema()}
+
+
+def generate_manifests() -> str:
+    """Return what ``webhook manifests`` prints: the Namespace, and the chart with placeholders and cert-manager."""
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": manifests.NAMESPACE, "labels": restricted.enforced()},
+    }
+    values = {"image": manifests.IMAGE, "name": manifests.NAME, "certificates": "cert-manager"}
+    rendered = helm.render_chart(helm.WEBHOOK, values, namespace=manifests.NAMESPACE)
+    return "---\n".join(dump(each) for each in (namespace, *rendered))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-Row = TypeVar("Row")
-
 from multiarch.rules import Finding
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ def _compare_instance_with_plan(group: PlannedGroup, instance: Instance) -> Iter
         yield make_finding("instance-type", f"{instance.type} is not an instance type of {group.name}.")
     planned = " or ".join(group.architectures)
     if instance.architecture is not None and instance.architecture not in group.architectures:
-        yield make_finding("plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}.")
+        yield make_finding(
+            "plan-architecture", f"{instance.type} is {instance.architecture} and {group.name} is {planned}."
+        )
     image = instance.image
     if group.ami_id and image.id and image.id != group.ami_id:
         yield make_finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
@@ -123,7 +125,9 @@ def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -
         return
     if kubelet != plane:
         order = "newer" if kubelet > plane else "older"
-        yield make_finding("kubelet-version", f"its kubelet is {node.kubelet}, {order} than the control plane's {version}.")
+        yield make_finding(
+            "kubelet-version", f"its kubelet is {node.kubelet}, {order} than the control plane's {version}."
+        )
 
 
 def compare_node_with_plan(
@@ -167,7 +171,9 @@ def _compare_taints(
             since = "the kubelet was started without it"
             if registered and taint in registered:
                 since = "the kubelet registered with it, and it was removed later"
-            yield make_finding("taint-missing", f"the taint {taint} is missing{'' if registered is None else f': {since}'}.")
+            yield make_finding(
+                "taint-missing", f"the taint {taint} is missing{'' if registered is None else f': {since}'}."
+            )
     expected = {taint.key for taint in group.taints}
     for taint in node.taints:
         if taint.key not in expected and of_architecture(taint, known):
@@ -230,4 +236,6 @@ def _compare_registration(group: PlannedGroup | None, node: ObservedNode, report
         if node.labels.get(key) != value and key not in labels
     ]
     if lost:
-        yield make_finding("kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without.")
+        yield make_finding(
+            "kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without."
+        )

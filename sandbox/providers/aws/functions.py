@@ -14,33 +14,24 @@ from sandbox.providers.values import Record
 _HERE: Final = "sandbox/providers/aws/functions.py"
 
 
-def _only(arguments: Record, *known: str) -> None:
-    unknown = sorted(set(arguments) - set(known) - {"region"})
-    if unknown:
-        raise StandInError(f"the sandbox's aws stand-in takes no {', '.join(unknown)} here; add it in {_HERE}")
-
-
 def _filters(arguments: Record) -> list[Record]:
     return [{"Name": row["name"], "Values": list(row["values"])} for row in arguments.get("filters") or []]
 
 
-def caller_identity(aws: Aws, arguments: Record) -> Record:
+def caller_identity(aws: Aws, _arguments: Record) -> Record:
     """GetCallerIdentity."""
-    _only(arguments)
     row = aws.client("sts").get_caller_identity()
     return {"accountId": row["Account"], "arn": row["Arn"], "userId": row["UserId"], "id": row["Account"]}
 
 
 def region(aws: Aws, arguments: Record) -> Record:
     """getRegion; ``name`` is the old word of ``region``."""
-    _only(arguments, "name")
     name = arguments.get("name") or arguments.get("region") or aws.region
     return {"description": name, "endpoint": f"ec2.{name}.amazonaws.com", "id": name, "name": name, "region": name}
 
 
-def partition(aws: Aws, arguments: Record) -> Record:
+def partition(aws: Aws, _arguments: Record) -> Record:
     """GetPartition."""
-    _only(arguments)
     return {
         "dnsSuffix": "amazonaws.com",
         "id": aws.partition,
@@ -51,7 +42,6 @@ def partition(aws: Aws, arguments: Record) -> Record:
 
 def availability_zones(aws: Aws, arguments: Record) -> Record:
     """GetAvailabilityZones."""
-    _only(arguments, "state", "filters", "excludeNames", "excludeZoneIds", "allAvailabilityZones")
     rows = aws.client("ec2").describe_availability_zones(Filters=_filters(arguments))["AvailabilityZones"]
     left = [
         row
@@ -71,16 +61,14 @@ def availability_zones(aws: Aws, arguments: Record) -> Record:
     }
 
 
-def eks_clusters(aws: Aws, arguments: Record) -> Record:
+def eks_clusters(aws: Aws, _arguments: Record) -> Record:
     """ListClusters."""
-    _only(arguments)
     pages = aws.client("eks").get_paginator("list_clusters").paginate()
     return {"id": aws.region, "names": [name for page in pages for name in page["clusters"]], "region": aws.region}
 
 
 def ssm_parameter(aws: Aws, arguments: Record) -> Record:
     """GetParameter of Systems Manager."""
-    _only(arguments, "name", "withDecryption")
     decrypt = arguments.get("withDecryption", True)
     try:
         row = aws.client("ssm").get_parameter(Name=arguments["name"], WithDecryption=decrypt)["Parameter"]
@@ -101,11 +89,26 @@ def ssm_parameter(aws: Aws, arguments: Record) -> Record:
     }
 
 
-FUNCTIONS: Final[Mapping[str, Callable[[Aws, Record], Record]]] = {
-    "aws:index/getCallerIdentity:getCallerIdentity": caller_identity,
-    "aws:index/getRegion:getRegion": region,
-    "aws:index/getPartition:getPartition": partition,
-    "aws:index/getAvailabilityZones:getAvailabilityZones": availability_zones,
-    "aws:eks/getClusters:getClusters": eks_clusters,
-    "aws:ssm/getParameter:getParameter": ssm_parameter,
+_FUNCTIONS: Final[Mapping[str, tuple[Callable[[Aws, Record], Record], tuple[str, ...]]]] = {
+    "aws:index/getCallerIdentity:getCallerIdentity": (caller_identity, ()),
+    "aws:index/getRegion:getRegion": (region, ("name",)),
+    "aws:index/getPartition:getPartition": (partition, ()),
+    "aws:index/getAvailabilityZones:getAvailabilityZones": (
+        availability_zones,
+        ("state", "filters", "excludeNames", "excludeZoneIds", "allAvailabilityZones"),
+    ),
+    "aws:eks/getClusters:getClusters": (eks_clusters, ()),
+    "aws:ssm/getParameter:getParameter": (ssm_parameter, ("name", "withDecryption")),
 }
+"""Each function with the arguments that it takes, beside the region."""
+TOKENS: Final = frozenset(_FUNCTIONS)
+
+
+def invoke(aws: Aws, token: str, arguments: Record) -> Record:
+    """Call a function. Raises :class:`StandInError` for a function or an argument that is not modelled."""
+    if token not in _FUNCTIONS:
+        raise StandInError(f"the sandbox's aws stand-in has no function {token}; add it in {_HERE}")
+    function, known = _FUNCTIONS[token]
+    if unknown := sorted(set(arguments) - {*known, "region"}):
+        raise StandInError(f"the sandbox's aws stand-in takes no {', '.join(unknown)} here; add it in {_HERE}")
+    return function(aws, arguments)

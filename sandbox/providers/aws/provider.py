@@ -11,8 +11,18 @@ from typing import Any, Final
 from pulumi.provider.experimental import provider as api
 
 from sandbox.providers import StandInError, auto_name, aws_endpoint, diffs, loopback_url
-from sandbox.providers.aws.functions import FUNCTIONS
-from sandbox.providers.aws.registry import ROWS, home_of
+from sandbox.providers.aws import (
+    eks_access,
+    eks_clusters,
+    eks_nodegroups,
+    functions,
+    groups,
+    iam,
+    keys_logs_ssm,
+    network,
+    queues_events,
+    security_groups,
+)
 from sandbox.providers.aws.rows import Aws, Call, Row
 from sandbox.providers.values import (
     GENERATION,
@@ -31,29 +41,15 @@ from sandbox.providers.values import (
 )
 
 _FOLDER: Final = "sandbox/providers/aws"
-# The provider's settings; the first group has an effect.
-_SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
-_WITHOUT_EFFECT: Final = frozenset(
-    {
-        "accessKey",
-        "assumeRoles",
-        "profile",
-        "secretKey",
-        "token",
-        "maxRetries",
-        "s3UsePathStyle",
-        "skipCredentialsValidation",
-        "skipMetadataApiCheck",
-        "skipRegionValidation",
-        "skipRequestingAccountId",
-        "version",
-        "pluginDownloadURL",
-    }
-)
+_TABLES: Final = (
+    eks_access, eks_clusters, eks_nodegroups, groups, iam, keys_logs_ssm, network, queues_events, security_groups,
+)  # fmt: skip
+ROWS: Final[Mapping[str, Row]] = {row.token: row for table in _TABLES for row in table.ROWS}
+"""Every resource type the stand-in has."""
 
 
 class AwsProvider(api.Provider):
-    """Serves the resource types of :data:`ROWS` and the functions of :data:`FUNCTIONS`."""
+    """Serves the resource types of :data:`ROWS` and the functions of ``functions.py``."""
 
     def __init__(self) -> None:
         """``configure`` must be called first."""
@@ -67,18 +63,6 @@ class AwsProvider(api.Provider):
             raise StandInError("the sandbox's aws stand-in was not configured")
         return self._aws
 
-    async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
-        """Refuse settings the stand-in does not model."""
-        failures = [
-            api.CheckFailure(
-                key,
-                f"the sandbox's aws stand-in has no provider setting {key!r}; add it in {_FOLDER}/provider.py",
-            )
-            for key in sorted(request.new_inputs)
-            if key not in _SETTINGS | _WITHOUT_EFFECT and not key.startswith("__")
-        ]
-        return api.CheckResponse(inputs=request.new_inputs, failures=failures)
-
     async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
         """Take region, endpoints and default tags. Raises :class:`StandInError` for an address off this machine."""
         self._aws = configured(
@@ -91,11 +75,8 @@ class AwsProvider(api.Provider):
         kind = type_of(request.urn)
         row = ROWS.get(kind)
         if row is None:
-            return api.CheckResponse(
-                failures=[
-                    api.CheckFailure("", f"the sandbox's aws stand-in has no {kind}; add a row in {home_of(kind)}")
-                ]
-            )
+            reason = f"the sandbox's aws stand-in has no {kind}; add a row in {_FOLDER}"
+            return api.CheckResponse(failures=[api.CheckFailure("", reason)])
         old = plain_map(request.old_inputs)
         if old:
             self._checked[request.urn] = generation = int(old.get(GENERATION, 0))
@@ -113,8 +94,7 @@ class AwsProvider(api.Provider):
         known = row.known_inputs()
         failures = [
             api.CheckFailure(
-                key,
-                f"the sandbox's aws stand-in has no property {key!r} of {row.token}; add it in {home_of(row.token)}",
+                key, f"the sandbox's aws stand-in has no property {key!r} of {row.token}; add it in {_FOLDER}"
             )
             for key in sorted(inputs)
             if key not in known and key != "tagsAll"
@@ -182,13 +162,8 @@ class AwsProvider(api.Provider):
 
     async def invoke(self, request: api.InvokeRequest) -> api.InvokeResponse:
         """Answer one of the functions."""
-        function = FUNCTIONS.get(request.tok)
-        if function is None:
-            raise StandInError(
-                f"the sandbox's aws stand-in has no function {request.tok}; add it in {_FOLDER}/functions.py"
-            )
         arguments = {key: value for key, value in plain_map(request.args).items() if not key.startswith("__")}
-        answer = await asyncio.to_thread(function, self.aws, arguments)
+        answer = await asyncio.to_thread(functions.invoke, self.aws, request.tok, arguments)
         return api.InvokeResponse(return_value=wrap_map(answer))
 
 

@@ -41,7 +41,7 @@ class Cluster(pulumi.ComponentResource):
         self._k8s = kubernetes.Provider(f"{name}-eks-k8s", kubeconfig=self._config.apply(_json), opts=self._child)
         self._access_entries()
         self._oidc = self._oidc_provider() if inputs.get("createOidcProvider") else None
-        self.state = self._outputs(role)
+        self.state = self._outputs()
         self.register_outputs(self.state)
 
     def _tags(self) -> Value:
@@ -121,40 +121,13 @@ class Cluster(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _outputs(self, role: Value) -> dict[str, Value]:
-        cluster = self._cluster
-        issuer = cluster.identities[0].oidcs[0].issuer
-        own_group = cluster.vpc_config.cluster_security_group_id
-        provider = self._providers.get("aws")
-        core = {
-            "accessEntries": list((self._inputs.get("accessEntries") or {}).values()),
-            "cluster": cluster,
-            "clusterIamRole": role,
-            "endpoint": cluster.endpoint,
-            "instanceRoles": [],
-            "kubeconfig": self._config,
-            "nodeGroupOptions": {},
-            "oidcProvider": self._oidc,
-            "privateSubnetIds": self._inputs.get("privateSubnetIds"),
-            "provider": self._k8s,
-            "subnetIds": self._inputs.get("privateSubnetIds"),
-            "tags": self._inputs.get("tags"),
-            "vpcId": self._inputs.get("vpcId"),
-        }
+    def _outputs(self) -> dict[str, Value]:
+        """Return the outputs that programs here use; the real component has more."""
+        issuer = self._cluster.identities[0].oidcs[0].issuer
         return {
-            "autoModeNodeRoleName": "",
-            "awsProvider": provider,
-            "clusterIngressRuleId": "",
-            "clusterSecurityGroupId": own_group,
-            "core": {key: value for key, value in core.items() if value is not None},
-            "defaultNodeGroupAsgName": "",
-            "eksCluster": cluster,
-            "fargateProfileId": "",
-            "fargateProfileStatus": "",
-            "instanceRoles": [],
+            "eksCluster": self._cluster,
             "kubeconfig": self._config,
             "kubeconfigJson": self._config.apply(_json),
-            "nodeSecurityGroupId": own_group,
             "oidcIssuer": issuer.apply(lambda url: url.removeprefix("https://")),
             "oidcProviderArn": self._oidc.arn if self._oidc else "",
             "oidcProviderUrl": issuer,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 
+from multiarch.files import write_atomically
 from multiarch.yaml_text.dump import dump
 from sandbox.providers.kubernetes.objects import ordered
 from sandbox.providers.values import Record
@@ -31,11 +30,8 @@ class Manifests:
         """Write an object, whole or not at all. Only the owner can read Secrets."""
         target = self.path(obj)
         self._folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text(obj))
-        Path(temporary).chmod(0o600 if obj["kind"] == "Secret" else 0o644)
-        Path(temporary).replace(target)
+        target.touch(mode=0o600 if obj["kind"] == "Secret" else 0o644)  # which writing keeps
+        write_atomically(target, text(obj))
         return {}
 
     def get(self, obj: Record) -> Record | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from sandbox.providers import StandInError, auto_name
@@ -32,34 +31,22 @@ _DATA: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GroupVersionKind:
-    """API version (``apps/v1``) and kind of objects."""
-
-    api_version: str
-    kind: str
-
-    @property
-    def group(self) -> str:
-        """The API group, empty for the core group."""
-        return self.api_version.rpartition("/")[0]
-
-
-def kind_of(token: str) -> GroupVersionKind:
-    """``kubernetes:apps/v1:Deployment`` as a kind. Raises :class:`StandInError` for other types."""
+def kind_of(token: str) -> tuple[str, str]:
+    """API version and kind of ``kubernetes:apps/v1:Deployment``. Raises :class:`StandInError` for other types."""
     _, api_version, kind = token.split(":")
     group = api_version.partition("/")[0]
     if group in _NO_RESOURCES or "/" not in api_version:
         raise StandInError(f"the sandbox's kubernetes stand-in has no {token}; it takes objects and {RELEASE}")
-    return GroupVersionKind(api_version.removeprefix("core/"), kind)
+    return api_version.removeprefix("core/"), kind
 
 
-def completed(kind: GroupVersionKind, urn: str, logical: str, generation: int, inputs: Record) -> Record:
+def completed(token: str, urn: str, logical: str, generation: int, inputs: Record) -> Record:
     """The object with API version, kind and a name; the name depends on the URN where the program gives none."""
     metadata = dict(inputs.get("metadata") or {})
     if not metadata.get("name") and not metadata.get("generateName"):
         metadata["name"] = auto_name(f"{logical}-", urn, generation, _NAME_LIMIT)
-    return {**inputs, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+    api_version, kind = kind_of(token)
+    return {**inputs, "apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
 def identifier(obj: Record) -> str:

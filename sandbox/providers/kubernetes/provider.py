@@ -25,28 +25,6 @@ from sandbox.providers.values import (
     wrap_map,
 )
 
-_HERE: Final = "sandbox/providers/kubernetes/provider.py"
-_SETTINGS: Final = frozenset(
-    {
-        "cluster",
-        "clusterIdentifier",
-        "context",
-        "deleteUnreachable",
-        "enableConfigMapMutable",
-        "enablePatchForce",
-        "enableSecretMutable",
-        "enableServerSideApply",
-        "helmReleaseSettings",
-        "kubeClientSettings",
-        "kubeconfig",
-        "namespace",
-        "skipUpdateUnreachable",
-        "suppressDeprecationWarnings",
-        "suppressHelmHookWarnings",
-        "version",
-        "pluginDownloadURL",
-    }
-)
 _RELEASE_FIXED: Final = ("name", "namespace")
 
 
@@ -65,18 +43,6 @@ class KubernetesProvider(api.Provider):
         """Nothing is configured yet."""
         self._settings: Record = {}
         self._checked: dict[str, int] = {}
-
-    async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
-        """Refuse settings the stand-in does not know."""
-        failures = [
-            api.CheckFailure(
-                key,
-                f"the sandbox's kubernetes stand-in has no provider setting {key!r}; add it in {_HERE}",
-            )
-            for key in sorted(request.new_inputs)
-            if key not in _SETTINGS and not key.startswith("__")
-        ]
-        return api.CheckResponse(inputs=request.new_inputs, failures=failures)
 
     async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
         """Keep the settings."""
@@ -100,7 +66,7 @@ class KubernetesProvider(api.Provider):
     def _completed(self, token: str, urn: str, name: str, generation: int, new: Record) -> Record:
         if token == objects.RELEASE:
             return {"name": auto_name(f"{name}-", urn, generation, 53), "namespace": "default", **new}
-        inputs = objects.completed(objects.kind_of(token), urn, name, generation, new)
+        inputs = objects.completed(token, urn, name, generation, new)
         if self._settings.get("namespace") and not inputs["metadata"].get("namespace"):
             inputs["metadata"]["namespace"] = self._settings["namespace"]
         return inputs

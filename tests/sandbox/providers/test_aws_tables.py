@@ -10,8 +10,8 @@ import pytest
 
 from sandbox.providers import StandInError
 from sandbox.providers.aws import shapes
-from sandbox.providers.aws.functions import FUNCTIONS
-from sandbox.providers.aws.registry import ROWS, home_of
+from sandbox.providers.aws.functions import TOKENS
+from sandbox.providers.aws.provider import ROWS
 
 
 def sdk_class(token: str) -> Any:  # noqa: ANN401 (a class of the SDK)
@@ -57,17 +57,12 @@ def test_updates_name_inputs_of_the_row(token: str) -> None:
 
 
 def test_every_function_is_one_of_the_real_providers() -> None:
-    for token in FUNCTIONS:
+    for token in TOKENS:
         _, path, name = token.split(":")
         module = path.split("/", maxsplit=1)[0]
         package = importlib.import_module("pulumi_aws" if module == "index" else f"pulumi_aws.{module}")
         python = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
         assert callable(getattr(package, python))
-
-
-def test_a_missing_row_is_told_where_it_belongs() -> None:
-    assert home_of("aws:ec2/instance:Instance") == "sandbox/providers/aws/network.py"
-    assert home_of("aws:s3/bucket:Bucket") == "sandbox/providers/aws/registry.py"
 
 
 class TestShapes:

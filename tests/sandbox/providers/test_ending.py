@@ -14,18 +14,21 @@ from pathlib import Path
 import pytest
 
 from sandbox import processes
-from sandbox.environment import PROVIDERS
+from sandbox.environment import write_plugins
+from sandbox.layout import Layout
 
 # An engine: it starts a plugin and reads its port.
 ENGINE = "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); time.sleep(600)"
 
 
 @pytest.fixture
-def plugin() -> Iterator[tuple[subprocess.Popen[str], processes.ProcessId]]:
+def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], processes.ProcessId]]:
     """A stand-in that listens, and the process that has started it."""
-    command = [sys.executable, "-c", ENGINE, str(PROVIDERS / "pulumi-resource-kubernetes"), "127.0.0.1:9"]
-    environ = os.environ | {"MULTIARCH_SANDBOX_PYTHON": sys.executable}
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as engine:
+    layout = Layout(tmp_path)
+    write_plugins(layout)
+    (program,) = layout.home.rglob("pulumi-resource-kubernetes")
+    command = [sys.executable, "-c", ENGINE, str(program), "127.0.0.1:9"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
         assert engine.stdout is not None
         # Two numbers, the process's and the port, in this order: the plugin needs a second to listen.
         found = processes.identify(int(engine.stdout.readline()))

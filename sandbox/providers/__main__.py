@@ -1,0 +1,32 @@
+"""Serve a stand-in to a Pulumi engine: ``python -m sandbox.providers NAME ENGINE``."""
+
+from __future__ import annotations
+
+import sys
+
+from sandbox.providers import quiet_end, sdk_version
+
+
+def main(name: str) -> None:
+    """Serve until the engine ends it; each stand-in imports what it needs, and no more."""
+    arguments = sys.argv[1:]
+    if name == "eks":
+        import pulumi_aws  # noqa: F401, PLC0415 (makes resource references in inputs known)
+        from pulumi.provider import main as serve_component  # noqa: PLC0415
+
+        from sandbox.providers.eks.provider import EksProvider  # noqa: PLC0415
+
+        serve_component(EksProvider(), arguments)
+        return
+    from sandbox.providers import serving  # noqa: PLC0415
+
+    if name == "aws":
+        from sandbox.providers.aws.provider import AwsProvider as Provider  # noqa: PLC0415
+    else:
+        from sandbox.providers.kubernetes.provider import KubernetesProvider as Provider  # type: ignore[assignment]  # noqa: PLC0415
+    serving.main(arguments, sdk_version(f"pulumi_{name}"), Provider())
+
+
+if __name__ == "__main__":
+    quiet_end()
+    main(sys.argv.pop(1))  # the SDK reads the others there
