@@ -57,7 +57,7 @@ def test_what_follows_from_the_row_follows_for_an_invented_family(invented: AmiT
 def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(invented: AmiType) -> None:
     world = replace(healthy(), group=PlannedGroup(planned(invented), invented.family))
     found = {
-        system: [each.message for each in row(with_node(world, os_image=system)).findings if each.rule == "ami-family"]
+        system: [each.message for each in row(with_node(world, os_image=system)).findings if each.rule.name == "ami-family"]
         for system in ("Invented OS 1.2", "Amazon Linux 2023.8")
     }
     assert found["Invented OS 1.2"] == []
