@@ -45,7 +45,7 @@ from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema_paths import is_structured
 from multiarch.stack.yaml_source import YamlFile
 
-__all__ = ["Stack", "load_file", "load_text", "merge"]
+__all__ = ["Stack", "load_file", "merge"]
 
 PROJECT_FILE = "Pulumi.yaml"
 STACKS_FOLDER = Path("config", "stacks")
@@ -113,21 +113,12 @@ def stack_files(root: Path) -> list[Path]:
     return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"})
 
 
-def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
+def load_file(path: Path, *, project_file: Path | None = None, text: str | None = None) -> Stack:
     """Read a stack file as the engine would, without the engine.
 
     ``project_file`` is the ``Pulumi.yaml`` whose defaults count; by default the nearest one above ``path``, if any.
-    Raises StackError with every problem of the files.
+    ``text`` is the content of a file that need not exist yet. Raises StackError with every problem of the files.
     """
-    return _loaded(path, project_file, None)
-
-
-def load_text(text: str, path: Path) -> Stack:
-    """Read ``text`` as the content of a stack file that need not exist yet. Raises StackError as :func:`load_file`."""
-    return _loaded(path, None, text)
-
-
-def _loaded(path: Path, project_file: Path | None, text: str | None) -> Stack:
     named = _FILE_NAME.fullmatch(path.name)
     if project_file is None:
         project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
