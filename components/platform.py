@@ -81,7 +81,7 @@ class Platform(Component):
             opts=self.child("network"),
         )
         encryption = self._encryption(account)
-        self._session_key = encryption.key_arn if plan.session.encrypt else None
+        self._session_key = encryption.key_arn if plan.session.settings.encrypt else None
         self._flow_logs(account, network, encryption)
         session = Session(
             "session",

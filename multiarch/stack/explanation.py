@@ -79,7 +79,7 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "autoscaling.use", plan.autoscaling.use
     yield from _webhook(plan)
     yield from _rebalance(plan)
-    yield "session", f"closed after {plan.session.idle_timeout_minutes} idle minutes"
+    yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 
 

@@ -12,6 +12,7 @@ from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
+    from multiarch.schema.cluster import Session
     from multiarch.schema.network import FlowLogs
     from multiarch.schema.webhook_installation import InstallationValues
     from multiarch.stack.identity import AwsIdentity
@@ -110,18 +111,11 @@ class AddonPlan:
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """SSM Session Manager preferences; the document's own name, times in minutes.
+    """SSM Session Manager preferences, and the names of their document and log group; None: sessions are not logged."""
 
-    ``encrypt``: with the stack's own key, in addition to TLS.
-    """
-
+    settings: Session
     document_name: str
-    idle_timeout_minutes: int
-    max_duration_minutes: int | None
     log_group_name: str | None
-    log_retention_days: int
-    encrypt: bool
-    run_as_user: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, node_group_specs
 from multiarch.rules import Severity
-from multiarch.schema.cluster import Session
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
@@ -103,7 +102,11 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         arm64_taint=taint,
         node_groups=groups,
         addons=addons,
-        session=_session(context.name, spec.session),
+        session=SessionPlan(
+            spec.session,
+            document_name=f"{context.name}-session",
+            log_group_name=f"/multiarch-eks/{context.name}/sessions" if spec.session.log_to_cloud_watch else None,
+        ),
         autoscaling=autoscaling,
         storage_class=storage_class,
         termination_handler=termination_handler,
@@ -198,16 +201,4 @@ def _cluster(name: str, service_cidr: str, spec: StackSpec, *, deletion_protecti
         admins=tuple(sorted(spec.access.admins)),
         readers=tuple(sorted(spec.access.readers)),
         deletion_protection=deletion_protection,
-    )
-
-
-def _session(cluster: str, spec: Session) -> SessionPlan:
-    return SessionPlan(
-        document_name=f"{cluster}-session",
-        idle_timeout_minutes=spec.idle_timeout_minutes,
-        max_duration_minutes=spec.max_duration_minutes,
-        log_group_name=f"/multiarch-eks/{cluster}/sessions" if spec.log_to_cloud_watch else None,
-        log_retention_days=spec.log_retention_days,
-        encrypt=spec.encrypt,
-        run_as_user=spec.run_as_user,
     )
