@@ -160,7 +160,7 @@ class Platform(Component):
         plan = self._plan
         groups = [
             *([flow_log_group(plan.cluster.name)] if self._flow_logs_plan else []),
-            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.log_types else []),
+            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.logging.types else []),
             *([plan.session.log_group_name] if plan.session.log_group_name else []),
         ]
         return Encryption(

@@ -73,9 +73,7 @@ def preferences(plan: SessionPlan, cluster: str, key_arn: str) -> str:
         "cloudWatchStreamingEnabled": plan.log_group_name is not None,
         "idleSessionTimeout": str(settings.idle_timeout_minutes),
         "kmsKeyId": key_arn,
-        "maxSessionDuration": ""
-        if settings.max_duration_minutes is None
-        else str(settings.max_duration_minutes),
+        "maxSessionDuration": "" if settings.max_duration_minutes is None else str(settings.max_duration_minutes),
         "runAsDefaultUser": settings.run_as_user or "",
         "runAsEnabled": settings.run_as_user is not None,
         "s3BucketName": "",

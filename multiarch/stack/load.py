@@ -42,7 +42,6 @@ from multiarch.stack.engine_config import (
 )
 from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, identity_of
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.schema_paths import is_structured
 from multiarch.stack.yaml_source import YamlFile
 
 __all__ = ["Stack", "load_file", "merge"]
@@ -138,7 +137,7 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     neither has no place. Raises StackError as :func:`load_file` does.
     """
     files = _read(file, project_file)
-    values = {key: _from_text(key, text) for key, text in _of_namespace(NAMESPACE, config)}
+    values = {key: _from_text(text) for key, text in _of_namespace(NAMESPACE, config)}
     return _validated(name, values, dict(_of_namespace(AWS, config)), files)
 
 
@@ -159,9 +158,9 @@ def _of_namespace(namespace: str, config: Mapping[str, str]) -> Iterator[tuple[s
             yield key.removeprefix(f"{namespace}:"), text
 
 
-def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
+def _from_text(text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
     """Undo the engine's encoding: mappings and lists are JSON, everything else is text."""
-    if is_structured(key) or text.startswith(("{", "[")):
+    if text.startswith(("{", "[")):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):

@@ -12,8 +12,8 @@ from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
-    from multiarch.schema.cluster import Session
-    from multiarch.schema.network import FlowLogs
+    from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.network import ApiEndpoint, FlowLogs
     from multiarch.schema.webhook_installation import InstallationValues
     from multiarch.stack.identity import AwsIdentity
     from multiarch.stack.rebalance import RebalancePlan
@@ -75,21 +75,16 @@ class ExistingNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
-    """The control plane. ``kms_key_arn`` None with ``encrypt_secrets`` means: a key of the stack's own."""
+    """The control plane. An encryption without a key of its own takes one that is created for the stack."""
 
     name: str
     version: str
     service_cidr: str
-    endpoint_private: bool
-    endpoint_public: bool
-    public_cidrs: tuple[str, ...]
-    encrypt_secrets: bool
-    kms_key_arn: str | None
-    log_types: tuple[str, ...]
-    log_retention_days: int
-    admins: tuple[str, ...]
-    readers: tuple[str, ...]
     deletion_protection: bool
+    endpoint: ApiEndpoint
+    encryption: SecretsEncryption
+    logging: Logging
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,16 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         region=stack.region,
         identity=stack.identity,
         tags=context.tags,
-        cluster=_cluster(context.name, service_cidr, spec, deletion_protection=protected),
+        cluster=ClusterPlan(
+            name=context.name,
+            version=spec.kubernetes_version,
+            service_cidr=service_cidr,
+            deletion_protection=protected,
+            endpoint=spec.api_endpoint,
+            encryption=spec.secrets_encryption,
+            logging=spec.logging,
+            access=spec.access,
+        ),
         network=network,
         arm64_taint=taint,
         node_groups=groups,
@@ -184,21 +193,3 @@ def _tags(spec: StackSpec) -> Tags:
         "managed-by": "multiarch-eks",
     }
     return tuple(sorted((spec.tags | own).items()))
-
-
-def _cluster(name: str, service_cidr: str, spec: StackSpec, *, deletion_protection: bool) -> ClusterPlan:
-    return ClusterPlan(
-        name=name,
-        version=spec.kubernetes_version,
-        service_cidr=service_cidr,
-        endpoint_private=spec.api_endpoint.private,
-        endpoint_public=spec.api_endpoint.public,
-        public_cidrs=tuple(sorted(spec.api_endpoint.public_cidrs)),
-        encrypt_secrets=spec.secrets_encryption.enabled,
-        kms_key_arn=spec.secrets_encryption.kms_key_arn,
-        log_types=tuple(sorted(set(spec.logging.types))),
-        log_retention_days=spec.logging.retention_days,
-        admins=tuple(sorted(spec.access.admins)),
-        readers=tuple(sorted(spec.access.readers)),
-        deletion_protection=deletion_protection,
-    )
