@@ -14,9 +14,9 @@ from multiarch.nodes.model import NodeGroupPlan, Tags
 if TYPE_CHECKING:  # they load the schema of stack files
     from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
     from multiarch.schema.network import ApiEndpoint, FlowLogs
+    from multiarch.schema.rebalance import RebalancePlan
     from multiarch.schema.webhook_installation import InstallationValues
     from multiarch.stack.identity import AwsIdentity
-    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = [
     "AddonPlan",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
@@ -17,6 +16,7 @@ from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, node_group_specs
 from multiarch.rules import Severity
+from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
@@ -30,9 +30,6 @@ from multiarch.stack.model import (
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-
-if TYPE_CHECKING:
-    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = ["make_plan"]
 
