@@ -71,12 +71,12 @@ class Platform(Component):
         flow_logs = plan.network.flow_logs if isinstance(plan.network, NewNetwork) else None
         log_groups = [
             *([flow_log_group(plan.cluster.name)] if flow_logs else []),
-            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.log_types else []),
+            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.logging.types else []),
             *([plan.session.log_group_name] if plan.session.log_group_name else []),
         ]
         protect = plan.cluster.deletion_protection
         key_arn = Encryption("encryption", self, log_groups, protect=protect).key_arn
-        session_key = key_arn if plan.session.encrypt else None
+        session_key = key_arn if plan.session.settings.encrypt else None
         self._sessions_on_nodes = policies.node_sessions(self.account, plan.session.log_group_name, session_key)
         if flow_logs:
             FlowLogs("flow-logs", self, flow_logs, network.vpc_id, key_arn)

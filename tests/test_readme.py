@@ -32,9 +32,9 @@ def test_the_first_thing_shown_is_a_valid_stack_of_six_lines(tmp_path: Path) -> 
     plan = make_plan(load_file(file, project_file=tmp_path / "Pulumi.yaml"), today=TODAY)
     # What the text below it says of it.
     assert plan.cluster.version == "1.35"
-    assert plan.cluster.endpoint_private
-    assert not plan.cluster.endpoint_public
-    assert plan.cluster.encrypt_secrets
+    assert plan.cluster.endpoint.private
+    assert not plan.cluster.endpoint.public
+    assert plan.cluster.encryption.enabled
     assert len(plan.addons) == 5
     assert {str(group.family) for group in plan.node_groups} == {"AL2023"}
     found = {group.name: (str(group.architecture), *map(str, group.taints)) for group in plan.node_groups}

@@ -51,10 +51,10 @@ class ControlPlane(Child):
         """
         super().__init__(name, owner)
         role, before = self._service_role()
-        if plan.log_types:
+        if plan.logging.types:
             before.append(self._log_group(plan, key_arn))
         tags = self.tags("cluster") | {"Name": plan.name}
-        own_key = key_arn if plan.kms_key_arn is None else plan.kms_key_arn
+        own_key = plan.encryption.kms_key_arn or key_arn
         cluster = pulumi_eks.Cluster(
             "cluster",
             name=plan.name,
@@ -65,13 +65,13 @@ class ControlPlane(Child):
             authentication_mode=pulumi_eks.AuthenticationMode.API,
             access_entries=_access_entries(plan, self.account, tags),
             create_oidc_provider=True,
-            endpoint_private_access=plan.endpoint_private,
-            endpoint_public_access=plan.endpoint_public,
+            endpoint_private_access=plan.endpoint.private,
+            endpoint_public_access=plan.endpoint.public,
             # The component refuses ranges for an endpoint that is not public.
-            public_access_cidrs=list(plan.public_cidrs) if plan.endpoint_public else None,
+            public_access_cidrs=sorted(plan.endpoint.public_cidrs) if plan.endpoint.public else None,
             kubernetes_service_ip_address_range=plan.service_cidr,
-            enabled_cluster_log_types=list(plan.log_types),
-            encryption_config_key_arn=own_key if plan.encrypt_secrets else None,
+            enabled_cluster_log_types=sorted(set(plan.logging.types)),
+            encryption_config_key_arn=own_key if plan.encryption.enabled else None,
             deletion_protection=plan.deletion_protection,
             # Nodes and add-ons are declared elsewhere, with the plan's versions and tolerations. The cluster security
             # group of EKS is enough; the component would add two more, open to each other.
@@ -115,7 +115,7 @@ class ControlPlane(Child):
         return cloudwatch.LogGroup(
             "control-plane",
             name=control_plane_log_group(plan.name),
-            retention_in_days=plan.log_retention_days,
+            retention_in_days=plan.logging.retention_days,
             kms_key_id=key_arn,
             tags=self.tags("control-plane"),
             opts=self.child(),
@@ -147,10 +147,10 @@ def _required(what: str, value: str | None) -> str:
 def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, pulumi_eks.AccessEntryArgs]:
     """One entry per principal, with a key that does not depend on the other principals."""
     entries: dict[str, pulumi_eks.AccessEntryArgs] = {}
-    for principal in sorted({*plan.admins, *plan.readers}):
+    for principal in sorted({*plan.access.admins, *plan.access.readers}):
         names = [
-            *([ADMIN_POLICY] if principal in plan.admins else []),
-            *([READER_POLICY] if principal in plan.readers else []),
+            *([ADMIN_POLICY] if principal in plan.access.admins else []),
+            *([READER_POLICY] if principal in plan.access.readers else []),
         ]
         entries[_entry_key(principal)] = pulumi_eks.AccessEntryArgs(
             principal_arn=principal,

@@ -7,7 +7,7 @@ import base64
 import pulumi
 from pulumi_aws import ec2, ssm
 
-from multiarch.facts.ami_families import devices
+from multiarch.facts.ami_families import family_facts
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.user_data import render
 
@@ -79,7 +79,7 @@ def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[s
 
 def _disks(group: NodeGroupPlan) -> list[ec2.LaunchTemplateBlockDeviceMappingArgs]:
     """The group's disk, and a separate system disk for families that have one."""
-    layout = devices(group.family)
+    layout = family_facts(group.family).devices
     sizes = {layout.root: layout.root_gib, layout.node_storage: group.disk_size}
     return [
         ec2.LaunchTemplateBlockDeviceMappingArgs(

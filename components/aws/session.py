@@ -32,7 +32,7 @@ class Session(Child):
                 cloudwatch.LogGroup(
                     "sessions",
                     name=plan.log_group_name,
-                    retention_in_days=plan.log_retention_days,
+                    retention_in_days=plan.settings.log_retention_days,
                     kms_key_id=key_arn,
                     tags=self.tags("sessions"),
                     opts=self.child(),
@@ -44,7 +44,7 @@ class Session(Child):
             document_type="Session",
             document_format="JSON",
             content=pulumi.Output.from_input(key_arn).apply(partial(preferences, plan, self.naming.cluster))
-            if plan.encrypt
+            if plan.settings.encrypt
             else preferences(plan, self.naming.cluster, ""),
             tags=self.tags("sessions"),
             opts=self.child(depends_on=ready),
@@ -59,15 +59,16 @@ def preferences(plan: SessionPlan, cluster: str, key_arn: str) -> str:
 
     Source: Systems Manager user guide, "Session document schema".
     """
+    settings = plan.settings
     inputs: dict[str, str | bool | dict[str, str]] = {
         "cloudWatchEncryptionEnabled": plan.log_group_name is not None,
         "cloudWatchLogGroupName": plan.log_group_name or "",
         "cloudWatchStreamingEnabled": plan.log_group_name is not None,
-        "idleSessionTimeout": str(plan.idle_timeout_minutes),
+        "idleSessionTimeout": str(settings.idle_timeout_minutes),
         "kmsKeyId": key_arn,
-        "maxSessionDuration": "" if plan.max_duration_minutes is None else str(plan.max_duration_minutes),
-        "runAsDefaultUser": plan.run_as_user or "",
-        "runAsEnabled": plan.run_as_user is not None,
+        "maxSessionDuration": "" if settings.max_duration_minutes is None else str(settings.max_duration_minutes),
+        "runAsDefaultUser": settings.run_as_user or "",
+        "runAsEnabled": settings.run_as_user is not None,
         "s3BucketName": "",
         "s3EncryptionEnabled": True,
         "s3KeyPrefix": "",

@@ -6,7 +6,7 @@ Source: https://karpenter.sh/v1.14/concepts/nodepools/ and https://karpenter.sh/
 from __future__ import annotations
 
 from multiarch.autoscaling.model import Budget, NodeClassPlan, NodePoolPlan
-from multiarch.facts.ami_families import AmiFamily, devices
+from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import UNTAINTED, keeps_pods_away
 from multiarch.nodes.model import Tags
@@ -103,7 +103,7 @@ def _budget(budget: Budget) -> dict[str, str]:
 
 def _volumes(plan: NodeClassPlan) -> list[Manifest]:
     """Encrypted gp3 volumes: the configured size for images and pods, the image's size for a separate root volume."""
-    disks = devices(AmiFamily(plan.ami_family))
+    disks = family_facts(AmiFamily(plan.ami_family)).devices
     sizes = [(disks.root, disks.root_gib or plan.disk_size)]
     if disks.data is not None:
         sizes.append((disks.data, plan.disk_size))

@@ -55,7 +55,7 @@ class FamilyFacts:
     """What all images of one AMI family have in common.
 
     ``parameter`` is the public SSM parameter of the recommended image: ``{k}`` is the Kubernetes minor, ``{variant}``
-    the image's own part, ``{attribute}`` ``image_id`` or ``release_parameter`` (None: AWS publishes no release).
+    the image's own part, ``{attribute}`` ``image_id`` or ``release_parameter``.
     ``has_shell`` families run scripts from user data and take kubelet flags; others take settings. ``takes_kubelet`` is
     whether user data that EKS merges with its own can set the kubelet's flags and maximum pods.
 
@@ -74,11 +74,11 @@ class FamilyFacts:
     """
 
     parameter: str
-    release_parameter: str | None = "release_version"
-    devices: Devices | None = None
-    os_image: str = ""
-    os_example: str = ""
-    image_name: str = ""
+    devices: Devices
+    os_image: str
+    os_example: str
+    image_name: str
+    release_parameter: str = "release_version"
     has_shell: bool = True
     takes_kubelet: bool = True
     not_on: Mapping[str, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class FamilyFacts:
     pinned: str = ""
 
 
-# Sources: EKS user guide, "Retrieve recommended AMI IDs" for Amazon Linux, Bottlerocket and Windows; amazon-eks-ami's
+# Sources: EKS user guide, "Retrieve recommended AMI IDs" for Amazon Linux and Bottlerocket; amazon-eks-ami's
 # templates (xvda); Bottlerocket's and Karpenter's mappings (4 GiB xvda, data on xvdb); karpenter-provider-aws,
 # pkg/providers/amifamily, one file per family. Amazon Linux is released by date, Bottlerocket by version.
 _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
@@ -130,31 +130,15 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
             alias_example="v1.52.0",
             pinned="{number}",
         ),
-        AmiFamily.WINDOWS: FamilyFacts(
-            "/aws/service/ami-windows-latest/Windows_Server-{variant}-EKS_Optimized-{k}/{attribute}",
-            release_parameter=None,
-        ),
     }
 )
-NODE_FAMILIES = tuple(family for family, facts in _FAMILIES.items() if facts.devices)
+NODE_FAMILIES = tuple(_FAMILIES)
 """The families of node groups and of Karpenter's nodes."""
 
 
 def family_facts(family: AmiFamily) -> FamilyFacts:
     """Look a family up. Raises :class:`UnknownFactError` for one whose images AWS does not publish."""
     return look_up("AMI family", family, _FAMILIES)
-
-
-def devices(family: AmiFamily) -> Devices:
-    """Block devices of a family. Raises :class:`UnknownFactError` for one that no node group has."""
-    found = _FAMILIES[family].devices if family in _FAMILIES else None
-    if found is None:
-        raise UnknownFactError(
-            "AMI family with a fixed disk layout",
-            family,
-            hint="Ask EC2's DescribeImages for the image's RootDeviceName.",
-        )
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,18 +165,12 @@ class AmiType:
         """Name of Amazon's public SSM parameter for this image and a Kubernetes minor such as ``1.35``.
 
         ``release_version`` is what EKS calls ``releaseVersion``; Bottlerocket publishes it as ``image_version``.
-        Raises :class:`UnknownFactError` for ``CUSTOM``, and for Windows' release, which AWS does not publish.
+        Raises :class:`UnknownFactError` for a family without :class:`FamilyFacts`: ``CUSTOM`` and Windows.
         """
         facts = _FAMILIES.get(self.family)
         if facts is None or self.architecture is None:
             raise UnknownFactError("published AMI type", self.name, hint="Set ami.id for a custom image.")
         published = facts.release_parameter if attribute == "release_version" else attribute
-        if published is None:
-            raise UnknownFactError(
-                "AMI type with a published release version",
-                self.name,
-                hint=f"For {self.family} AWS publishes image_id alone.",
-            )
         return facts.parameter.format(
             k=kubernetes_version, variant=self.variant, arch=to_ami(self.architecture), attribute=published
         )
@@ -226,9 +204,9 @@ def _rows() -> tuple[AmiType, ...]:
         AmiType("BOTTLEROCKET_x86_64_NVIDIA_FIPS", rocket, amd64, nvidia, fips=True, variant="-nvidia-fips"),
         AmiType("BOTTLEROCKET_ARM_64_NVIDIA_FIPS", rocket, arm64, nvidia, fips=True, variant="-nvidia-fips"),
         *(
-            AmiType(f"WINDOWS_{edition.upper()}_{year}_x86_64", windows, amd64, variant=f"{year}-English-{edition}")
+            AmiType(f"WINDOWS_{edition}_{year}_x86_64", windows, amd64)
             for year in (2019, 2022, 2025)
-            for edition in ("Core", "Full")
+            for edition in ("CORE", "FULL")
         ),
         AmiType("CUSTOM", AmiFamily.CUSTOM, None),
     )
@@ -250,14 +228,9 @@ def choose_ami_type(
 ) -> AmiType:
     """Return the one image of a family for an architecture and an accelerator.
 
-    ``Custom`` gives ``CUSTOM`` for everything. Raises :class:`UnknownFactError` when AWS publishes no such image
-    (AL2 for arm64 with a GPU, FIPS outside Bottlerocket), and for Windows, where the edition has to be chosen by name.
+    Raises :class:`UnknownFactError` when AWS publishes no such image (AL2 for arm64 with a GPU, FIPS outside
+    Bottlerocket).
     """
-    if family is AmiFamily.CUSTOM:
-        return ami_type("CUSTOM")
-    wanted = f"{family} for {architecture}{_with(accelerator, fips=fips)}"
-    if family is AmiFamily.WINDOWS:
-        raise UnknownFactError("image", wanted, hint="Windows has several amiTypes; set one by name.")
     found = [
         row
         for row in ami_types().values()
@@ -266,6 +239,7 @@ def choose_ami_type(
     # Prefer an image made for the accelerator to one that also has its drivers.
     found.sort(key=lambda row: row.accelerator is not accelerator)
     if not found:
+        wanted = f"{family} for {architecture}{_with(accelerator, fips=fips)}"
         raise UnknownFactError("image", wanted, hint=_no_image(architecture, accelerator, fips=fips))
     return found[0]
 

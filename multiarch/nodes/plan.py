@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import devices, family_facts
+from multiarch.facts.ami_families import family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods, recommended_max_pods
 from multiarch.facts.labels import EKS_ACCELERATOR
@@ -161,7 +161,7 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
         ),
         Derived(
             "device",
-            devices(plan.family).node_storage,
+            family_facts(plan.family).devices.node_storage,
             f"{plan.family} stores images and pod files on it",
         ),
     ]

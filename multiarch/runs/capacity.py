@@ -27,7 +27,7 @@ from multiarch.rules import Severity
 from multiarch.runs.images import list_image_support, name_deployment
 from multiarch.runs.workload_input import WorkloadInput
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
-from multiarch.stack.load import load_text
+from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from multiarch.stack.yaml_source import shown
@@ -113,7 +113,7 @@ def recommend_change(
 
     def replan(changes: Sequence[Change]) -> Plan | None:
         try:
-            return make_plan(load_text(patched(text, changes), path), today=today())
+            return make_plan(load_file(path, text=patched(text, changes)), today=today())
         except StackError:
             return None
 
@@ -130,7 +130,7 @@ def recommend_change(
         return RecommendedChange(shown(path), written=False, result=result, report=result.report, old=text, new=text)
     new = patched(text, result.changes)
     try:
-        changed = make_plan(load_text(new, path), today=today())
+        changed = make_plan(load_file(path, text=new), today=today())
     except StackError as error:
         rejected = next(each for each in error.problems if each.severity is Severity.ERROR)
         needed = ", ".join(f"{each.name} {format_value(each.new)}" for each in result.changes)

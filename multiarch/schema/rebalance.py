@@ -52,3 +52,12 @@ class Rebalance(Section):
     """Allow the run's pods connections to DNS, port 443 (the API server, registries, AWS) and the EKS Pod Identity
     agent, and no others.
     """
+
+
+class RebalancePlan(Rebalance):
+    """The section as it is installed, its image and the stack file that its runs read; lists are sorted."""
+
+    image: str
+    """With its registry."""
+    stack_file: str = Field(repr=False)
+    """The text of a stack file."""

@@ -67,10 +67,11 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "kubernetesVersion", cluster.version
     yield from _network(plan)
     yield "network.serviceCidr", cluster.service_cidr
-    reachable = [f"public from {', '.join(cluster.public_cidrs)}"] if cluster.endpoint_public else []
-    yield "apiEndpoint", " and ".join([*reachable, *(["private"] if cluster.endpoint_private else [])])
-    yield "secretsEncryption", cluster.encrypt_secrets and (cluster.kms_key_arn or "a key created for the stack")
-    yield "logging", f"{', '.join(cluster.log_types) or 'none'} for {cluster.log_retention_days} days"
+    endpoint, encryption, logs = cluster.endpoint, cluster.encryption, cluster.logging
+    reachable = [f"public from {', '.join(sorted(endpoint.public_cidrs))}"] if endpoint.public else []
+    yield "apiEndpoint", " and ".join([*reachable, *(["private"] if endpoint.private else [])])
+    yield "secretsEncryption", encryption.enabled and (encryption.kms_key_arn or "a key created for the stack")
+    yield "logging", f"{', '.join(sorted(set(logs.types))) or 'none'} for {logs.retention_days} days"
     yield "arm64Taint", plan.arm64_taint or "none"
     yield "addons", [f"{addon.name} {addon.version or _EKS_DEFAULT}" for addon in plan.addons] or "none"
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
@@ -79,7 +80,7 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "autoscaling.use", plan.autoscaling.use
     yield from _webhook(plan)
     yield from _rebalance(plan)
-    yield "session", f"closed after {plan.session.idle_timeout_minutes} idle minutes"
+    yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 
 

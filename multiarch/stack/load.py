@@ -42,10 +42,9 @@ from multiarch.stack.engine_config import (
 )
 from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, identity_of
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.schema_paths import is_structured
 from multiarch.stack.yaml_source import YamlFile
 
-__all__ = ["Stack", "load_file", "load_text", "merge"]
+__all__ = ["Stack", "load_file", "merge"]
 
 PROJECT_FILE = "Pulumi.yaml"
 STACKS_FOLDER = Path("config", "stacks")
@@ -113,21 +112,12 @@ def stack_files(root: Path) -> list[Path]:
     return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"})
 
 
-def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
+def load_file(path: Path, *, project_file: Path | None = None, text: str | None = None) -> Stack:
     """Read a stack file as the engine would, without the engine.
 
     ``project_file`` is the ``Pulumi.yaml`` whose defaults count; by default the nearest one above ``path``, if any.
-    Raises StackError with every problem of the files.
+    ``text`` is the content of a file that need not exist yet. Raises StackError with every problem of the files.
     """
-    return _loaded(path, project_file, None)
-
-
-def load_text(text: str, path: Path) -> Stack:
-    """Read ``text`` as the content of a stack file that need not exist yet. Raises StackError as :func:`load_file`."""
-    return _loaded(path, None, text)
-
-
-def _loaded(path: Path, project_file: Path | None, text: str | None) -> Stack:
     named = _FILE_NAME.fullmatch(path.name)
     if project_file is None:
         project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
@@ -147,7 +137,7 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     neither has no place. Raises StackError as :func:`load_file` does.
     """
     files = _read(file, project_file)
-    values = {key: _from_text(key, text) for key, text in _of_namespace(NAMESPACE, config)}
+    values = {key: _from_text(text) for key, text in _of_namespace(NAMESPACE, config)}
     return _validated(name, values, dict(_of_namespace(AWS, config)), files)
 
 
@@ -168,9 +158,9 @@ def _of_namespace(namespace: str, config: Mapping[str, str]) -> Iterator[tuple[s
             yield key.removeprefix(f"{namespace}:"), text
 
 
-def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
+def _from_text(text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
     """Undo the engine's encoding: mappings and lists are JSON, everything else is text."""
-    if is_structured(key) or text.startswith(("{", "[")):
+    if text.startswith(("{", "[")):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):

@@ -12,10 +12,11 @@ from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
-    from multiarch.schema.network import FlowLogs
+    from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.network import ApiEndpoint, FlowLogs
+    from multiarch.schema.rebalance import RebalancePlan
     from multiarch.schema.webhook_installation import InstallationValues
     from multiarch.stack.identity import AwsIdentity
-    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = [
     "AddonPlan",
@@ -74,21 +75,16 @@ class ExistingNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
-    """The control plane. ``kms_key_arn`` None with ``encrypt_secrets`` means: a key of the stack's own."""
+    """The control plane. An encryption without a key of its own takes one that is created for the stack."""
 
     name: str
     version: str
     service_cidr: str
-    endpoint_private: bool
-    endpoint_public: bool
-    public_cidrs: tuple[str, ...]
-    encrypt_secrets: bool
-    kms_key_arn: str | None
-    log_types: tuple[str, ...]
-    log_retention_days: int
-    admins: tuple[str, ...]
-    readers: tuple[str, ...]
     deletion_protection: bool
+    endpoint: ApiEndpoint
+    encryption: SecretsEncryption
+    logging: Logging
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +106,11 @@ class AddonPlan:
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """SSM Session Manager preferences; the document's own name, times in minutes.
+    """SSM Session Manager preferences, and the names of their document and log group; None: sessions are not logged."""
 
-    ``encrypt``: with the stack's own key, in addition to TLS.
-    """
-
+    settings: Session
     document_name: str
-    idle_timeout_minutes: int
-    max_duration_minutes: int | None
     log_group_name: str | None
-    log_retention_days: int
-    encrypt: bool
-    run_as_user: str | None
 
 
 @dataclass(frozen=True, slots=True)

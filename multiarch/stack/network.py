@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
@@ -157,28 +158,24 @@ def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
     )
 
 
-def range_hint(text: str, example: str) -> str:
-    """What to write instead of a text that is not an IPv4 range: the range around an address with a prefix."""
+def read_cidr(text: str, path: KeyPath, example: str, report: ProblemReport) -> IPv4Network | None:
+    """Read an IPv4 range; report what is none, with the range around an address that has a prefix."""
     try:
-        return (
-            f"Did you mean {IPv4Network(text, strict=False)}?" if "/" in text else f"Write a range such as {example}."
-        )
+        return IPv4Network(text)
     except ValueError:
-        return f"Write a range such as {example}."
+        hint = f"Write a range such as {example}."
+        with suppress(ValueError):
+            hint = f"Did you mean {IPv4Network(text, strict=False)}?" if "/" in text else hint
+        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=hint)
+        return None
 
 
 def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> IPv4Network | None:
-    try:
-        found = IPv4Network(text)
-    except ValueError:
-        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=range_hint(text, DEFAULT_CIDR))
-        return None
-    if found.prefixlen not in prefixes:
-        report(
-            "cidr-size", path, f"{found} is a /{found.prefixlen}; here it must be /{prefixes[0]} to /{prefixes[-1]}."
-        )
-        return None
-    return found
+    found = read_cidr(text, path, DEFAULT_CIDR, report)
+    if found is None or found.prefixlen in prefixes:
+        return found
+    report("cidr-size", path, f"{found} is a /{found.prefixlen}; here it must be /{prefixes[0]} to /{prefixes[-1]}.")
+    return None
 
 
 def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tuple[str, ...], int | None]:
@@ -186,58 +183,33 @@ def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tu
     if spec.zones is None or isinstance(spec.zones, int):
         return (), spec.zones or DEFAULT_ZONES
     path = (*_NETWORK, "zones")
-    fine = True
     for index, zone in enumerate(spec.zones):
         found = region_of_zone(zone)
         # EKS takes no subnets in local zones, whose names go on behind the region's.
         if found is None or zone[:-1] != found or (region is not None and found != region):
-            where = f"of {region}" if region else "name"
-            report(
-                "zone",
-                (*path, index),
-                f"{zone!r} is not an availability zone {where}.",
-                hint=f"Write names such as {region or 'eu-west-1'}a.",
-            )
-            fine = False
+            message = f"{zone!r} is not an availability zone {f'of {region}' if region else 'name'}."
+            report("zone", (*path, index), message, hint=f"Write names such as {region or 'eu-west-1'}a.")
     names = tuple(dict.fromkeys(spec.zones))
-    if len(names) != len(spec.zones) or not _MIN_ZONES <= len(names) <= _MAX_ZONES:
+    possible = _MIN_ZONES <= len(names) <= _MAX_ZONES
+    if len(names) != len(spec.zones) or not possible:
         report("zone-count", path, f"{len(names)} different zones; EKS needs two, and at most six are supported.")
-        fine = False
-    return names, len(names) if fine else None
+    return names, len(names) if possible else None
 
 
-def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork | None:
-    fine = True
-    for key, value in (
-        ("cidr", spec.cidr),
-        ("zones", spec.zones),
-        ("nat", spec.nat),
-        ("endpoints", spec.endpoints),
-        ("flowLogs", spec.flow_logs),
-    ):
-        if value is not None:
-            report(
-                "existing-network",
-                (*_NETWORK, key),
-                f"{key} is for a new VPC, and vpcId or subnets name an existing one.",
-                hint=f"Leave {key} out, or leave out vpcId and the subnet IDs.",
-            )
-            fine = False
+def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
+    written = spec.model_dump(by_alias=True, exclude_none=True)
+    for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
+        if key in written:
+            message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
+            hint = f"Leave {key} out, or leave out vpcId and the subnet IDs."
+            report("existing-network", (*_NETWORK, key), message, hint=hint)
     if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
-        fine = False
-    private = spec.private_subnet_ids or []
+    private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
     for index, subnet in enumerate(private):
-        path = (*_NETWORK, "privateSubnetIds", index)
         if not _SUBNET_ID.fullmatch(subnet):
-            report("subnet-id", path, f"{subnet!r} is not a subnet ID.")
-            fine = False
+            report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
     if len(set(private)) < _MIN_ZONES:
-        report(
-            "subnets", (*_NETWORK, "privateSubnetIds"), f"{len(private)} private subnets; EKS needs two, in two zones."
-        )
-        fine = False
-    if not fine or spec.vpc_id is None:
-        return None
-    return ExistingNetwork(spec.vpc_id, tuple(private))
+        report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
+    return ExistingNetwork(spec.vpc_id or "", tuple(private))

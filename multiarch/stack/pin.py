@@ -24,7 +24,8 @@ from multiarch.schema.nodes import Ami
 from multiarch.slices import slices
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
-from multiarch.stack.writing import NewValue, write_values
+from multiarch.stack.writing import write_values
+from multiarch.yaml_text.additions import Addition
 
 _SSM_BATCH = 10
 
@@ -126,9 +127,7 @@ def write_pins(text: str, changes: Sequence[Pin]) -> str:
     Raises MultiarchError when a value has no place of its own, as when an alias shares one mapping between two groups
     that need different images.
     """
-    # A group's image goes below its instance types, which it belongs to.
-    values = [NewValue(tuple(pin.key.split(".")), pin.new, pin.note, below="instanceTypes") for pin in changes]
-    return write_values(text, values)
+    return write_values(text, (Addition(tuple(pin.key.split(".")), pin.new, pin.note) for pin in changes))
 
 
 def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:

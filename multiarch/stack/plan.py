@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
@@ -17,7 +16,7 @@ from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, node_group_specs
 from multiarch.rules import Severity
-from multiarch.schema.cluster import Session
+from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
@@ -31,9 +30,6 @@ from multiarch.stack.model import (
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-
-if TYPE_CHECKING:
-    from multiarch.stack.rebalance import RebalancePlan
 
 __all__ = ["make_plan"]
 
@@ -98,12 +94,25 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         region=stack.region,
         identity=stack.identity,
         tags=context.tags,
-        cluster=_cluster(context.name, service_cidr, spec, deletion_protection=protected),
+        cluster=ClusterPlan(
+            name=context.name,
+            version=spec.kubernetes_version,
+            service_cidr=service_cidr,
+            deletion_protection=protected,
+            endpoint=spec.api_endpoint,
+            encryption=spec.secrets_encryption,
+            logging=spec.logging,
+            access=spec.access,
+        ),
         network=network,
         arm64_taint=taint,
         node_groups=groups,
         addons=addons,
-        session=_session(context.name, spec.session),
+        session=SessionPlan(
+            spec.session,
+            document_name=f"{context.name}-session",
+            log_group_name=f"/multiarch-eks/{context.name}/sessions" if spec.session.log_to_cloud_watch else None,
+        ),
         autoscaling=autoscaling,
         storage_class=storage_class,
         termination_handler=termination_handler,
@@ -181,33 +190,3 @@ def _tags(spec: StackSpec) -> Tags:
         "managed-by": "multiarch-eks",
     }
     return tuple(sorted((spec.tags | own).items()))
-
-
-def _cluster(name: str, service_cidr: str, spec: StackSpec, *, deletion_protection: bool) -> ClusterPlan:
-    return ClusterPlan(
-        name=name,
-        version=spec.kubernetes_version,
-        service_cidr=service_cidr,
-        endpoint_private=spec.api_endpoint.private,
-        endpoint_public=spec.api_endpoint.public,
-        public_cidrs=tuple(sorted(spec.api_endpoint.public_cidrs)),
-        encrypt_secrets=spec.secrets_encryption.enabled,
-        kms_key_arn=spec.secrets_encryption.kms_key_arn,
-        log_types=tuple(sorted(set(spec.logging.types))),
-        log_retention_days=spec.logging.retention_days,
-        admins=tuple(sorted(spec.access.admins)),
-        readers=tuple(sorted(spec.access.readers)),
-        deletion_protection=deletion_protection,
-    )
-
-
-def _session(cluster: str, spec: Session) -> SessionPlan:
-    return SessionPlan(
-        document_name=f"{cluster}-session",
-        idle_timeout_minutes=spec.idle_timeout_minutes,
-        max_duration_minutes=spec.max_duration_minutes,
-        log_group_name=f"/multiarch-eks/{cluster}/sessions" if spec.log_to_cloud_watch else None,
-        log_retention_days=spec.log_retention_days,
-        encrypt=spec.encrypt,
-        run_as_user=spec.run_as_user,
-    )

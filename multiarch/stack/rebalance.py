@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pydantic import Field
-
 from multiarch.autoscaling import quiet_hours, syntax
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.report import ProblemReport
-from multiarch.schema.rebalance import Rebalance
+from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.own_pods import OwnPods
 from multiarch.stack.engine_config import NAMESPACE, REGION
@@ -23,15 +21,6 @@ _PODS = OwnPods(_SECTION, "the CronJob that rebalances", _SECTION)
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 # What a run does not need to know of its stack.
 _LEFT_OUT = {"access", "admission_webhook", "rebalance", "session"}
-
-
-class RebalancePlan(Rebalance):
-    """The section as it is installed, its image and the stack file that its runs read; lists are sorted."""
-
-    image: str
-    """With its registry."""
-    stack_file: str = Field(repr=False)
-    """The text of a stack file."""
 
 
 def plan_rebalance(stack: Stack, architectures: set[Architecture], report: ProblemReport) -> RebalancePlan | None:

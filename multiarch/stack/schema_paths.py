@@ -19,7 +19,6 @@ from multiarch.errors import KeyPath
 from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
 
-_STRUCTURED = (dict, list)
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+")
 _NEARLY = 0.75
 _NAME = "NAME"
@@ -104,12 +103,6 @@ def nearest(written: str, known: Sequence[str]) -> str | None:
 
 def _bare(word: str) -> str:
     return re.sub(r"[-_ ]", "", word).lower()
-
-
-def is_structured(key: str) -> bool:
-    """Whether the top-level ``key`` holds a mapping or a list, which the engine hands over as JSON."""
-    field = fields(StackSpec).get(key)
-    return field is not None and any(_is_model(a) or get_origin(a) in _STRUCTURED for a in options(field.annotation))
 
 
 def options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)

@@ -51,13 +51,6 @@ class _Document:
     origin: Origin
     root: type[Section]
 
-    @property
-    def is_stack(self) -> bool:
-        return self.root is StackSpec
-
-    def model_at(self, path: KeyPath) -> type[Section] | None:
-        return model_at(path, self.root)
-
 
 def problems(errors: Sequence[ErrorDetails], origin: Origin, root: type[Section] = StackSpec) -> list[Problem]:
     """Turn the errors of validating the values of ``origin`` as a ``root`` into problems, in no particular order."""
@@ -143,7 +136,7 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
 
 
 def _missing(path: KeyPath, document: _Document) -> Problem:
-    model = document.model_at(path[:-1])
+    model = model_at(path[:-1], document.root)
     meaning = descriptions(model).get(str(path[-1]), "") if model else ""
     meaning = " ".join(meaning.replace("``", "").split())
     return document.origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
@@ -190,12 +183,12 @@ def _taint_hint(written: dict[str, Any]) -> str:
 def _unknown_key(path: KeyPath, written: Any, document: _Document) -> tuple[str, str]:  # noqa: ANN401
     """Return the message and the hint for an unknown key: what was meant, or which keys are known."""
     key = str(path[-1])
-    if document.is_stack and _is_region(key, written):
+    if document.root is StackSpec and _is_region(key, written):
         return f"{key} is unknown here: the region is a key of the AWS provider.", "Write aws:region."
     message = f"{key} is unknown here."
-    if document.is_stack and key in {"arch", "architecture"}:
+    if document.root is StackSpec and key in {"arch", "architecture"}:
         return message, "It follows from instanceTypes; omit it."
-    model = document.model_at(path[:-1])
+    model = model_at(path[:-1], document.root)
     known = list(fields(model)) if model else []
     if near := nearest(key, known):
         return message, f"Did you mean {near}?"

@@ -16,7 +16,7 @@ from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
 from multiarch.rebalance.install.objects import objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
-from multiarch.stack.rebalance import RebalancePlan
+from multiarch.schema.rebalance import RebalancePlan
 from sandbox.cluster import control_plane
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.kube import Kube, Object

@@ -3,6 +3,7 @@ import pytest
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.ami_families import (
+    NODE_FAMILIES,
     AmiFamily,
     AmiType,
     Devices,
@@ -10,7 +11,7 @@ from multiarch.facts.ami_families import (
     ami_type,
     ami_types,
     choose_ami_type,
-    devices,
+    family_facts,
     why_not_on,
 )
 from multiarch.facts.architectures import Architecture, to_ami
@@ -23,6 +24,9 @@ NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.
 def test_the_rows_are_exactly_the_values_of_the_eks_api() -> None:
     model = botocore.session.get_session().get_service_model("eks")
     assert set(ami_types()) == set(model.shape_for("AMITypes").enum)
+
+
+PUBLISHED = [row for row in ami_types().values() if row.family in NODE_FAMILIES]
 
 
 @pytest.mark.parametrize("row", ami_types().values(), ids=lambda row: str(row.name))
@@ -67,11 +71,6 @@ def test_a_name_says_the_same_as_its_row(row: AmiType) -> None:
             "release_version",
             "bottlerocket/aws-k8s-1.32-nvidia-fips/x86_64/latest/image_version",
         ),
-        (
-            "WINDOWS_CORE_2022_x86_64",
-            "image_id",
-            "ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.32/image_id",
-        ),
     ],
 )
 def test_an_image_is_published_under_its_own_parameter(name: str, attribute: SsmAttribute, path: str) -> None:
@@ -79,14 +78,11 @@ def test_an_image_is_published_under_its_own_parameter(name: str, attribute: Ssm
 
 
 def test_no_two_images_share_a_parameter() -> None:
-    published = [row for row in ami_types().values() if row.family is not AmiFamily.CUSTOM]
-    assert len({row.ssm_parameter("1.35", "image_id") for row in published}) == len(published) == 22
+    assert len({row.ssm_parameter("1.35", "image_id") for row in PUBLISHED}) == len(PUBLISHED) == 16
 
 
-@pytest.mark.parametrize("row", ami_types().values(), ids=lambda row: str(row.name))
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: str(row.name))
 def test_a_parameter_names_no_other_architecture_than_its_row(row: AmiType) -> None:
-    if row.architecture is None:
-        return
     path = row.ssm_parameter("1.35", "image_id")
     other = ARM64 if row.architecture is AMD64 else AMD64
     assert to_ami(other) not in path
@@ -95,7 +91,7 @@ def test_a_parameter_names_no_other_architecture_than_its_row(row: AmiType) -> N
 
 @pytest.mark.parametrize(
     ("name", "attribute"),
-    [("CUSTOM", "image_id"), ("CUSTOM", "release_version"), ("WINDOWS_FULL_2025_x86_64", "release_version")],
+    [("CUSTOM", "image_id"), ("CUSTOM", "release_version"), ("WINDOWS_FULL_2025_x86_64", "image_id")],
 )
 def test_a_parameter_that_aws_does_not_publish_is_not_made_up(name: str, attribute: SsmAttribute) -> None:
     with pytest.raises(UnknownFactError, match="AMI type"):
@@ -129,7 +125,6 @@ def test_an_unknown_ami_type_is_answered_with_the_nearest(name: str, near: str) 
         (AmiFamily.BOTTLEROCKET, AMD64, NEURON, False, "BOTTLEROCKET_x86_64"),
         (AmiFamily.BOTTLEROCKET, AMD64, NVIDIA, True, "BOTTLEROCKET_x86_64_NVIDIA_FIPS"),
         (AmiFamily.BOTTLEROCKET, ARM64, NONE, True, "BOTTLEROCKET_ARM_64_FIPS"),
-        (AmiFamily.CUSTOM, ARM64, OTHER, True, "CUSTOM"),
     ],
 )
 def test_the_image_follows_from_family_architecture_and_accelerator(
@@ -156,7 +151,6 @@ def test_the_image_follows_from_family_architecture_and_accelerator(
         (AmiFamily.AL2023, ARM64, NEURON, False, "none in any family; build an image of your own"),
         (AmiFamily.AL2023, AMD64, OTHER, False, "none in any family; build an image of your own"),
         (AmiFamily.BOTTLEROCKET, AMD64, NEURON, True, "with neuron accelerators and FIPS"),
-        (AmiFamily.WINDOWS, AMD64, NONE, False, "set one by name"),
     ],
 )
 def test_an_image_that_is_not_published_is_an_error_that_says_so(
@@ -171,20 +165,11 @@ def test_an_image_that_is_not_published_is_an_error_that_says_so(
 
 
 def test_each_family_boots_from_its_own_device_and_bottlerocket_keeps_data_apart() -> None:
-    assert devices(AmiFamily.AL2) == devices(AmiFamily.AL2023) == Devices("/dev/xvda")
-    rocket = devices(AmiFamily.BOTTLEROCKET)
-    assert (rocket.root, rocket.root_gib, rocket.data, rocket.node_storage) == (
-        "/dev/xvda",
-        4,
-        "/dev/xvdb",
-        "/dev/xvdb",
-    )
-    assert devices(AmiFamily.AL2023).node_storage == "/dev/xvda"
-
-
-def test_the_disk_of_a_custom_image_is_not_guessed() -> None:
-    with pytest.raises(UnknownFactError, match="RootDeviceName"):
-        devices(AmiFamily.CUSTOM)
+    for family in (AmiFamily.AL2, AmiFamily.AL2023):
+        assert family_facts(family).devices == Devices("/dev/xvda")
+        assert family_facts(family).devices.node_storage == "/dev/xvda"
+    assert family_facts(AmiFamily.BOTTLEROCKET).devices == Devices("/dev/xvda", data="/dev/xvdb", root_gib=4)
+    assert family_facts(AmiFamily.BOTTLEROCKET).devices.node_storage == "/dev/xvdb"
 
 
 def test_first_generation_graviton_does_not_run_amazon_linux_2023() -> None:

@@ -9,7 +9,7 @@ import pytest
 from multiarch.autoscaling.image import alias_of, parameter
 from multiarch.errors import UnknownFactError
 from multiarch.facts import ami_families
-from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, Devices, FamilyFacts, devices, family_facts
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, Devices, FamilyFacts, family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
@@ -45,7 +45,7 @@ def planned(image: AmiType, case: BootstrapCase = BootstrapCase.SELF_MANAGED) ->
 
 
 def test_what_follows_from_the_row_follows_for_an_invented_family(invented: AmiType) -> None:
-    assert devices(invented.family).node_storage == "/dev/xvda"
+    assert family_facts(invented.family).devices.node_storage == "/dev/xvda"
     assert alias_of(invented.family, "1.35.2-20260715") == "invented@v20260715"
     name = "/aws/service/invented/1.35/arm64/plain/invented-1.35-arm64-v20260715/image_id"
     assert parameter("invented@v20260715", invented, "1.35") == name

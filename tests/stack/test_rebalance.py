@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from multiarch.rules import Severity
+from multiarch.schema.rebalance import RebalancePlan
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
-from multiarch.stack.rebalance import RebalancePlan
 from tests.stack.test_autoscaling_contradictions import KARPENTER, NO_AGENT, NO_NAT
 from tests.stack.test_webhook import IMAGE, webhook
 from tests.stack.words import TODAY, check_contradiction, merged, plan, problems

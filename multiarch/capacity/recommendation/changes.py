@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from multiarch.capacity.recommendation.tunables import Key, pools_by_key, zones_of
 from multiarch.stack.model import Plan
-from multiarch.stack.writing import NewValue, write_values
-
-_BELOW = {"maxSize": "minSize", "desiredSize": "minSize"}
+from multiarch.stack.writing import write_values
+from multiarch.yaml_text.additions import Addition
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +61,4 @@ def patched(text: str, changes: Sequence[Change]) -> str:
 
     Raises MultiarchError for a value that other groups share by an alias, or that is merged in.
     """
-    values = [NewValue(each.key, each.new, below=_BELOW.get(each.key[-1], "instanceTypes")) for each in changes]
-    return write_values(text, values)
+    return write_values(text, (Addition(each.key, each.new) for each in changes))

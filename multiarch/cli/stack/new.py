@@ -17,7 +17,7 @@ from multiarch.facts.partitions import why_not_region
 from multiarch.files import write_atomically
 from multiarch.rules import Severity
 from multiarch.runs.stacks import find_root
-from multiarch.stack.load import STACKS_FOLDER, load_text, name_fault
+from multiarch.stack.load import STACKS_FOLDER, load_file, name_fault
 from multiarch.stack.new_file import write_stack
 from multiarch.stack.plan import make_plan
 from multiarch.stack.yaml_source import shown
@@ -102,7 +102,7 @@ def _checked(text: str, path: Path) -> list[Problem]:
     Raises StackError with the problems; one of a value that an option gave names the option.
     """
     try:
-        plan = make_plan(load_text(text, path), today=today())
+        plan = make_plan(load_file(path, text=text), today=today())
     except StackError as error:
         errors = [problem for problem in error.problems if problem.severity is Severity.ERROR]
         raise StackError(list(_by_option(errors))) from error

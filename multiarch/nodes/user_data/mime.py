@@ -8,44 +8,36 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from multiarch.nodes.user_data.text import is_plain
 
 _BOUNDARY = "==MULTIARCH=="
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part: its headers without the final empty line, and its content as in the archive."""
-
-    headers: tuple[str, ...]
-    content: str
+def node_config(document: str) -> str:
+    """Make a part for nodeadm. ``document`` is YAML in ASCII: nodeadm does not undo a transfer encoding."""
+    return f"Content-Type: application/node.eks.aws\n\n{document}"
 
 
-def node_config(document: str) -> Part:
-    """Wrap a NodeConfig for nodeadm. ``document`` is YAML in ASCII: nodeadm does not undo a transfer encoding."""
-    return Part(("Content-Type: application/node.eks.aws",), document)
-
-
-def shell_script(script: str) -> Part:
-    """Wrap a script that cloud-init runs. Text that is not :func:`~.text.is_plain` goes through base64."""
+def shell_script(script: str) -> str:
+    """Make a part for cloud-init, which runs it. Text that is not :func:`~.text.is_plain` goes through base64."""
     if is_plain(script):
-        return Part(('Content-Type: text/x-shellscript; charset="us-ascii"',), script)
+        return f'Content-Type: text/x-shellscript; charset="us-ascii"\n\n{script}'
     encoded = base64.encodebytes(script.encode()).decode()
-    return Part(('Content-Type: text/x-shellscript; charset="utf-8"', "Content-Transfer-Encoding: base64"), encoded)
+    head = 'Content-Type: text/x-shellscript; charset="utf-8"\nContent-Transfer-Encoding: base64'
+    return f"{head}\n\n{encoded}"
 
 
-def multipart(parts: Sequence[Part]) -> str:
+def multipart(parts: Sequence[str]) -> str:
     """Join parts into an archive; the empty string for no parts. The boundary does not occur in any of them."""
     if not parts:
         return ""
     boundary, number = _BOUNDARY, 0
-    while any(boundary in part.content for part in parts):
+    while any(boundary in part for part in parts):
         number += 1
         boundary = f"==MULTIARCH-{number}=="
     lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{boundary}"', ""]
     for part in parts:
         # The line feed before a boundary belongs to the boundary, so the content keeps its last one.
-        lines += [f"--{boundary}", *part.headers, "", part.content]
+        lines += [f"--{boundary}", part]
     return "\n".join([*lines, f"--{boundary}--", ""])

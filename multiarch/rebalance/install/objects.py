@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.facts.taints import Taint
@@ -11,9 +10,7 @@ from multiarch.facts.tolerations import toleration_for
 from multiarch.manifests import restricted
 from multiarch.rebalance.install import policy
 from multiarch.rebalance.install.policy import LABELS, NAME, NAMESPACE, Object, metadata
-
-if TYPE_CHECKING:  # it loads the checks of a stack
-    from multiarch.stack.rebalance import RebalancePlan
+from multiarch.schema.rebalance import RebalancePlan
 
 _STACK_FOLDER = "/etc/multiarch/stack"
 _LONGEST_RUN = 4 * 3600

@@ -9,7 +9,7 @@ from multiarch.errors import KeyPath, Problem
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.cluster import Access
 from multiarch.schema.network import ApiEndpoint
-from multiarch.stack.network import range_hint
+from multiarch.stack.network import read_cidr
 from multiarch.stack.origin import Origin
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
@@ -94,10 +94,8 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
 def _check_ranges(spec: ApiEndpoint, report: ProblemReport) -> None:
     for index, cidr in enumerate(spec.public_cidrs):
         path: KeyPath = ("apiEndpoint", "publicCidrs", index)
-        try:
-            network = IPv4Network(cidr)
-        except ValueError:
-            report("cidr", path, f"{cidr!r} is not an IPv4 range.", hint=range_hint(cidr, "203.0.113.0/24"))
+        network = read_cidr(cidr, path, "203.0.113.0/24", report)
+        if network is None:
             continue
         if network.prefixlen == 0:
             report("open-to-all", path, "0.0.0.0/0 opens the API server to the whole internet.")
