@@ -1,7 +1,7 @@
 """``multiarch review`` of a preview with 2,000 steps: a new process each, with every output format.
 
 The steps are as large as those of the project's own stacks with ``refresh: always``: 13 KB of JSON each, most of them
-refreshes, one in ten an update, one in a hundred a replacement. Limits: 1 s of processor time, 150 MB.
+refreshes, one in ten an update, one in a hundred a replacement. Limits: 1 s of processor time, 100 MB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.measure import BIN, RUNS, median, run, show
 
 STEPS = 2_000
 LIMIT_S = 1.0
-MEMORY_LIMIT_MB = 150
+MEMORY_LIMIT_MB = 100
 TYPES = (
     "aws:iam/role:Role",
     "aws:eks/nodeGroup:NodeGroup",

@@ -192,7 +192,7 @@ def _open_github(token: str, post: Post, environment: Mapping[str, str]) -> Iter
     url = _read_url({"GITHUB_API_URL": "https://api.github.com", **environment}, "GITHUB_API_URL")
     issues = f"/repos/{_read_variable(environment, 'GITHUB_REPOSITORY')}/issues"
     comments = "" if post.title or post.close else f"{issues}/{_read_pull_request(environment)}/comments"
-    retry = GithubRetry(_RETRIES, allowed_methods=None)
+    retry = GithubRetry(_RETRIES, backoff_factor=0.1, allowed_methods=None)
     trusted = _find_authorities(environment)
     with closing(
         Github(base_url=url, auth=Auth.Token(token), timeout=_ANSWER_SECONDS, verify=trusted, retry=retry)

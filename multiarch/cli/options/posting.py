@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from multiarch.cli.terminal import say
-from multiarch.comments import Post, detect_service, post_report
+
+if TYPE_CHECKING:
+    from multiarch.comments import Post
 
 
 class To(StrEnum):
@@ -18,6 +21,8 @@ class To(StrEnum):
 
 def send_post(post: Post, to: To | None = None) -> None:
     """Post to this CI job's service, and write on stderr what happened. Raises MultiarchError."""
+    from multiarch.comments import detect_service, post_report  # noqa: PLC0415  (25 MB that only this needs)
+
     posted = post_report(to or detect_service(os.environ), post, os.environ)
     what = "issue" if post.title or post.close else "comment"
     if posted.action == "none":

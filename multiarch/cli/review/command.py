@@ -17,7 +17,6 @@ from multiarch.cli.review.markdown import SMALLEST, render_markdown
 from multiarch.cli.review.report import make_report
 from multiarch.cli.streams import few_collections
 from multiarch.cli.terminal import say
-from multiarch.comments import LIMITS, Post
 from multiarch.errors import MultiarchError
 from multiarch.files import write_atomically
 from multiarch.plurals import counted
@@ -116,6 +115,8 @@ def review(
 
 def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
     """Post the digest; without stacks only an earlier comment is updated. Raises MultiarchError."""
+    from multiarch.comments import LIMITS, Post  # noqa: PLC0415  (25 MB that only this needs)
+
     # The service counts characters, of which there are at most as many as bytes.
     text, _ = render_markdown(found, min(limit or LIMITS[to], LIMITS[to]), attached)
     send_post(Post(text, create=bool(found.stacks)), to)

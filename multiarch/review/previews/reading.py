@@ -34,7 +34,9 @@ def read(data: bytes, source: str) -> list[Preview]:
     Raises MultiarchError, which names the source, for what is not a preview, is cut off, or says of no stack.
     """
     try:
-        return list(_previews(_decode(data), source))
+        found = _previews(_decode(data), source)
+        del data  # a preview may have hundreds of megabytes: the text alone is kept
+        return list(found)
     except MultiarchError as error:
         raise MultiarchError(f"{source}: {error.message}", hint=error.hint or _HOW) from error
 
@@ -46,7 +48,7 @@ def _decode(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise MultiarchError("The file is not UTF-8.") from None
-    if not text.strip():
+    if not text or text.isspace():
         raise MultiarchError("The file is empty.", hint="Did `pulumi preview` fail? Its messages are on stderr.")
     return text
 

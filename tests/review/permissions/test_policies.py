@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -296,6 +297,14 @@ def test_a_resource_policy_must_not_lose_its_denials() -> None:
         f"{head}no longer denied: sqs:* {end} everyone if aws:SecureTransport Bool false"
     ]
     assert find(step(QUEUE, "orders", {"name": "orders"}, None, outputs={"url": "https://sqs/orders"}), gone) == []
+
+
+def test_in_an_event_log_what_goes_with_its_component_goes_with_its_owner() -> None:
+    plain = lets("sqs:*", "*", "Deny", Bool={"aws:SecureTransport": "false"})
+    inputs = {"queueUrl": "https://sqs/of-an-event-log", "policy": document(lets("sqs:*", EVENTS), plain)}
+    gone, component = step(QUEUE_POLICY, "p", inputs, None), step("multiarch-eks:components:Karpenter", "k", {}, None)
+    assert find(component, replace(gone, parent=component.urn)) == []
+    assert "no longer denied" in find(gone)[0]
 
 
 def test_a_new_policy_is_as_risky_as_those_whom_it_lets_in() -> None:
