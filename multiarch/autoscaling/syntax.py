@@ -6,30 +6,40 @@ Patterns accept no more than those of the NodePool's CRD: what passes here passe
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from types import MappingProxyType
 
 from multiarch.manifests.quantities import QuantityError, parse_quantity
 
-_QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]{1,7}[hm]|[0-9]{1,7}h[0-9]{1,7}m)(?:0s)?", re.ASCII)
-_PERIOD = re.compile(r"(?:[0-9]{1,10}[smh])+|Never", re.ASCII)
 _PART = re.compile(r"([0-9]+)([smh])", re.ASCII)
 _SECONDS = MappingProxyType({"s": 1, "m": 60, "h": 3600})
 _SHORTEST_LIFE = 3600
 _LONGEST_SECONDS = (2**63 - 1) // 10**9
 """Go counts a duration in nanoseconds, in 63 bits."""
-_GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", re.ASCII)
-_BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
 _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
 
 
-def quiet_duration_fault(text: str) -> str | None:
-    """Check a duration of quiet hours: hours and minutes, without seconds."""
-    return None if _QUIET.fullmatch(text) and _fits(text) else f"{text!r} is not a duration of hours and minutes"
+def _form(pattern: str, fault: str) -> Callable[[str], str | None]:
+    """Make a check of strings that match ``pattern``; a duration is not too long for Go."""
+    compiled = re.compile(pattern, re.ASCII)
+
+    def check(text: str) -> str | None:
+        good = compiled.fullmatch(text) and duration_seconds(text) <= _LONGEST_SECONDS
+        return None if good else f"{text!r} {fault}"
+
+    return check
 
 
-def period_fault(text: str) -> str | None:
-    """Check a Go duration in s, m and h, or ``Never``."""
-    return None if _PERIOD.fullmatch(text) and _fits(text) else f"{text!r} is neither a duration nor Never"
+quiet_duration_fault = _form(
+    r"(?=.*[1-9])(?:[0-9]{1,7}[hm]|[0-9]{1,7}h[0-9]{1,7}m)(?:0s)?", "is not a duration of hours and minutes"
+)
+"""Check a duration of quiet hours: hours and minutes, without seconds."""
+period_fault = _form(r"(?:[0-9]{1,10}[smh])+|Never", "is neither a duration nor Never")
+"""Check a Go duration in s, m and h, or ``Never``."""
+grace_fault = _form(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", "is not a positive duration")
+"""Check a Go duration above zero: at zero pods would be deleted without notice."""
+budget_fault = _form(r"(?:100|[0-9]{1,2})%|[0-9]+", "is neither a number of nodes nor a percentage")
+"""Check a number of nodes or a percentage."""
 
 
 def lifetime_fault(text: str) -> str | None:
@@ -41,23 +51,9 @@ def lifetime_fault(text: str) -> str | None:
     return None
 
 
-def grace_fault(text: str) -> str | None:
-    """Check a Go duration above zero: at zero pods would be deleted without notice."""
-    return None if _GRACE.fullmatch(text) and _fits(text) else f"{text!r} is not a positive duration"
-
-
 def duration_seconds(duration: str) -> int:
     """The seconds of a valid duration."""
     return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(duration))
-
-
-def _fits(duration: str) -> bool:
-    return duration_seconds(duration) <= _LONGEST_SECONDS
-
-
-def budget_fault(text: str) -> str | None:
-    """Check a number of nodes or a percentage."""
-    return None if _BUDGET.fullmatch(text) else f"{text!r} is neither a number of nodes nor a percentage"
 
 
 def memory_fault(text: str) -> str | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -159,7 +157,8 @@ def _blocks(chosen: Sequence[RegionPrices], types: Sequence[str] | None) -> Iter
             for name in _names(each, types)
         ]
         yield Table(columns, rows, title=f"{each.region}, fetched {_date(each)}")
-        yield from _reasons(each, types)
+        if reasons := dict.fromkeys(f"{why}." for name in types or () for why in _unknown(each, name)):
+            yield Items("Unknown", list(reasons))
         yield Table(
             ("other prices", each.currency),
             [(what, _cell(amount)) for what, amount in _others(each).items()],
@@ -170,11 +169,10 @@ def _names(prices: RegionPrices, types: Sequence[str] | None) -> Sequence[str]:
     return types or sorted({*prices.on_demand, *prices.spot})
 
 
-def _reasons(prices: RegionPrices, types: Sequence[str] | None) -> Iterator[Block]:
-    """Why types that were asked for have no price."""
-    amounts = [amount for name in types or () for amount in (prices.on_demand_hour(name), prices.spot_hour(name))]
-    if reasons := [f"{each.reason}." for each in amounts if isinstance(each, UnknownPrice)]:
-        yield Items("Unknown", list(dict.fromkeys(reasons)))
+def _unknown(prices: RegionPrices, name: str) -> Iterator[str]:
+    """Why a type has no price."""
+    amounts = prices.on_demand_hour(name), prices.spot_hour(name)
+    yield from (each.reason for each in amounts if isinstance(each, UnknownPrice))
 
 
 def _others(prices: RegionPrices) -> dict[str, Amount]:
@@ -202,20 +200,16 @@ def _date(prices: RegionPrices) -> str:
     return f"{prices.fetched:%Y-%m-%d %H:%M} UTC"
 
 
-@dataclass(frozen=True, slots=True)
-class _TypePrices:
-    name: str
-    on_demand_per_hour: Amount
-    spot_per_hour: Mapping[str, Decimal]
-    unknown: Sequence[str]
-
-
 def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, Any]:
     whole = files.region_as_json(prices)
-    found = []
-    for name in _names(prices, types):
-        amounts = on_demand, _ = prices.on_demand_hour(name), prices.spot_hour(name)
-        unknown = [each.reason for each in amounts if isinstance(each, UnknownPrice)]
-        found.append(_TypePrices(name, on_demand, prices.spot.get(name, {}), unknown))
+    found = [
+        {
+            "name": name,
+            "onDemandPerHour": prices.on_demand_hour(name),
+            "spotPerHour": prices.spot.get(name, {}),
+            "unknown": list(_unknown(prices, name)),
+        }
+        for name in _names(prices, types)
+    ]
     shown = {key: whole[key] for key in ("currency", "fetchedAt", "perHour", "perGibMonth")}
     return {"region": prices.region, **shown, "types": found}

@@ -7,8 +7,9 @@ room too, and the pod does not prefer arm64.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 from multiarch.autoscaling.model import AutoscalingPlan, Capacity
 from multiarch.facts.architectures import Architecture
@@ -65,7 +66,7 @@ class Room:
         self._counted = Counted(candidates)
         self._merged: dict[str, NodeState] = {}
         self._vacancies = {architecture: Vacancy(self._daemons) for architecture in Architecture}
-        self._addable: dict[PodSpec, tuple[bool, int]] = {}
+        self._addable: dict[PodSpec, bool] = {}
         for each in list(self._nodes.values()):
             self._change(each)
 
@@ -85,6 +86,9 @@ class Room:
             self._change(replace(before, pods=(*before.pods, pod)))
 
     def _change(self, node: NodeState) -> None:
+        if node.name not in self._nodes:
+            # A group may be full with a node more.
+            self._addable.clear()
         self._nodes[node.name] = node
         self._merged[node.name] = self._merge(node)
         self._vacancies[node.shape.architecture].change(node)
@@ -112,14 +116,8 @@ class Room:
         bare = replace(pod, labels=(), spec=_without_pod_rules(pod.spec))
         if bare.spec not in self._addable:
             full = [replace(each, pods=(_asking_for(each.shape.allocatable),)) for each in self._nodes.values()]
-            self._addable[bare.spec] = not self._settle(full, [*self._daemons, bare]).unplaced, len(self._nodes)
-        return self._addable[bare.spec][0]
-
-    def _forget_added(self, pod: Pod) -> None:
-        """Ask again whether a node can be added for a pod that found none, where nodes were added since."""
-        spec = _without_pod_rules(pod.spec)
-        if self._addable.get(spec, (False, 0))[1] < len(self._nodes):
-            self._addable.pop(spec, None)
+            self._addable[bare.spec] = not self._settle(full, [*self._daemons, bare]).unplaced
+        return self._addable[bare.spec]
 
     def _settled(self, source: NodeState, pods: Sequence[Pod]) -> list[Expected]:
         found = self._placed(source, pods)
@@ -145,7 +143,6 @@ class Room:
 
     def _expected(self, pod: Pod, here: NodeState, node: NodeState | None) -> Expected:
         if node is None:
-            self._forget_added(pod)
             by_rules = pod.spec != _without_pod_rules(pod.spec) and self._vacancies[Architecture.ARM64].found(pod)
             return Expected(None, why_not=_RULES if by_rules else _NO_ROOM)
         wanted = pod.spec.affinity.score(labels_of(node), node.name)
@@ -215,14 +212,6 @@ _TWO = 2
 """So many nodes are remembered for a pod: one of them is not the node that it leaves."""
 
 
-@dataclass(slots=True)
-class _Known:
-    """Nodes with room, and how many of the changes were looked at to find them."""
-
-    names: list[str] = field(default_factory=list)
-    seen: int = 0
-
-
 class Vacancy:
     """What is left of nodes. Rules about other pods are not checked."""
 
@@ -232,14 +221,13 @@ class Vacancy:
         self._overhead: dict[NodeShape, Resources] = {}
         self._nodes: dict[str, NodeState] = {}
         self._free: dict[str, Resources] = {}
-        self._changes: list[str] = []
-        self._known: dict[tuple[PodSpec, int], _Known] = {}
+        self._known: dict[tuple[PodSpec, int], list[str]] = {}
 
     def change(self, node: NodeState) -> None:
         """Take a node as it is now; it may be a new one."""
         self._nodes[node.name] = node
         self._free[node.name] = self.left(node)
-        self._changes.append(node.name)
+        self._known.clear()
 
     def left(self, node: NodeState) -> Resources:
         """What the pods of a node, DaemonSets' included, leave of it."""
@@ -252,14 +240,11 @@ class Vacancy:
 
     def found(self, pod: Pod, *, least: int = 0, besides: str = "") -> bool:
         """Whether a node other than ``besides`` has room for a pod, and a preference of ``least`` by its affinity."""
-        known = self._known.setdefault((pod.spec, least), _Known())
-        known.names = [name for name in known.names if self._free[name].covers(pod.requests)]
-        while len(known.names) < _TWO and known.seen < len(self._changes):
-            name = self._changes[known.seen]
-            known.seen += 1
-            if name not in known.names and self._takes(self._nodes[name], self._free[name], pod, least):
-                known.names.append(name)
-        return any(name != besides for name in known.names)
+        key = pod.spec, least
+        if key not in self._known:
+            taking = (name for name, node in self._nodes.items() if self._takes(node, self._free[name], pod, least))
+            self._known[key] = list(islice(taking, _TWO))
+        return any(name != besides for name in self._known[key])
 
     def takes(self, node: NodeState, pod: Pod, *, least: int) -> bool:
         """Whether a node, as given, has room for a pod and a preference of ``least`` by its affinity."""

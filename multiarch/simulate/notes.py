@@ -50,13 +50,13 @@ def notes_on_nodes(
 def _about_nodes(groups: Sequence[NodeGroupPlan], *, daemons: bool) -> Iterator[str]:
     if any(group.sizes.desired for group in groups):
         yield (
-            "Existing nodes: the desired size of each group, running only the pods in the files; --pending reads the "
+            "Existing nodes: the desired size of each group, running only the pods in the files; --live reads the "
             "nodes of a live cluster."
         )
     if not daemons:
         yield (
             "The files contain no DaemonSets; those of EKS add-ons (aws-node, kube-proxy) use CPU, memory and a pod "
-            "slot on every node. `kubectl get daemonsets -A -o yaml` prints them for another --pods."
+            "slot on every node. `kubectl get daemonsets -A -o yaml` prints them for another --manifests."
         )
 
 
