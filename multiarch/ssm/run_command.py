@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from multiarch.aws_errors import denied_action, failures_as_errors
-from multiarch.slices import slices
+from multiarch.aws_errors import denied_action, failures_as_errors, slices
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.ssm.outcomes import has_ended, read_answer, why_unreachable
 

@@ -18,10 +18,10 @@ from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
-from multiarch.slices import slices
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.writing import NewValue, write_values
+from multiarch.threads import slices
 
 _SSM_BATCH = 10
 

@@ -13,7 +13,7 @@ from typing import Any
 from multiarch.errors import MultiarchError, UnknownFactError
 from multiarch.facts.architectures import Architecture, from_ec2
 from multiarch.facts.instance_types import instance_types
-from multiarch.slices import slices
+from multiarch.threads import slices
 from multiarch.verify.nodes.model import Image, Instance, Template
 from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
