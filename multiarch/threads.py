@@ -1,9 +1,9 @@
-"""Work at the same time: threads that end with the program, and tasks of which some run at once."""
+"""Much work: threads that end with the program, tasks of which some run at once, and lists in parts."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Thread
@@ -62,3 +62,9 @@ async def map_concurrently(
         for _ in range(min(at_once, len(distinct))):
             group.create_task(work_on())
     return found
+
+
+def slices(items: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Yield the items in lists of at most ``size``, as an API takes them. An empty list has none."""
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

@@ -11,11 +11,11 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.manifests import names_of
-from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.values import ManifestError
+from multiarch.observed.cluster import pods_in
 from multiarch.plurals import counted
 from multiarch.scheduling.pods import Pod
 

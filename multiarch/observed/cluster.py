@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.pods import pods_in
-from multiarch.kubernetes.source import LoadedObject
+from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
+from multiarch.manifests.values import ManifestError
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.observed.nodes import ObservedNode, omission_notes, read_nodes
 from multiarch.scheduling.nodes import NodeShape
-from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.pods import Pod, pods_from
 from multiarch.simulate.settled import NodeState
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
@@ -102,6 +102,17 @@ def find_group(labels: Mapping[str, str], groups: Iterable[NodeGroupPlan], pools
     made = labels.get(keys.EKS_NODE_GROUP, "")
     managed = (each for each in groups if each.kind is NodeGroupKind.MANAGED)
     return next((each.name for each in managed if each.made_name.fullmatch(made)), "")
+
+
+def pods_in(found: Sequence[LoadedObject]) -> tuple[Pod, ...]:
+    """Return the pods that the objects are or make, as :func:`multiarch.scheduling.pods.pods_from` reads them.
+
+    Raises MultiarchError, naming the object's source, for what Kubernetes would reject.
+    """
+    try:
+        return tuple(pods_from(each.value for each in found))
+    except ManifestError as error:
+        raise placed(error, found) from error
 
 
 def _find_gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:

@@ -10,14 +10,13 @@ from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION
 from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.owners import key_of, owner_of
 from multiarch.manifests.selectors import Expression, Operator, label_selector_from
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.observed.cluster import Running
+from multiarch.observed.cluster import Running, pods_in
 from multiarch.observed.objects import read_running
 from multiarch.rebalance.model import Controller, Leftover
 from multiarch.scheduling.pods import Pod

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_bytes
-from multiarch.kubernetes.pods import pods_in
+from multiarch.observed.cluster import pods_in
 from multiarch.observed.objects import read_manifest_objects
 from multiarch.review.model import Change, Preview
 from multiarch.review.previews.reading import read

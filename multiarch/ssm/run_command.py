@@ -17,9 +17,9 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from multiarch.aws_errors import denied_action, failures_as_errors
-from multiarch.slices import slices
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.ssm.outcomes import has_ended, read_answer, why_unreachable
+from multiarch.threads import slices
 
 _TARGETS: Final = 50
 """SendCommand takes up to 50 instance IDs, and DescribeInstanceInformation returns 50 per page."""

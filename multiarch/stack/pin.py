@@ -21,10 +21,10 @@ from multiarch.schema.addons import Addon
 from multiarch.schema.autoscaling import Karpenter
 from multiarch.schema.base import Section
 from multiarch.schema.nodes import Ami
-from multiarch.slices import slices
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.writing import write_values
+from multiarch.threads import slices
 from multiarch.yaml_text.additions import Addition
 
 _SSM_BATCH = 10

@@ -13,7 +13,7 @@ from typing import Any
 from multiarch.errors import MultiarchError, UnknownFactError
 from multiarch.facts.architectures import Architecture, from_ec2
 from multiarch.facts.instance_types import instance_types
-from multiarch.slices import slices
+from multiarch.threads import slices
 from multiarch.verify.nodes.model import Image, Instance, Template
 from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
@@ -108,22 +108,13 @@ def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]
 def with_scaling_groups(autoscaling: Any, ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
     """The instances with their state in their Auto Scaling Group and the version of its launch template."""
     instances = tuple(instances)
-    members: dict[str, tuple[str, str, str, str]] = {}
+    members: dict[str, tuple[Mapping[str, Any], tuple[str, str]]] = {}
     for batch in slices(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
         pages = autoscaling.get_paginator("describe_auto_scaling_groups").paginate(AutoScalingGroupNames=batch)
         for group in (row for page in pages for row in page["AutoScalingGroups"]):
-            current = _template_of(group)
-            for member in group.get("Instances", ()):
-                own = member.get("LaunchTemplate", {})
-                same = own.get("LaunchTemplateId") == current[0]
-                versions = own.get("Version", ""), current[1] if same else ""
-                members[member["InstanceId"]] = (
-                    member.get("LifecycleState", ""),
-                    own.get("LaunchTemplateId", ""),
-                    *versions,
-                )
-    numbers = _numbers(ec2, {row[1] for row in members.values() if any("$" in text for text in row[2:])})
-    return tuple(_as_member(each, members.get(each.id), numbers) for each in instances)
+            members |= {row["InstanceId"]: (row, _template_of(group)) for row in group.get("Instances", ())}
+    numbers = _numbers(ec2, {identifier for _, (identifier, version) in members.values() if "$" in version})
+    return tuple(_as_member(each, *members[each.id], numbers) if each.id in members else each for each in instances)
 
 
 def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
@@ -144,17 +135,13 @@ def _numbers(ec2: Any, templates: Iterable[str]) -> dict[tuple[str, str], str]: 
 
 
 def _as_member(
-    instance: Instance, member: tuple[str, str, str, str] | None, numbers: Mapping[tuple[str, str], str]
+    instance: Instance, member: Mapping[str, Any], current: tuple[str, str], numbers: Mapping[tuple[str, str], str]
 ) -> Instance:
-    if member is None:
-        return instance
-    state, identifier, version, current = member
-    template = None
-    if identifier:
-        template = Template(
-            identifier, numbers.get((identifier, version), version), numbers.get((identifier, current), current)
-        )
-    return replace(instance, lifecycle=state, template=template)
+    own, template = member.get("LaunchTemplate"), None
+    if own:
+        version = numbers.get(current, current[1]) if own["LaunchTemplateId"] == current[0] else ""
+        template = Template(own["LaunchTemplateId"], own.get("Version", ""), version)
+    return replace(instance, lifecycle=member.get("LifecycleState", ""), template=template)
 
 
 def console_output(ec2: Any, identifier: str) -> str:  # noqa: ANN401  (as above)
