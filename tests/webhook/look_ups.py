@@ -63,10 +63,16 @@ async def ask(
     return known if known is not None else (await look_ups.look_up([image], secrets, seconds=seconds))[image]
 
 
+def count(look_ups: LookUps, name: str, **labels: str) -> float | None:
+    """The value of a metric."""
+    registry = look_ups.metrics._registry  # noqa: SLF001 (the text has all of them)
+    return registry.get_sample_value(f"multiarch_webhook_{name}", labels)
+
+
 async def settled(look_ups: LookUps) -> None:
     """Wait for what runs in the background."""
     for _ in range(2500):
-        if not look_ups.statistics.under_way:
+        if not count(look_ups, "lookups_in_progress"):
             return
         await asyncio.sleep(0.002)
     raise AssertionError("look-ups are still under way")
