@@ -109,7 +109,7 @@ def serve(folder: Path) -> None:
 
     async def work() -> None:
         metrics, log, configuration = Metrics(), Log(), WebhookConfiguration()
-        look_ups = LookUps.from_configuration(configuration)
+        look_ups = LookUps.from_configuration(configuration, metrics)
         for number in range(PODS):
             for index in range(3):
                 remember(look_ups, _image(number, index), number * 3 + index, VERDICTS[0])

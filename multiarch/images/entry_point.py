@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.images.elf import Head, OtherFile, Script
+from multiarch.images.elf import OtherFile, Script
 from multiarch.images.file_tree import FileTree, Lookup
 from multiarch.images.layers import Program
 
@@ -32,18 +32,6 @@ class StartCommand:
         return name in _SHELLS and "-c" in self.command[1:2]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One file between the command and a binary; ``path`` has no links.
-
-    ``head`` is None if there is no file; ``missing`` says why.
-    """
-
-    path: str
-    head: Head | None
-    missing: str = ""
-
-
 def start_of(config: Mapping[str, object]) -> StartCommand:
     """Read an image config's ``Entrypoint``, ``Cmd``, ``WorkingDir`` and ``Env``. Invalid values count as unset.
 
@@ -60,36 +48,29 @@ def start_of(config: Mapping[str, object]) -> StartCommand:
     return StartCommand(command, folder, search)
 
 
-def steps(tree: FileTree, start: StartCommand) -> tuple[Step, ...]:
+def steps(tree: FileTree, start: StartCommand) -> tuple[Lookup, ...]:
     """Follow the command to its binary: a script to its interpreter, ``env NAME`` on to NAME.
 
-    The last step is an ELF file, or where the search ends. ``start.command`` must not be empty.
+    The last one is an ELF file, or where the search ends. ``start.command`` must not be empty.
 
     Raises LowerLayerNeededError if the result depends on a layer that was not read yet.
     """
     return tuple(_followed(tree, start))
 
 
-def _followed(tree: FileTree, start: StartCommand) -> Iterator[Step]:
+def _followed(tree: FileTree, start: StartCommand) -> Iterator[Lookup]:
     names = [start.command[0]]
     for _ in range(INTERPRETERS):
         following: list[str] = []
         for name in names:
             found = tree.program(name, search=start.search, start=start.folder)
-            step = _step(found)
-            yield step
-            if isinstance(step.head, Script):
-                following += _interpreters(step.head)
+            yield found
+            if isinstance(found.head, Script):
+                following += _interpreters(found.head)
         if not following:
             return
         names = following
-    yield Step(names[0], OtherFile(f"behind more than {INTERPRETERS} nested interpreters"))
-
-
-def _step(found: Lookup) -> Step:
-    if isinstance(found.node, Program):
-        return Step(found.path, found.node.head)
-    return Step(found.path, None, found.why or f"{found.path} not found")
+    yield Lookup(names[0], Program(OtherFile(f"behind more than {INTERPRETERS} nested interpreters")))
 
 
 def _interpreters(script: Script) -> list[str]:

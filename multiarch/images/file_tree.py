@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from multiarch.images.elf import Head
 from multiarch.images.layers import Layer, PlainNode, Program, SymbolicLink, TreeNode
 from multiarch.registry.operation import Deadline
 
@@ -27,6 +28,11 @@ class Lookup:
     path: str
     node: TreeNode | None
     why: str = ""
+
+    @property
+    def head(self) -> Head | None:
+        """What a program's first bytes say; None for everything else."""
+        return self.node.head if isinstance(self.node, Program) else None
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.elf import Elf, Script
-from multiarch.images.entry_point import StartCommand, Step, start_of, steps
-from multiarch.images.file_tree import FileTree, LowerLayerNeededError
+from multiarch.images.entry_point import StartCommand, start_of, steps
+from multiarch.images.file_tree import FileTree, Lookup, LowerLayerNeededError
 from multiarch.images.inspect import config_of, inspect
 from multiarch.images.layers import Layer, LayerBudget, is_layer, read_layer
 from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fault
@@ -109,8 +109,9 @@ async def verify(
         if digest is None:
             return Verification(reference, platform, None, (first,))
         at = reference.at(digest)
-        content = read_object((await registry.manifest(at)).content, at)
-        kind, note = kind_of(_media_type(inspected, digest), content)
+        manifest = await registry.manifest(at)
+        content = read_object(manifest.content, at)
+        kind, note = kind_of(manifest.media_type, content)
         if kind is not ImageKind.IMAGE:
             return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
         if fault := type_fault(content):
@@ -146,15 +147,6 @@ def _declared(inspected: Inspected, platform: Platform, architecture: Architectu
     return Check(subject, judged.verdict, judged.reason), judged.digest
 
 
-def _media_type(inspected: Inspected, digest: str) -> str:
-    waiting = list(inspected.entries)
-    for entry in waiting:
-        if entry.digest == digest and not entry.children:
-            return entry.media_type
-        waiting.extend(entry.children)
-    return inspected.media_type
-
-
 def _of_config(config: Mapping[str, object], platform: Platform) -> Check:
     found = platform_of(config)
     # A config may omit the variant that its index entry has.
@@ -188,7 +180,7 @@ class _LayerReader:
         rows = objects(content.get("layers"))
         descriptors = [descriptor_of(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
-        found: tuple[Step, ...] | None = None
+        found: tuple[Lookup, ...] | None = None
         fault = ""
         done = 0
         for descriptor in descriptors:
@@ -207,7 +199,7 @@ class _LayerReader:
         """The ELF files found."""
         return Scan(self.files, self.hidden, tuple(sorted(self.foreign)), self.more)
 
-    def _steps(self, start: StartCommand) -> tuple[Step, ...] | None:
+    def _steps(self, start: StartCommand) -> tuple[Lookup, ...] | None:
         try:
             return steps(self.tree, start) if start.command else None
         except LowerLayerNeededError:
@@ -260,7 +252,7 @@ class _LayerReader:
 
 
 def _of_entry_point(
-    start: StartCommand, found: tuple[Step, ...] | None, architecture: Architecture, fault: str
+    start: StartCommand, found: tuple[Lookup, ...] | None, architecture: Architecture, fault: str
 ) -> Check:
     subject = "entry point"
     if not start.command:
@@ -272,7 +264,7 @@ def _of_entry_point(
         return Check(subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_via(found, wrong[0])}"))
     for step in found:
         if not isinstance(step.head, Elf | Script):
-            reason = step.missing or f"{step.path} is {step.head}"
+            reason = step.why or f"{step.path} is {step.head}"
             return Check(subject, Verdict.UNKNOWN, _shown(f"{reason}{_via(found, step)}"))
     reason = f"{found[-1].path} is {architecture}{_via(found, found[-1])}"
     if start.runs_shell_text:
@@ -284,7 +276,7 @@ def _shown(reason: str) -> str:
     return printable(reason, PATH_SHOWN)
 
 
-def _via(found: tuple[Step, ...], step: Step) -> str:
+def _via(found: tuple[Lookup, ...], step: Lookup) -> str:
     before = [each.path for each in found[: found.index(step)]]
     return f", via {', '.join(before)}" if before else ""
 

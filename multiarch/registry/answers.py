@@ -56,9 +56,8 @@ _CUT = (RegistryReason.TRUNCATED, "{host} closed the connection during the respo
 
 
 class RefusalError(RegistryError):
-    """An error response: its ``status``, and the seconds that its Retry-After asks for."""
+    """An error response, and the seconds that its Retry-After asks for."""
 
-    status: int = 0
     retry_after: float | None = None
 
 
@@ -102,7 +101,7 @@ async def refusal(operation: Operation, response: aiohttp.ClientResponse, secret
     if wait is not None and reason is RegistryReason.RATE_LIMITED:
         detail = f"{detail}, and asks to retry in {wait:.0f} s"
     error = RefusalError(reason, detail, registry=operation.registry, reference=operation.reference)
-    error.status, error.retry_after = status, wait
+    error.retry_after = wait
     return error
 
 

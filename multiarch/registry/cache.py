@@ -17,6 +17,8 @@ from multiarch.files import home
 from multiarch.registry.model import Manifest, digest_of
 from multiarch.registry.reference import digest_fault
 
+__all__ = ["Cache"]
+
 _VERSION = 1
 _TABLES = f"""
 BEGIN IMMEDIATE;

@@ -49,11 +49,10 @@ _LONGEST_NAME = 200
 _LONGEST_REASON = 300
 _LONGEST_TEXT = 500
 _LONGEST_WARNING = 120
-"""Characters that Kubernetes recommends at most; and below, bytes of all warnings that the API server keeps.
+"""Characters that Kubernetes recommends at most. The API server itself drops what is more than 4,096 in all.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#response
 """
-_LONGEST_WARNINGS = 4096
 
 
 class _Fault(NamedTuple):
@@ -110,7 +109,7 @@ class Decider:
     def warnings(self, pod: Pod, decision: Decision, answers: Sequence[Answer]) -> tuple[str, ...]:
         """Write what kubectl may show of a decision: one warning for each image that kept the pod from tolerating.
 
-        Each has at most 120 characters, all together at most 4,096 bytes.
+        Each has at most 120 characters.
         """
         if decision.reason is Reason.INVALID_MODE:
             return (cut(decision.text, _LONGEST_WARNING),)
@@ -118,14 +117,7 @@ class Decider:
             return ()
         faults = self._lacking(pod, answers) or self._unknown(pod, answers)
         written = [_warning(each.image, each.summary) for each in faults] or [cut(decision.text, _LONGEST_WARNING)]
-        room = _LONGEST_WARNINGS
-        kept = []
-        for each in dict.fromkeys(written):
-            room -= len(each.encode())
-            if room < 0:
-                break
-            kept.append(each)
-        return tuple(kept)
+        return tuple(dict.fromkeys(written))
 
     def _by_own_rules(self, pod: Pod) -> Decision | None:
         if pod.opt_out == OFF:

@@ -6,7 +6,6 @@ says (:func:`multiarch.webhook.pod.pod_key`): answers to the replicas of a Deplo
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from cachetools import LRUCache
 from multiarch.facts.admission import MODE_LABEL, OFF, Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.decision import Decider, cut, skip
-from multiarch.webhook.model import Answer, Decision, Images, NotFound, Observer, Reason, Request
+from multiarch.webhook.model import Answer, Decision, Images, Observer, Reason, Request
 from multiarch.webhook.pod import InvalidPodError, Pod, PodKey, WrittenPod, pod_key, read_pod
 from multiarch.webhook.review import FailureReason, Review, ReviewError, answer, read_review, response
 
@@ -27,8 +26,6 @@ _REMEMBERED = 2048
 _LONGEST_REMEMBERED = 1024
 """Bytes of a pod's rules on nodes and images; others are read again. In memory, they take 16 times as much."""
 _LONGEST_VALUE = 512
-_GRACE_SECONDS = 0.05
-"""Behind the deadline, for a look-up that does not keep it."""
 INVALID = "invalid"
 """In place of the mode of a namespace whose label is not a mode: nothing changes, and a warning says so."""
 _INVALID_MODE = f"label {MODE_LABEL} of the namespace must be {', '.join(Mode)} or {OFF}"
@@ -134,16 +131,9 @@ class Handler:
         return _written(decision, self._decider.warnings(pod, decision, ()) if warn else ())
 
     async def _look_up(self, pod: Pod, began: float) -> list[Answer]:
-        known = {image: self._images.known(image, pod.secrets) for image in pod.images}
-        missing = [image for image, each in known.items() if each is None]
         left = max(0.0, self._deadline - (perf_counter() - began))
-        try:
-            async with asyncio.timeout(left + _GRACE_SECONDS):
-                known |= await self._images.look_up(missing, pod.secrets, seconds=left)
-        except TimeoutError:
-            pass
-        late = NotFound(Reason.DEADLINE, f"not looked up within {self._deadline:g} s")
-        return [known[image] or late for image in pod.images]
+        found = await self._images.look_up(pod.images, pod.secrets, seconds=left)
+        return [found[image] for image in pod.images]
 
     def _answer(self, review: Review, mode: Mode, decided: _Decided, began: float) -> bytes:
         written = answer(review.uid, decided.written)

@@ -5,17 +5,13 @@ Names: https://prometheus.io/docs/practices/naming/
 
 from __future__ import annotations
 
-import collections
 import platform
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.gc_collector import GCCollector
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
 
 from multiarch import __version__
 from multiarch.webhook.model import Decision, Request
@@ -23,28 +19,6 @@ from multiarch.webhook.model import Decision, Request
 PREFIX = "multiarch_webhook"
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 """The buckets of durations: a warm review takes less than a millisecond, and the API server waits for 3 s."""
-
-
-@dataclass(slots=True)
-class Statistics:
-    """What look-ups have done since the start. ``entries`` and ``bytes`` are what is in memory now."""
-
-    hits: int = 0
-    """Images answered from memory."""
-    stale: int = 0
-    """Those of them whose tag was not fresh."""
-    misses: int = 0
-    """Images that had to be looked up, and were not remembered as failed."""
-    fetches: int = 0
-    """Look-ups that queried a registry."""
-    refreshes: int = 0
-    """Those of them that checked a tag in the background."""
-    failures: collections.Counter[str] = field(default_factory=collections.Counter)
-    """Failed look-ups, by the value of :class:`multiarch.registry.errors.RegistryReason`."""
-    under_way: int = 0
-    """Look-ups that run now."""
-    entries: int = 0
-    bytes: int = 0
 
 
 class Metrics:
@@ -73,11 +47,17 @@ class Metrics:
         )
         self._lines = self._counter("log_lines_dropped", "Log lines that were not written, by reason.", "reason")
         self.events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
+        images = self._counter("image_cache_requests", "Images that reviews asked for.", "result")
+        self.hit, self.stale, self.miss = (images.labels(each).inc for each in ("hit", "stale", "miss"))
+        text = "Look-ups that asked a registry: for a review, or to check a tag in the background."
+        self.look_ups = self._counter("lookups", text, "purpose")
+        self.registry_errors = self._counter("registry_errors", "Failed look-ups by reason.", "reason")
         self._gauge("build_info", "Versions, as labels.", "version", "python").labels(
             __version__, platform.python_version()
         ).set(1)
         _begin(self.reloads, "success", "failure")
         _begin(self._lines, "rate-limit", "write-error")
+        _begin(self.look_ups, "review", "refresh")
         _begin(self.events, "created", "failed", "dropped")
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
@@ -101,9 +81,15 @@ class Metrics:
         self._requests.set_function(requests)
         self._connections.set_function(connections)
 
-    def watch_look_ups(self, statistics: Callable[[], Statistics], most_bytes: int) -> None:
-        """Show what look-ups count. ``most_bytes`` is the limit of the memory of images."""
-        self._registry.register(_LookUps(statistics, most_bytes))
+    def watch_look_ups(
+        self, entries: Callable[[], float], under_way: Callable[[], float], most_entries: int, entry_bytes: int
+    ) -> None:
+        """Read the numbers of remembered images and of look-ups from these functions."""
+        self._gauge("image_cache_entries", "Remembered images.").set_function(entries)
+        size = self._gauge("image_cache_size_bytes", "Memory of remembered images, as estimated.")
+        size.set_function(lambda: entries() * entry_bytes)
+        self._gauge("image_cache_limit_bytes", "The limit of that memory.").set(most_entries * entry_bytes)
+        self._gauge("lookups_in_progress", "Look-ups under way.").set_function(under_way)
 
     def lines_dropped(self, reason: str, lines: int) -> None:
         """Count log lines that were not written for ``rate-limit`` or ``write-error``."""
@@ -125,40 +111,3 @@ def _begin(counter: Counter, *values: str) -> None:
     """Show these values of the only label from the start: an alert on an increase misses a series' first sample."""
     for value in values:
         counter.labels(value)
-
-
-class _LookUps(Collector):
-    """The metrics of look-ups and of what is remembered."""
-
-    def __init__(self, statistics: Callable[[], Statistics], most_bytes: int) -> None:
-        self._statistics = statistics
-        self._most_bytes = most_bytes
-
-    def collect(self) -> Iterator[Metric]:
-        """Read the counts."""
-        found = self._statistics()
-        asked = {"hit": found.hits - found.stale, "stale": found.stale, "miss": found.misses}
-        yield _counted("image_cache_requests", "Images that reviews asked for.", "result", asked)
-        yield _now("image_cache_entries", "Remembered images.", found.entries)
-        yield _now("image_cache_size_bytes", "Memory of remembered images, as estimated.", found.bytes)
-        yield _now("image_cache_limit_bytes", "The limit of that memory.", self._most_bytes)
-        yield _counted(
-            "lookups",
-            "Look-ups that asked a registry: for a review, or to check a tag in the background.",
-            "purpose",
-            {"review": found.fetches - found.refreshes, "refresh": found.refreshes},
-        )
-        yield _now("lookups_in_progress", "Look-ups under way.", found.under_way)
-        reasons = {reason.replace(" ", "-"): count for reason, count in sorted(found.failures.items())}
-        yield _counted("registry_errors", "Failed look-ups by reason.", "reason", reasons)
-
-
-def _counted(name: str, text: str, label: str, counts: Mapping[str, int]) -> Metric:
-    family = CounterMetricFamily(f"{PREFIX}_{name}", text, labels=[label])
-    for value, count in counts.items():
-        family.add_metric([value], count)
-    return family
-
-
-def _now(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, value=value)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 FINISH_SECONDS: Final = 5.0
 """Maximum time for requests under way once no new connection is accepted."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_MIB = 1024 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -73,11 +72,10 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     # Looking up a name may outlast every time limit, and the end of the process.
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
     certificate = Certificate(options.certificate_dir, metrics, log)
-    look_ups = LookUps.from_configuration(configuration)
+    look_ups = LookUps.from_configuration(configuration, metrics)
     events = _events(metrics) if configuration.events else None
     handler = Handler(configuration, look_ups, metrics, DecisionLog(log), *([events] if events else ()))
     server = Server(options.listening, handler.review, metrics, certificate.why_not_ready, handler.failed)
-    metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
         checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))
         try:

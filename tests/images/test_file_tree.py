@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from multiarch.images.elf import Elf, OtherFile, Script
-from multiarch.images.entry_point import DEFAULT_PATH, INTERPRETERS, StartCommand, Step, start_of, steps
-from multiarch.images.file_tree import LINKS, FileTree, LowerLayerNeededError
+from multiarch.images.entry_point import DEFAULT_PATH, INTERPRETERS, StartCommand, start_of, steps
+from multiarch.images.file_tree import LINKS, FileTree, Lookup, LowerLayerNeededError
 from multiarch.images.layers import PlainNode, Program
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, layer
 
@@ -109,7 +109,7 @@ def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> N
 
 def test_an_interpreter_that_is_not_there_is_said() -> None:
     made = tree([File("start", b"#!/bin/bash\n")])
-    assert steps(made, start("/start"))[-1] == Step("/bin", None, "/bin not found")
+    assert steps(made, start("/start"))[-1] == Lookup("/bin", None, "/bin not found")
 
 
 def test_scripts_that_interpret_themselves_end() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -50,7 +51,7 @@ async def looking_up(
     found = found or configuration()
     quick = dataclasses.replace(settings_of(found), **{"backoff_seconds": 0.001, "down_seconds": 0.001, **settings})
     clients = Clients(quick, secrets=secrets)
-    async with LookUps(clients, found, **({} if clock is None else {"clock": clock})) as look_ups:
+    async with LookUps(clients, found, clock or time.monotonic) as look_ups:
         yield look_ups
 
 
@@ -63,10 +64,16 @@ async def ask(
     return known if known is not None else (await look_ups.look_up([image], secrets, seconds=seconds))[image]
 
 
+def count(look_ups: LookUps, name: str, **labels: str) -> float:
+    """The value of a metric."""
+    registry = look_ups.metrics._registry  # noqa: SLF001 (the text has all of them)
+    return registry.get_sample_value(f"multiarch_webhook_{name}", labels) or 0.0
+
+
 async def settled(look_ups: LookUps) -> None:
     """Wait for what runs in the background."""
     for _ in range(2500):
-        if not look_ups.statistics.under_way:
+        if not count(look_ups, "lookups_in_progress"):
             return
         await asyncio.sleep(0.002)
     raise AssertionError("look-ups are still under way")

@@ -18,6 +18,7 @@ from tests.webhook.look_ups import (
     Clock,
     ask,
     configuration,
+    count,
     looking_up,
     reason,
     settled,
@@ -41,7 +42,7 @@ def test_an_image_is_judged_for_each_required_architecture_and_then_known() -> N
             for name in ("both", "amd", "alone"):
                 assert look_ups.known(PodImage(registry.name(name))) is not None
             assert registry.asked.total() == asked
-            assert look_ups.statistics.hits == 3
+            assert count(look_ups, "image_cache_requests_total", result="hit") == 3
 
     asyncio.run(work())
 
@@ -64,7 +65,7 @@ def test_a_thousand_pods_of_one_image_make_one_request() -> None:
             answers = await asyncio.gather(*(ask(look_ups, registry.name("app")) for _ in range(1000)))
             assert {verdicts(each) for each in answers} == {(SUPPORTED, SUPPORTED)}
             assert registry.asked == {"GET app/manifests/1": 1}
-            assert look_ups.statistics.fetches == 1
+            assert count(look_ups, "lookups_total", purpose="review") == 1
 
     asyncio.run(work())
 
@@ -146,7 +147,7 @@ def test_an_invalid_name_is_not_looked_up() -> None:
                 found, text = reason(await ask(look_ups, name))
                 assert found is Reason.UNREADABLE_IMAGE
                 assert text.startswith("the image's name is not valid: ")
-            assert look_ups.statistics.fetches == 0
+            assert count(look_ups, "lookups_total", purpose="review") == 0
 
     asyncio.run(work())
 
@@ -163,16 +164,16 @@ def test_a_tag_is_believed_while_fresh_then_checked_in_the_background_without_a_
             await ask(look_ups, image.image)
             clock.now += 299
             assert look_ups.known(image) is not None
-            assert look_ups.statistics.refreshes == 0
+            assert count(look_ups, "lookups_total", purpose="refresh") == 0
             clock.now += 2
             for _ in range(5):
                 assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
             await settled(look_ups)
-            assert look_ups.statistics.refreshes == 1
+            assert count(look_ups, "lookups_total", purpose="refresh") == 1
             assert registry.asked == {"GET app/manifests/1": 1, "HEAD app/manifests/1": 1}
             clock.now += 299
             look_ups.known(image)
-            assert look_ups.statistics.refreshes == 1
+            assert count(look_ups, "lookups_total", purpose="refresh") == 1
 
     asyncio.run(work())
 
@@ -223,7 +224,7 @@ def test_a_tag_is_believed_for_a_bounded_time_while_its_registry_fails() -> None
             for _ in range(3):
                 assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
                 await settled(look_ups)
-            assert look_ups.statistics.refreshes == 1, "a failed check is not repeated at once"
+            assert count(look_ups, "lookups_total", purpose="refresh") == 1, "a failed check is not repeated at once"
             clock.now += 2
             assert look_ups.known(image) is None
             assert reason(await ask(look_ups, image.image))[1].startswith("server error: ")
@@ -242,7 +243,7 @@ def test_a_digest_is_believed_for_ever() -> None:
             await ask(look_ups, name)
             clock.now += 1e9
             assert verdicts(look_ups.known(PodImage(name))) == (SUPPORTED, SUPPORTED)
-            assert look_ups.statistics.refreshes == 0
+            assert count(look_ups, "lookups_total", purpose="refresh") == 0
 
     asyncio.run(work())
 
@@ -259,7 +260,7 @@ def test_background_checks_are_bounded_in_number() -> None:
             clock.now += 301
             for image in images:
                 assert look_ups.known(image) is not None
-            assert look_ups.statistics.under_way == REFRESHES
+            assert count(look_ups, "lookups_in_progress") == REFRESHES
             registry.held.set()
             await settled(look_ups)
 
@@ -363,9 +364,9 @@ def test_leaving_ends_what_is_under_way() -> None:
                 look_ups.known(PodImage(registry.name("app")))
                 waiting = asyncio.create_task(ask(look_ups, registry.name("cold")))
                 await asyncio.sleep(0.02)
-                assert look_ups.statistics.under_way == 2
+                assert count(look_ups, "lookups_in_progress") == 2
             assert reason(await waiting) == (Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
-            assert look_ups.statistics.under_way == 0
+            assert count(look_ups, "lookups_in_progress") == 0
             late = await ask(look_ups, registry.name("later"))
             assert reason(late) == (Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
         assert asyncio.all_tasks() == before
@@ -387,7 +388,7 @@ def test_the_least_recently_used_image_is_dropped() -> None:
             remember(look_ups, "app:another", room, VERDICTS[0])
             assert look_ups.known(PodImage("app:0")) is not None
             assert look_ups.known(PodImage("app:1")) is None
-            assert look_ups.statistics.entries == room
-            assert look_ups.statistics.bytes <= MIB
+            assert count(look_ups, "image_cache_entries") == room
+            assert count(look_ups, "image_cache_size_bytes") <= MIB
 
     asyncio.run(work())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from multiarch import __version__
 from multiarch.facts.admission import Mode
-from multiarch.webhook.metrics import Metrics, Statistics
+from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 
 REQUEST = Request("u", "team-a", "api", "", Mode.PIN, dry_run=False)
@@ -30,8 +30,7 @@ def test_decisions_are_counted_by_outcome_reason_and_mode_with_their_duration() 
 
 def test_series_for_alerts_are_there_from_the_start() -> None:
     metrics = Metrics()
-    statistics = Statistics()
-    metrics.watch_look_ups(lambda: statistics, 5)
+    metrics.watch_look_ups(lambda: 0.0, lambda: 0.0, 5, 512)
     found = samples(metrics)
     for name in (
         'multiarch_webhook_certificate_reloads_total{result="failure"}',
@@ -54,19 +53,14 @@ def test_series_for_alerts_are_there_from_the_start() -> None:
 
 def test_look_ups_are_shown_as_they_are_counted() -> None:
     metrics = Metrics()
-    statistics = Statistics(hits=10, stale=3, misses=4, fetches=6, refreshes=2, entries=7, bytes=512)
-    statistics.failures["rate limited"] = 2
-    metrics.watch_look_ups(lambda: statistics, 1024)
+    metrics.registry_errors.labels("rate-limited").inc()
+    metrics.watch_look_ups(lambda: 7.0, lambda: 1.0, 10, 512)
     found = samples(metrics)
-    assert found['multiarch_webhook_image_cache_requests_total{result="hit"}'] == 7
-    assert found['multiarch_webhook_image_cache_requests_total{result="stale"}'] == 3
-    assert found['multiarch_webhook_image_cache_requests_total{result="miss"}'] == 4
-    assert found['multiarch_webhook_lookups_total{purpose="review"}'] == 4
-    assert found['multiarch_webhook_lookups_total{purpose="refresh"}'] == 2
-    assert found['multiarch_webhook_registry_errors_total{reason="rate-limited"}'] == 2
+    assert found['multiarch_webhook_registry_errors_total{reason="rate-limited"}'] == 1
+    assert found["multiarch_webhook_lookups_in_progress"] == 1
     assert found["multiarch_webhook_image_cache_entries"] == 7
-    assert found["multiarch_webhook_image_cache_size_bytes"] == 512
-    assert found["multiarch_webhook_image_cache_limit_bytes"] == 1024
+    assert found["multiarch_webhook_image_cache_size_bytes"] == 3584
+    assert found["multiarch_webhook_image_cache_limit_bytes"] == 5120
 
 
 def test_the_format_is_what_prometheus_asks_for_and_the_process_is_in_it() -> None:

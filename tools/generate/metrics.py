@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from multiarch.facts.admission import Mode
 from multiarch.registry.errors import RegistryReason
-from multiarch.webhook.metrics import Metrics, Statistics
+from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 from multiarch.webhook.review import FailureReason
 
@@ -47,6 +46,7 @@ def metric_families() -> Iterable[Metric]:
     metrics.responses.labels("200").inc()
     metrics.expiry.set(1_800_000_000.0)
     metrics.watch_server(lambda: 1.0, lambda: 2.0)
-    found = Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason}))
-    metrics.watch_look_ups(lambda: found, 64 * 2**20)
+    for each in RegistryReason:
+        metrics.registry_errors.labels(each.replace(" ", "-")).inc()
+    metrics.watch_look_ups(lambda: 1.0, lambda: 2.0, 131_072, 512)
     return text_string_to_metric_families(metrics.text()[0].decode())

@@ -24,7 +24,7 @@ from multiarch.registry.settings import MIB
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.clients import Clients, credentials_of, read_cluster_secrets, settings_of
 from multiarch.webhook.images.fetching import Failure, Verdicts, fetch
-from multiarch.webhook.metrics import Statistics
+from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import NO_SECRETS, Answer, NotFound, PodImage, PullSecretNames, Reason
 
 REFRESHES = 16
@@ -70,7 +70,11 @@ class LookUps:
     """
 
     def __init__(
-        self, clients: Clients, configuration: WebhookConfiguration, clock: Callable[[], float] = time.monotonic
+        self,
+        clients: Clients,
+        configuration: WebhookConfiguration,
+        clock: Callable[[], float] = time.monotonic,
+        metrics: Metrics | None = None,
     ) -> None:
         """Query no registry yet. ``clock`` counts seconds."""
         cache = configuration.cache
@@ -82,21 +86,23 @@ class LookUps:
         self._maximum = configuration.limits.look_ups
         self._entries: LRUCache[_Key, _Entry] = LRUCache(max(1, cache.memory_mib * MIB // ENTRY_BYTES))
         self._verdicts: LRUCache[Verdicts, Verdicts] = LRUCache(_VERDICTS)
-        self._statistics = Statistics()
+        self.metrics = metrics or Metrics()
         self._architectures = tuple(map(Architecture, configuration.architectures))
         self._under_way: dict[_Key, _LookUp] = {}
         self._refreshes = 0
         self._by_registry: Counter[str] = Counter()
         self._closed = False
+        self.metrics.watch_look_ups(
+            lambda: len(self._entries), lambda: len(self._under_way), int(self._entries.maxsize), ENTRY_BYTES
+        )
 
     @classmethod
-    def from_configuration(
-        cls, configuration: WebhookConfiguration, clock: Callable[[], float] = time.monotonic
-    ) -> Self:
+    def from_configuration(cls, configuration: WebhookConfiguration, metrics: Metrics | None = None) -> Self:
         """Return look-ups as configured. Raises MultiarchError for what is not valid, or can't be read."""
         registries = configuration.registries
         secrets = read_cluster_secrets if registries.pull_secrets else None
-        return cls(Clients(settings_of(configuration), credentials_of(registries), secrets), configuration, clock)
+        clients = Clients(settings_of(configuration), credentials_of(registries), secrets)
+        return cls(clients, configuration, metrics=metrics)
 
     async def __aenter__(self) -> Self:
         """Open the clients."""
@@ -114,14 +120,6 @@ class LookUps:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._clients.__aexit__(kind, error, trace)
 
-    @property
-    def statistics(self) -> Statistics:
-        """What happened so far, and what is in memory."""
-        found = self._statistics
-        found.entries, found.under_way = len(self._entries), len(self._under_way)
-        found.bytes = found.entries * ENTRY_BYTES
-        return found
-
     def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:
         """Return what is remembered, or None. See ``Images.known``."""
         name, mounted = image
@@ -129,10 +127,11 @@ class LookUps:
         entry, now = self._entries.get(key), self._clock()
         if entry is None or now >= entry.until:
             return None
-        self._statistics.hits += 1
         if now >= entry.stale:
-            self._statistics.stale += 1
+            self.metrics.stale()
             self._refresh(key, entry)
+        else:
+            self.metrics.hit()
         return _answer_for(entry.answer, mounted=mounted)
 
     async def look_up(
@@ -154,7 +153,7 @@ class LookUps:
     def _join(self, name: str, secrets: PullSecretNames, seconds: float) -> NotFound | _LookUp:
         """Return a look-up to wait for, or why there is none."""
         key = (name, secrets) if secrets.names else name
-        self._statistics.misses += 1
+        self.metrics.miss()
         found = self._under_way.get(key)
         if found is not None:
             elapsed = self._clock() - found.began
@@ -195,7 +194,6 @@ class LookUps:
 
         name, secrets = (key, NO_SECRETS) if isinstance(key, str) else key
         self._refreshes += 1
-        self._statistics.refreshes += 1
         self._start(key, parse_reference(name), secrets, leave, entry)
 
     def _start(
@@ -220,7 +218,7 @@ class LookUps:
         self, key: _Key, reference: Reference, secrets: PullSecretNames, entry: _Entry | None
     ) -> Verdicts | NotFound:
         """Look an image up, and remember what was found."""
-        self._statistics.fetches += 1
+        self.metrics.look_ups.labels("review" if entry is None else "refresh").inc()
         known = None
         if entry is not None and not isinstance(entry.answer, NotFound):
             known = entry.digest, entry.answer
@@ -231,7 +229,7 @@ class LookUps:
             found = Failure(NotFound(Reason.UNREADABLE_IMAGE, f"internal error ({type(error).__name__})"), "internal")
         now = self._clock()
         if isinstance(found, Failure):
-            self._statistics.failures[found.reason] += 1
+            self.metrics.registry_errors.labels(found.reason.replace(" ", "-")).inc()
             pause = now + min(max(self._pause, found.retry_after), LONGEST_PAUSE)
             if entry is not None and found.reason != RegistryReason.NOT_FOUND and now < entry.until:
                 entry.stale = pause
