@@ -26,18 +26,6 @@ class Naming:
     tags: Tags
 
 
-@dataclass(frozen=True, slots=True)
-class InCluster:
-    """What every component in the cluster needs.
-
-    ``provider`` reaches the Kubernetes API; ``ready`` are the nodes and add-ons that its pods run on.
-    """
-
-    cluster_name: pulumi.Input[str]
-    provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
-
-
 class Component(pulumi.ComponentResource):
     """Base of all components. The type token is ``multiarch-eks:components:CLASS``."""
 

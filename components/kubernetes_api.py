@@ -6,13 +6,15 @@ the same type and properties either way (a test compares them).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
 
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
+
+from .component import Child, Component
 
 NAMESPACE = "kube-system"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -67,6 +69,52 @@ def declare_release(
     if chart.skip_crds:
         props["skipCrds"] = True
     return pulumi.CustomResource(_RELEASE, name, props=props, opts=opts)
+
+
+@dataclass(frozen=True, slots=True)
+class InCluster:
+    """What every component in the cluster needs.
+
+    ``provider`` reaches the Kubernetes API; ``ready`` are the nodes and add-ons that its pods run on.
+    """
+
+    cluster_name: pulumi.Input[str]
+    provider: pulumi.ProviderResource
+    ready: Sequence[pulumi.Resource]
+
+
+class ChildInCluster(Child):
+    """Base of the components in the cluster. What they declare comes after ``after``, the nodes by default."""
+
+    def __init__(self, name: str, owner: Component, cluster: InCluster) -> None:
+        """Register the component as a child of its owner."""
+        super().__init__(name, owner)
+        self.cluster = cluster
+
+    def declare_object(
+        self,
+        name: str,
+        manifest: Manifest,
+        after: Sequence[pulumi.Resource] | None = None,
+        delete_within: str | None = None,
+    ) -> pulumi.CustomResource:
+        """Declare an object, as :func:`declare_object` does."""
+        return declare_object(name, manifest, self._after(after, delete_within))
+
+    def declare_release(
+        self,
+        name: str,
+        chart: Chart,
+        values: Manifest,
+        after: Sequence[pulumi.Resource] | None = None,
+        namespace: str = NAMESPACE,
+    ) -> pulumi.CustomResource:
+        """Declare a Helm release, as :func:`declare_release` does."""
+        return declare_release(name, chart, values, self._after(after, None), namespace)
+
+    def _after(self, after: Sequence[pulumi.Resource] | None, delete_within: str | None) -> pulumi.ResourceOptions:
+        depends_on = self.cluster.ready if after is None else after
+        return self.child(depends_on=depends_on, provider=self.cluster.provider, delete_within=delete_within)
 
 
 def system_tolerations(taints: Iterable[Taint]) -> list[Mapping[str, str | int]]:

@@ -30,7 +30,7 @@ from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
 from .aws.session import Session
-from .component import Component, InCluster, Naming
+from .component import Component, Naming
 from .iam import access, policies
 from .iam.node_role import NodeRole
 from .in_cluster.admission_webhook import AdmissionWebhook
@@ -39,6 +39,7 @@ from .in_cluster.karpenter import Karpenter, KarpenterArgs
 from .in_cluster.rebalance import Rebalance
 from .in_cluster.storage_class import DefaultStorageClass
 from .in_cluster.termination_handler import TerminationHandler
+from .kubernetes_api import InCluster
 from .outputs import NodeGroupOutput
 
 __all__ = ["Platform", "PlatformArgs"]
@@ -189,14 +190,13 @@ class Platform(Component):
             group = groups[karpenter.controller_group]
             args = KarpenterArgs(
                 plan=karpenter,
-                cluster=cluster,
                 controller_group=group.eks_name,
                 controller_taints=(*([plan.arm64_taint] if plan.arm64_taint else []), *group.plan.taints),
                 security_group_id=self.control_plane.security_group_id,
                 sessions=self._sessions_on_nodes,
                 successor=release if karpenter.cordoned else None,
             )
-            Karpenter("karpenter", self, args)
+            Karpenter("karpenter", self, cluster, args)
 
 
 def _session(cluster: str, group: str, known: Sequence[str]) -> str:

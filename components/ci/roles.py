@@ -10,6 +10,7 @@ from pulumi_aws import eks, iam
 
 from ..component import Component, Naming
 from ..iam import policies
+from ..iam.roles import give_inline
 from . import permissions, trust
 from .permissions import State
 from .trust import Issuer
@@ -67,7 +68,7 @@ class CiRoles(Component):
         branch = trust.check_branch(args.branch)
         self._issuers = [(issuer, self._arn_of(issuer)) for issuer in args.issuers]
         preview = self._role("preview", lambda issuer: issuer.previews(branch), _HOUR)
-        self._inline(preview, "preview", permissions.preview(self.account, args.state))
+        give_inline(self, "preview", preview, permissions.preview(self.account, args.state))
         for cluster in args.clusters:
             self._entry(preview, cluster)
         self.preview_role_arn = preview.arn
@@ -124,12 +125,12 @@ class CiRoles(Component):
             child = f"{name}-{number}"
             iam.RolePolicyAttachment(child, role=role.name, policy_arn=policy, opts=self.child())
         if state := self._args.state.access(self.account, write=True):
-            self._inline(role, f"{name}-state", policies.document(state))
+            give_inline(self, f"{name}-state", role, policies.document(state))
         return role
 
     def _images(self, branch: str) -> iam.Role:
         role = self._role("images", lambda issuer: issuer.releases(branch), _HOUR)
-        self._inline(role, "images", permissions.push_images(self.account, self._args.repositories))
+        give_inline(self, "images", role, permissions.push_images(self.account, self._args.repositories))
         return role
 
     def _role(self, name: str, subjects: Callable[[Issuer], Sequence[str]], session_seconds: int) -> iam.Role:
@@ -144,6 +145,3 @@ class CiRoles(Component):
             tags=self.tags(name),
             opts=self.child(),
         )
-
-    def _inline(self, role: iam.Role, name: str, policy: pulumi.Input[str]) -> None:
-        iam.RolePolicy(name, name=name, role=role.name, policy=policy, opts=self.child())

@@ -10,13 +10,14 @@ from pulumi_aws import iam
 
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
 
-from ..component import Child, Component, InCluster
+from ..component import Component
+from ..kubernetes_api import ChildInCluster, InCluster
 from . import pod_identity
 
 SERVICE_ACCOUNT = "karpenter"
 
 
-class KarpenterRole(Child):
+class KarpenterRole(ChildInCluster):
     """The controller's role. ``ready`` is what its pods need before they start and until they are gone."""
 
     ready: tuple[pulumi.Resource, ...]
@@ -33,7 +34,7 @@ class KarpenterRole(Child):
 
         ``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue.
         """
-        super().__init__(name, owner)
+        super().__init__(name, owner, cluster)
         documents = self._documents(node_role_arn, queue_arn)
 
         def permit(role: iam.Role) -> list[pulumi.Resource]:
@@ -43,7 +44,7 @@ class KarpenterRole(Child):
             ]
 
         description = f"Karpenter's controller in {self.naming.cluster}"
-        self.ready = tuple(pod_identity.give_role(self, SERVICE_ACCOUNT, cluster, description, permit))
+        self.ready = tuple(pod_identity.give_role(self, SERVICE_ACCOUNT, description, permit))
 
     def _policy(self, name: str, document: pulumi.Output[str], role: iam.Role) -> iam.RolePolicyAttachment:
         """Declare one policy, and attach it.

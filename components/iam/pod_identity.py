@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import pulumi
 from pulumi_aws import eks, iam
 
-from .. import kubernetes_api
-from ..component import Component, InCluster
-from ..kubernetes_api import NAMESPACE, Manifest
+from ..component import Component
+from ..kubernetes_api import NAMESPACE, ChildInCluster, Manifest
 from . import policies, roles
 
 CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
@@ -28,17 +27,17 @@ def declare_role(
 
 
 def give_role(
-    owner: Component,
+    owner: ChildInCluster,
     name: str,
-    cluster: InCluster,
     description: str,
     permit: Callable[[iam.Role], Sequence[pulumi.Resource]],
     *,
+    after: Sequence[pulumi.Resource] | None = None,
     namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
     """Give pods of the service account ``name`` a role; return what must exist before they start.
 
-    ``permit`` declares the role's policies.
+    ``permit`` declares the role's policies; ``after`` comes before all objects, the nodes by default.
 
     The guard of :func:`guard_manifests` comes before the association, which takes effect some seconds after the API
     call, and EKS adds credentials only when a pod is created: a pod that is created earlier never gets them, however
@@ -49,12 +48,11 @@ def give_role(
     before = [*permit(role)]
     guards: list[pulumi.Resource] = []
     for manifest in guard_manifests(name, namespace):
-        opts = owner.child(depends_on=guards or cluster.ready, provider=cluster.provider)
-        guards.append(kubernetes_api.declare_object(f"{name}-credentials", manifest, opts))
+        guards.append(owner.declare_object(f"{name}-credentials", manifest, guards or after))
     before += guards
     association = eks.PodIdentityAssociation(
         name,
-        cluster_name=cluster.cluster_name,
+        cluster_name=owner.cluster.cluster_name,
         namespace=namespace,
         service_account=name,
         role_arn=role.arn,
@@ -65,12 +63,12 @@ def give_role(
 
 
 def give_policy(
-    owner: Component,
+    owner: ChildInCluster,
     name: str,
-    cluster: InCluster,
     description: str,
     policy: pulumi.Input[str],
     *,
+    after: Sequence[pulumi.Resource] | None = None,
     namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
     """Give pods of the service account ``name`` a role with one inline policy, as :func:`give_role` does."""
@@ -78,7 +76,7 @@ def give_policy(
     def permit(role: iam.Role) -> Sequence[pulumi.Resource]:
         return [roles.give_inline(owner, name, role, policy)]
 
-    return give_role(owner, name, cluster, description, permit, namespace=namespace)
+    return give_role(owner, name, description, permit, after=after, namespace=namespace)
 
 
 def guard_manifests(service_account: str, namespace: str = NAMESPACE) -> tuple[Manifest, Manifest]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pulumi
@@ -13,13 +12,12 @@ from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from multiarch.manifests import restricted
 from multiarch.stack.model import AdmissionWebhookPlan
 
-from .. import kubernetes_api
-from ..component import Child, Component, InCluster
+from ..component import Component
 from ..iam import pod_identity, policies
-from ..kubernetes_api import Chart
+from ..kubernetes_api import Chart, ChildInCluster, InCluster
 
 
-class AdmissionWebhook(Child):
+class AdmissionWebhook(ChildInCluster):
     """The webhook as its chart, ``charts/multiarch-webhook``, installs it.
 
     Helm creates the MutatingWebhookConfiguration last and deletes it first, so that the API server never calls a
@@ -28,25 +26,22 @@ class AdmissionWebhook(Child):
 
     def __init__(self, name: str, owner: Component, cluster: InCluster, plan: AdmissionWebhookPlan) -> None:
         """Declare namespace, role, Pod Identity association and release."""
-        super().__init__(name, owner)
-        namespace = kubernetes_api.declare_object(
+        super().__init__(name, owner, cluster)
+        namespace = self.declare_object(
             NAME,
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}},
-            self.child(depends_on=cluster.ready, provider=cluster.provider),
         )
         before_pods: list[pulumi.Resource] = [namespace]
         if plan.ecr_repositories:
             policy = policies.read_repositories(self.account, plan.ecr_repositories)
             description = f"Admission webhook of {self.naming.cluster}"
-            before_pods += pod_identity.give_policy(
-                self, NAME, replace(cluster, ready=[namespace]), description, policy, namespace=NAME
-            )
-        kubernetes_api.declare_release(
+            before_pods += pod_identity.give_policy(self, NAME, description, policy, after=[namespace], namespace=NAME)
+        self.declare_release(
             NAME,
             # The provider sees a change of a chart in a folder by its version, which is that of the package.
             Chart(_locate_chart(), __version__),
             plan.values.chart_values(),
-            self.child(depends_on=before_pods, provider=cluster.provider),
+            after=before_pods,
             namespace=NAME,
         )
         self.register_outputs({"namespace": NAME})

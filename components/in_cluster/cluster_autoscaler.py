@@ -11,10 +11,9 @@ from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 
-from .. import kubernetes_api
-from ..component import Child, Component, InCluster
+from ..component import Component
 from ..iam import pod_identity
-from ..kubernetes_api import NAMESPACE, Chart, Manifest
+from ..kubernetes_api import NAMESPACE, Chart, ChildInCluster, InCluster, Manifest, system_tolerations
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"
@@ -22,7 +21,7 @@ REPOSITORY = "https://kubernetes.github.io/autoscaler"
 _NOBODY = 65532
 
 
-class ClusterAutoscaler(Child):
+class ClusterAutoscaler(ChildInCluster):
     """The cluster autoscaler. ``release`` is its Helm release."""
 
     release: pulumi.CustomResource
@@ -31,16 +30,16 @@ class ClusterAutoscaler(Child):
         self, name: str, owner: Component, cluster: InCluster, plan: ClusterAutoscalerPlan, arm64_taint: Taint | None
     ) -> None:
         """Declare role, Pod Identity association and release."""
-        super().__init__(name, owner)
+        super().__init__(name, owner, cluster)
         own = self.naming.cluster
         before = pod_identity.give_policy(
-            self, NAME, cluster, f"Cluster autoscaler of {own}", text(cluster_autoscaler_policy(own))
+            self, NAME, f"Cluster autoscaler of {own}", text(cluster_autoscaler_policy(own))
         )
-        self.release = kubernetes_api.declare_release(
+        self.release = self.declare_release(
             NAME,
             Chart(NAME, plan.chart_version, repository=REPOSITORY),
             values(plan, cluster=own, region=self.account.region, arm64_taint=arm64_taint),
-            self.child(depends_on=(*cluster.ready, *before), provider=cluster.provider),
+            after=(*cluster.ready, *before),
         )
         self.register_outputs({"chartVersion": plan.chart_version})
 
@@ -87,7 +86,7 @@ def _pods(arm64_taint: Taint | None) -> dict[str, object]:
         "priorityClassName": "system-cluster-critical",
         # The node's resolver: coredns may wait for a node that only the autoscaler can add.
         "dnsPolicy": "Default",
-        "tolerations": kubernetes_api.system_tolerations([arm64_taint] if arm64_taint else []),
+        "tolerations": system_tolerations([arm64_taint] if arm64_taint else []),
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,

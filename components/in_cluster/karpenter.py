@@ -15,12 +15,11 @@ from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CLUSTER_TAG
 
-from .. import kubernetes_api
 from ..aws.interruption_queue import InterruptionQueue
-from ..component import Child, Component, InCluster
+from ..component import Component
 from ..iam.karpenter_role import SERVICE_ACCOUNT, KarpenterRole
 from ..iam.node_role import NodeRole
-from ..kubernetes_api import Chart, Manifest
+from ..kubernetes_api import Chart, ChildInCluster, InCluster, Manifest, system_tolerations
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"
@@ -39,7 +38,6 @@ class KarpenterArgs:
     """
 
     plan: KarpenterPlan
-    cluster: InCluster
     controller_group: pulumi.Input[str]
     controller_taints: Sequence[Taint]
     security_group_id: pulumi.Input[str]
@@ -48,23 +46,22 @@ class KarpenterArgs:
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
 
-class Karpenter(Child):
+class Karpenter(ChildInCluster):
     """Karpenter and the capacity that it may buy.
 
     Created as CRDs → controller → EC2NodeClass → NodePools, and deleted in the reverse order: Karpenter must terminate
     its nodes, and without it objects with its finalizers would block the deletion of their CRDs.
     """
 
-    def __init__(self, name: str, owner: Component, args: KarpenterArgs) -> None:
+    def __init__(self, name: str, owner: Component, cluster: InCluster, args: KarpenterArgs) -> None:
         """Declare everything."""
-        super().__init__(name, owner)
-        cluster = args.cluster
+        super().__init__(name, owner, cluster)
         nodes = NodeRole("karpenter-nodes", self, cluster.cluster_name, None, args.sessions)
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
         role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
         controller = self._charts(args, queue, role)
         ready = (controller, *nodes.ready, *self._tag_security_group(args))
-        NodePools("node-pools", self, args, nodes.role_name, ready)
+        NodePools("node-pools", self, cluster, args, nodes.role_name, ready)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
     def _charts(self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole) -> pulumi.CustomResource:
@@ -75,20 +72,12 @@ class Karpenter(Child):
         Source: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades
         """
         version = args.plan.chart_version
-        crds = kubernetes_api.declare_release(
-            CRDS,
-            Chart(f"{REGISTRY}/{CRDS}", version),
-            {},
-            self.child(depends_on=args.cluster.ready, provider=args.cluster.provider),
-        )
-        return kubernetes_api.declare_release(
+        crds = self.declare_release(CRDS, Chart(f"{REGISTRY}/{CRDS}", version), {})
+        return self.declare_release(
             NAME,
             Chart(f"{REGISTRY}/{NAME}", version, skip_crds=True),
             self._values(args, queue),
-            self.child(
-                depends_on=(crds, *args.cluster.ready, *role.ready, *queue.resources),
-                provider=args.cluster.provider,
-            ),
+            after=(crds, *self.cluster.ready, *role.ready, *queue.resources),
         )
 
     def _values(self, args: KarpenterArgs, queue: InterruptionQueue) -> Manifest:
@@ -116,7 +105,7 @@ class Karpenter(Child):
             "priorityClassName": "system-cluster-critical",
             # The node's resolver: coredns may wait for a node that only Karpenter can add.
             "dnsPolicy": "Default",
-            "tolerations": kubernetes_api.system_tolerations(args.controller_taints),
+            "tolerations": system_tolerations(args.controller_taints),
             "affinity": {
                 "nodeAffinity": {
                     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": on}]}
@@ -147,13 +136,14 @@ class Karpenter(Child):
         ]
 
 
-class NodePools(Child):
+class NodePools(ChildInCluster):
     """An EC2NodeClass and its NodePools. The pools are deleted first: the class waits until it has no nodes."""
 
     def __init__(
         self,
         name: str,
         owner: Component,
+        cluster: InCluster,
         args: KarpenterArgs,
         role: pulumi.Output[str],
         ready: Sequence[pulumi.Resource],
@@ -164,8 +154,8 @@ class NodePools(Child):
         and the tags by which Karpenter finds subnets and the security group. The autoscaler that replaces Karpenter
         must exist before a migration closes the pools, so that one autoscaler can always add nodes.
         """
-        super().__init__(name, owner)
-        plan, provider = args.plan, args.cluster.provider
+        super().__init__(name, owner, cluster)
+        plan = args.plan
         closed_after = [args.successor] if args.successor else []
         # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
         manifest: dict[str, Any] = node_class_manifest(
@@ -178,19 +168,7 @@ class NodePools(Child):
             subnets = pulumi.Output.from_input(args.subnet_ids)
             terms = subnets.apply(lambda ids: [{"id": each} for each in ids])
             manifest["spec"]["subnetSelectorTerms"] = terms
-        node_class = kubernetes_api.declare_object(
-            plan.node_class.name,
-            manifest,
-            self.child(depends_on=ready, provider=provider, delete_within=DRAIN_WITHIN),
-        )
+        node_class = self.declare_object(plan.node_class.name, manifest, ready, DRAIN_WITHIN)
         for pool in plan.pools:
-            kubernetes_api.declare_object(
-                pool.name,
-                node_pool_manifest(pool),
-                self.child(
-                    depends_on=[node_class, *closed_after],
-                    provider=provider,
-                    delete_within=DRAIN_WITHIN,
-                ),
-            )
+            self.declare_object(pool.name, node_pool_manifest(pool), [node_class, *closed_after], DRAIN_WITHIN)
         self.register_outputs({"nodePools": [pool.name for pool in plan.pools]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pulumi
 
@@ -11,20 +10,20 @@ from multiarch.rebalance.install.objects import objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import Plan
 
-from .. import kubernetes_api
-from ..component import Child, Component, InCluster
+from ..component import Component
 from ..iam import pod_identity, policies
+from ..kubernetes_api import ChildInCluster, InCluster, Manifest
 
 _BEFORE_RIGHTS = ("Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 """The policy is in force before there are rights that it limits, and until they are gone."""
 
 
-class Rebalance(Child):
+class Rebalance(ChildInCluster):
     """The CronJob as :mod:`multiarch.rebalance.install` lists its objects; it comes last and goes first."""
 
     def __init__(self, name: str, owner: Component, cluster: InCluster, plan: Plan) -> None:
         """Declare role, Pod Identity association and objects; the plan has rebalancing enabled."""
-        super().__init__(name, owner)
+        super().__init__(name, owner, cluster)
         if plan.rebalance is None:
             raise TypeError("rebalancing is not enabled")
         manifests = objects(plan.rebalance, plan.stack, plan.arm64_taint)
@@ -34,26 +33,21 @@ class Rebalance(Child):
             [each for each in manifests if each["kind"] not in (*_BEFORE_RIGHTS, "CronJob")],
         )
         for step in steps:
-            done = [self._declare(each, cluster, done) for each in step]
+            done = [self._declare(each, done) for each in step]
         if plan.rebalance.ecr_repositories:
             policy = policies.read_repositories(self.account, plan.rebalance.ecr_repositories)
             description = f"Rebalancing of {self.naming.cluster}"
             done = [
                 *done,
-                *pod_identity.give_policy(
-                    self, NAME, replace(cluster, ready=done), description, policy, namespace=NAMESPACE
-                ),
+                *pod_identity.give_policy(self, NAME, description, policy, after=done, namespace=NAMESPACE),
             ]
         for each in manifests:
             if each["kind"] == "CronJob":
-                self._declare(each, cluster, done)
+                self._declare(each, done)
         self.register_outputs({"namespace": NAMESPACE})
 
-    def _declare(
-        self, manifest: kubernetes_api.Manifest, cluster: InCluster, after: Sequence[pulumi.Resource]
-    ) -> pulumi.Resource:
+    def _declare(self, manifest: Manifest, after: Sequence[pulumi.Resource]) -> pulumi.Resource:
         metadata: dict[str, str] = manifest["metadata"]  # type: ignore[assignment]  # of any object
         place = metadata.get("namespace", NAMESPACE)
         name = metadata["name"] if place == NAMESPACE else f"{metadata['name']}-{place}"
-        opts = self.child(depends_on=after, provider=cluster.provider)
-        return kubernetes_api.declare_object(name, manifest, opts)
+        return self.declare_object(name, manifest, after)

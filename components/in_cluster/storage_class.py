@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .. import kubernetes_api
-from ..component import Child, Component, InCluster
+from ..component import Component
+from ..kubernetes_api import ChildInCluster, InCluster
 
 NAME = "gp3"
 
 
-class DefaultStorageClass(Child):
+class DefaultStorageClass(ChildInCluster):
     """StorageClass ``gp3``, the default of the cluster.
 
     A volume is created where its pod was scheduled (``WaitForFirstConsumer``), after the node's zone is known.
@@ -16,8 +16,8 @@ class DefaultStorageClass(Child):
 
     def __init__(self, name: str, owner: Component, cluster: InCluster) -> None:
         """Declare the StorageClass."""
-        super().__init__(name, owner)
-        kubernetes_api.declare_object(
+        super().__init__(name, owner, cluster)
+        self.declare_object(
             NAME,
             {
                 "apiVersion": "storage.k8s.io/v1",
@@ -32,6 +32,5 @@ class DefaultStorageClass(Child):
                 "allowVolumeExpansion": True,
                 "reclaimPolicy": "Delete",
             },
-            self.child(depends_on=cluster.ready, provider=cluster.provider),
         )
         self.register_outputs({"name": NAME})

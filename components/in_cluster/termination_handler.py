@@ -14,9 +14,8 @@ from pulumi_aws import autoscaling
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 
-from .. import kubernetes_api
-from ..component import Child, Component, InCluster
-from ..kubernetes_api import Chart, Manifest
+from ..component import Component
+from ..kubernetes_api import Chart, ChildInCluster, InCluster, Manifest
 
 NAME = TERMINATION_HANDLER.name
 CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"
@@ -27,7 +26,7 @@ _DRAIN = 120
 _HEARTBEAT = _DRAIN + 60
 
 
-class TerminationHandler(Child):
+class TerminationHandler(ChildInCluster):
     """The handler's release, and a lifecycle hook for each group.
 
     A hook without the handler would only make terminations slow, so the hooks come last and go first.
@@ -37,13 +36,8 @@ class TerminationHandler(Child):
         self, name: str, owner: Component, cluster: InCluster, groups: Mapping[str, pulumi.Input[str]]
     ) -> None:
         """Declare release and hooks; ``groups`` are the names of Auto Scaling Groups by self-managed node group."""
-        super().__init__(name, owner)
-        release = kubernetes_api.declare_release(
-            NAME,
-            Chart(CHART, NODE_TERMINATION_HANDLER_CHART),
-            values(),
-            self.child(depends_on=cluster.ready, provider=cluster.provider),
-        )
+        super().__init__(name, owner, cluster)
+        release = self.declare_release(NAME, Chart(CHART, NODE_TERMINATION_HANDLER_CHART), values())
         for group, scaling_group in groups.items():
             autoscaling.LifecycleHook(
                 group,

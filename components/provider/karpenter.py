@@ -35,13 +35,12 @@ class Karpenter(Part):
         plan = part.plan
         in_cluster = karpenter.KarpenterArgs(
             plan=plan,
-            cluster=self.reach(known.cluster, name),
             controller_group=known.controller_group,
             controller_taints=(*([part.arm64_taint] if part.arm64_taint else []), *part.controller_taints),
             security_group_id=known.cluster.security_group_id,
             subnet_ids=known.subnet_ids,
         )
-        karpenter.Karpenter(name, self, in_cluster)
+        karpenter.Karpenter(name, self, self.reach(known.cluster, name), in_cluster)
         self.chart_version = pulumi.Output.from_input(plan.chart_version)
         self.queue_name = pulumi.Output.from_input(plan.queue)
         ordered = sorted(plan.pools, key=lambda pool: (-pool.weight, pool.name))

@@ -21,7 +21,8 @@ from multiarch.stack.parts import validated
 from multiarch.stack.schema_paths import fields, model_at
 from multiarch.today import today
 
-from ..component import Component, InCluster, Naming
+from ..component import Component, Naming
+from ..kubernetes_api import InCluster
 from .arguments_error import ArgumentsError, described
 
 Model = TypeVar("Model", bound=Section)

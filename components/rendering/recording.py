@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks
+from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
@@ -41,18 +41,6 @@ class Recorded:
     ignore_changes: tuple[str, ...]
 
 
-class NoMocks(Mocks):
-    """Pulumi's mock monitor needs mocks; these are never called: answers come from ``marked_values``."""
-
-    def call(self, args: MockCallArgs) -> tuple[dict[str, Json], list[tuple[str, str]] | None]:
-        """Never called."""
-        raise NotImplementedError(args.token)
-
-    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Json]]:
-        """Never called."""
-        raise NotImplementedError(args.typ)
-
-
 class Recorder(MockMonitor):
     """Pulumi's mock monitor, which also records parent, dependencies and options of resources.
 
@@ -62,7 +50,7 @@ class Recorder(MockMonitor):
 
     def __init__(self, where: Where) -> None:
         """``where`` answers look-ups of region and partition."""
-        super().__init__(NoMocks())
+        super().__init__(None)  # type: ignore[arg-type]  # never asked
         self._where = where
         self._lock = Lock()
         self._recorded: dict[str, Recorded] = {}
