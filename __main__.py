@@ -9,36 +9,36 @@ from pathlib import Path
 import pulumi
 from pulumi.runtime.config import CONFIG
 
-from components.iam.access import refuse_creator_in_access
+from components.iam.access import reject_creator_in_access
 from components.platform import Platform, PlatformArgs
-from multiarch.errors import MultiarchError, StackError, said_once
+from multiarch.errors import MultiarchError, StackError, merge_warnings
 from multiarch.rules import Severity
-from multiarch.stack.load import from_engine
+from multiarch.stack.load import load_from_engine
 from multiarch.stack.plan import make_plan
-from multiarch.today import today
+from multiarch.today import get_today
 
 
 def main() -> None:
-    """Declare the current stack; a refused one ends the run with its problems and without a traceback."""
+    """Declare the current stack; a rejected one ends the run with its problems and without a traceback."""
     # What the SDKs load does not become garbage; looking for some, also at the end, takes a third of the run's time.
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)
     root, stack = Path(__file__).parent, pulumi.get_stack()
     file = root / "config" / "stacks" / f"Pulumi.{stack}.yaml"
     try:
-        words = from_engine(
+        words = load_from_engine(
             stack, CONFIG.get(), file=file if file.is_file() else None, project_file=root / "Pulumi.yaml"
         )
-        plan = make_plan(words, today=today())
-        refuse_creator_in_access(words, plan.cluster.name)
-    except StackError as refused:
-        for problem in sorted(refused.problems, key=lambda each: each.severity is Severity.ERROR):
+        plan = make_plan(words, today=get_today())
+        reject_creator_in_access(words, plan.cluster.name)
+    except StackError as rejected:
+        for problem in sorted(rejected.problems, key=lambda each: each.severity is Severity.ERROR):
             tell = pulumi.log.error if problem.severity is Severity.ERROR else pulumi.log.warn
             tell(f"{problem} [{problem.rule}]")
-        raise pulumi.RunError(f"{stack} is refused: see the problems above.") from refused
-    except MultiarchError as refused:
-        raise pulumi.RunError(str(refused)) from refused
-    for warning in said_once(plan.warnings):
+        raise pulumi.RunError(f"{stack} is rejected: see the problems above.") from rejected
+    except MultiarchError as rejected:
+        raise pulumi.RunError(str(rejected)) from rejected
+    for warning in merge_warnings(plan.warnings):
         pulumi.log.warn(f"{warning} [{warning.rule}]")
     for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
         pulumi.export(name, value)

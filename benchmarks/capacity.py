@@ -36,13 +36,13 @@ GROUPS = """\
 
 
 def _stack(folder: Path, autoscaler: str, pods: int) -> Path:
-    """A stack whose groups are too small for some failures."""
+    """Return a stack whose groups are too small for some failures."""
     groups = KARPENTER if autoscaler == "karpenter" else GROUPS.replace("MOST", str(max(pods // 30, 8)))
     return write_stack(folder / f"{pods}", autoscaler, groups)
 
 
 def _workload(number: int, replicas: int, *, priorities: bool) -> list[dict[str, Any]]:
-    """A Deployment and its budget."""
+    """Return a Deployment and its budget."""
     name = f"w{number}"
     selector = {"matchLabels": {"app": name}}
     metadata = {"name": name, "namespace": "bench"}
@@ -65,7 +65,7 @@ def _workloads(folder: Path, pods: int, *, priorities: bool = False) -> Path:
 
 
 def _failures() -> list[str]:
-    """Twenty failures: zones, architectures and nodes, alone and together."""
+    """Return twenty failures: zones, architectures and nodes, alone and together."""
     single = ["zone=1", "zone=2", "zone=3", "architecture=amd64", "architecture=arm64", "spot=arm64"]
     sizes = [f"largest={count}" for count in (1, 2, 3, 5, 8)]
     both = [f"zone={zone},{other}" for zone in "123" for other in ("spot=arm64", "largest=2", "architecture=arm64")]

@@ -45,7 +45,7 @@ def run(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Run:
 
 
 def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
-    """The median of one figure."""
+    """Return the median of one figure."""
     return statistics.median(of(each) for each in runs)
 
 

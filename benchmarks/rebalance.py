@@ -40,7 +40,7 @@ users: [{{name: bench, user: {{}}}}]
 
 @contextmanager
 def cluster(folder: Path, nodes: int, case: str) -> Iterator[dict[str, str]]:
-    """The environment of a command, where it finds a cluster of that size."""
+    """Give the environment of a command, where it finds a cluster of that size."""
     program = Path(__file__).with_name("rebalance_cluster.py")
     command = [sys.executable, str(program), str(nodes), str(PODS_PER_NODE), case]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -55,7 +55,7 @@ def cluster(folder: Path, nodes: int, case: str) -> Iterator[dict[str, str]]:
 
 
 def plan(folder: Path, nodes: int, case: str) -> Run:
-    """One dry run."""
+    """Return one dry run."""
     stack = write_stack(folder, "cluster-autoscaler", GROUPS.replace("MOST", str(nodes // 2)))
     with cluster(folder, nodes, case) as environ:
         return run([str(BIN / "multiarch"), "rebalance", str(stack), "--output=json"], env=environ)

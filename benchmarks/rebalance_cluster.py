@@ -1,4 +1,4 @@
-"""An API server, as far as a dry run asks it, and its registry. Arguments: ``NODES PODS_PER_NODE CASE``.
+"""An API server, as far as a dry run queries it, and its registry. Arguments: ``NODES PODS_PER_NODE CASE``.
 
 Half of the nodes are amd64, and full; the others are arm64: full in the case ``full``, with room for all pods in the
 case ``room``. Prints its port, then serves until it is stopped. It is a separate process, so that neither its time nor
@@ -16,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from sandbox.registry.images import Repository
-from tests.kubernetes.api_server import Answer, Request, refused, serving
+from tests.kubernetes.api_server import Answer, Request, rejected, serving
 
 Object = dict[str, Any]
 WORKLOADS = 200
@@ -35,7 +35,7 @@ _INDEX = _IMAGES.tags["1"]
 
 
 class Cluster:
-    """Objects by number: they are made when they are asked for."""
+    """Objects by number: they are made when they are requested."""
 
     def __init__(self, nodes: int, pods_per_node: int, case: str) -> None:
         """``case`` as the module says."""
@@ -49,12 +49,12 @@ class Cluster:
         }
 
     def answer(self, request: Request) -> Answer:
-        """A page of a list, or an image's index. Anything else is not there."""
+        """Return a page of a list, or an image's index. Anything else is not there."""
         if request.path.startswith("/v2/"):
             return 200, _INDEX.body, {"Content-Type": _INDEX.media_type, "Docker-Content-Digest": _INDEX.digest}
         count, make = self._lists.get(request.path.rpartition("/")[2], (0, self._node))
         if "limit" not in request.query:
-            return refused(404, "NotFound", "not found")
+            return rejected(404, "NotFound", "not found")
         first = int(request.query.get("continue", "0"))
         last = min(count, first + int(request.query["limit"]))
         more = str(last) if last < count else ""

@@ -29,7 +29,7 @@ def write_stack(folder: Path, autoscaler: str, groups: str, *, network: str = _E
 
 
 def pod_spec(number: int, *, sizes: int) -> dict[str, Any]:
-    """The pods of workload ``number``, which request one of so many amounts of CPU.
+    """Return the pods of workload ``number``, which request one of so many amounts of CPU.
 
     Two of three workloads tolerate the arm64 taint, one in five is spread over zones.
     """

@@ -38,7 +38,7 @@ ARM64 = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 3, 183)
 
 
 def _members(size: int, layer: int) -> Iterator[tuple[str, int, bytes]]:
-    """Random programs with a real ELF header, and small files: name, mode and content of each."""
+    """Yield random programs with a real ELF header, and small files: name, mode and content of each."""
     noise = random.Random(layer)  # noqa: S311 (the same image every time)
     for number in range(size // FILE_SIZE):
         yield f"opt/layer{layer}/bin/program{number}", 0o755, ARM64 + noise.randbytes(FILE_SIZE - len(ARM64))

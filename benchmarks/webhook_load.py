@@ -38,7 +38,7 @@ from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.server import Listening, Server
-from multiarch.webhook.service import serve as serve_until_signal
+from multiarch.webhook.service import serve_requests as serve_until_signal
 from tests.webhook.issuing import issue
 from tests.webhook.memories import VERDICTS, remember
 from tests.webhook.stand_ins import pod, review_of
@@ -150,7 +150,7 @@ class Running:
 
 
 def _cpu(pid: int) -> float:
-    """The CPU time of a process so far, in seconds."""
+    """Return the CPU time of a process so far, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -195,7 +195,7 @@ def serve_command(folder: Path) -> list[str]:
 
 
 def _start(folder: Path) -> float:
-    """Seconds from the start of the command until it says that it is ready."""
+    """Return seconds from the start of the command until it says that it is ready."""
     began = time.perf_counter()
     with running(serve_command(folder)):
         return time.perf_counter() - began

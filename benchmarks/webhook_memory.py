@@ -28,13 +28,13 @@ MEMORY_LIMIT_MB = 150
 
 
 def _resident_mb(process: int | str = "self") -> float:
-    """The resident memory of a process in MB (10**6 bytes)."""
+    """Return the resident memory of a process in MB (10**6 bytes)."""
     pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096 / 1e6
 
 
 def server_mb() -> float:
-    """The resident memory of the server when it is ready."""
+    """Return the resident memory of the server when it is ready."""
     with tempfile.TemporaryDirectory() as folder:
         serving.write(Path(folder), serving.pair())
         with running(serve_command(Path(folder))) as server:

@@ -19,7 +19,7 @@ class Account:
     region: pulumi.Output[str]
 
     def arn(self, service: str, resource: pulumi.Input[str]) -> pulumi.Output[str]:
-        """``arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE``."""
+        """Return ``arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE``."""
         return pulumi.Output.concat("arn:", self.partition, f":{service}:", self.region, ":", self.id, ":", resource)
 
     def managed_policy(self, path: str) -> pulumi.Output[str]:
@@ -27,7 +27,7 @@ class Account:
         return pulumi.Output.concat("arn:", self.partition, ":iam::aws:policy/", path)
 
     def access_policy(self, name: str) -> pulumi.Output[str]:
-        """ARN of an EKS access policy, such as AmazonEKSViewPolicy.
+        """Return ARN of an EKS access policy, such as AmazonEKSViewPolicy.
 
         Source: EKS user guide, "Associate access policies with access entries".
         """

@@ -15,9 +15,9 @@ from pulumi.output import UNKNOWN, Unknown
 from pulumi.runtime.rpc import is_rpc_secret, unwrap_rpc_secret
 
 from multiarch.errors import KeyPath, MultiarchError
-from multiarch.manifests.templates import Template, templates_in
+from multiarch.manifests.templates import PodSpecPlace, find_templates
 from multiarch.manifests.values import ManifestError
-from multiarch.patching.transform import SchedulingChange, transform
+from multiarch.patching.transform import SchedulingChange, transform_pod_spec
 from multiarch.yaml_text.additions import APPEND
 
 __all__ = ["architecture_transform"]
@@ -35,7 +35,7 @@ def architecture_transform(change: SchedulingChange, *, selects: Selects | None 
     """Return a transform for ``ResourceOptions(transforms=[…])`` or ``pulumi.runtime.register_resource_transform``.
 
     ``selects`` chooses resources, all by default. The transform raises pulumi.RunError, naming the
-    resource, for a pod spec that the API server refuses, and where the pod's own rules exclude the architecture.
+    resource, for a pod spec that the API server rejects, and where the pod's own rules exclude the architecture.
     """
 
     async def apply(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
@@ -55,12 +55,12 @@ def _is_object(args: pulumi.ResourceTransformArgs) -> bool:
 
 
 async def _changed(args: pulumi.ResourceTransformArgs, change: SchedulingChange) -> Mapping[str, object] | None:
-    """The properties with all additions made, or ``None`` if there are none to make."""
+    """Return the properties with all additions made, or ``None`` if there are none to make."""
     known = await _known(args.props)
     if not isinstance(known, Mapping):
         return None
     try:
-        templates = [each for each in templates_in(_manifest(args, known), 1) if isinstance(each, Template)]
+        templates = [each for each in find_templates(_manifest(args, known), 1) if isinstance(each, PodSpecPlace)]
     except ManifestError:
         if not _has_unknowns(known):
             raise
@@ -71,7 +71,7 @@ async def _changed(args: pulumi.ResourceTransformArgs, change: SchedulingChange)
         if any(_has_unknowns(_at(known, (*template.path, rule))) for rule in _RULES):
             _say_left_alone(args)
             continue
-        for addition in transform(template.spec, change).additions:
+        for addition in transform_pod_spec(template.spec, change).additions:
             props = _added(props, (*template.path, *addition.path), addition.value)
     return props if isinstance(props, Mapping) and props is not args.props else None
 
@@ -81,7 +81,7 @@ def _say_left_alone(args: pulumi.ResourceTransformArgs) -> None:
 
 
 def _manifest(args: pulumi.ResourceTransformArgs, known: Mapping[str, object]) -> object:
-    """The object as a manifest, with what is not known omitted; its name is the resource's."""
+    """Return the object as a manifest, with what is not known omitted; its name is the resource's."""
     version, _, kind = args.type_.removeprefix(_PACKAGE).rpartition(":")
     props = _without_unknowns(known)
     return {
@@ -93,7 +93,7 @@ def _manifest(args: pulumi.ResourceTransformArgs, known: Mapping[str, object]) -
 
 
 async def _known(value: object) -> object:
-    """The value without outputs and secrets around its parts, with integers as ``int``.
+    """Return the value without outputs and secrets around its parts, with integers as ``int``.
 
     The engine's protocol has floats only.
     """
@@ -124,7 +124,7 @@ def _without_unknowns(value: object) -> object:
 
 
 def _at(value: object, path: KeyPath) -> object:
-    """The value at a path, or the unknown value above it."""
+    """Return the value at a path, or the unknown value above it."""
     for key in path:
         if isinstance(value, Mapping):
             value = value.get(key)

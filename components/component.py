@@ -55,7 +55,7 @@ class Component(pulumi.ComponentResource):
         protect: bool = False,
         delete_within: str | None = None,
     ) -> pulumi.ResourceOptions:
-        """Options of a child: this component is the parent.
+        """Return options of a child: this component is the parent.
 
         ``delete_within`` is a longer limit for its deletion than the provider's, such as ``30m``.
         """
@@ -69,11 +69,11 @@ class Component(pulumi.ComponentResource):
         )
 
     def tags(self, name: str, extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """The plan's tags, a ``Name`` of ``CLUSTER-name`` and ``extra``, sorted by key."""
+        """Return the plan's tags, a ``Name`` of ``CLUSTER-name`` and ``extra``, sorted by key."""
         return dict(sorted({**dict(self.naming.tags), "Name": f"{self.naming.cluster}-{name}", **extra}.items()))
 
     def prefix(self, name: str, longest: int) -> str:
-        """The prefix of a physical name, ``CLUSTER-name-``, with the cluster's part cut to fit into ``longest``.
+        """Return the prefix of a physical name, ``CLUSTER-name-``, with the cluster's part cut to fit into ``longest``.
 
         AWS adds a unique suffix, so that a replacement can be created before the old resource is deleted.
         """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pulumi
 
 from multiarch.facts.taints import Taint
-from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
+from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 
 from .component import Child, Component
 
@@ -118,6 +118,6 @@ class ChildInCluster(Child):
 
 
 def system_tolerations(taints: Iterable[Taint]) -> list[Mapping[str, str | int]]:
-    """Tolerations of a critical controller: ``CriticalAddonsOnly`` and ``taints``, each once."""
-    wanted = [CRITICAL_ADDONS, *(toleration_for(taint) for taint in taints)]
+    """Return tolerations of a critical controller: ``CriticalAddonsOnly`` and ``taints``, each once."""
+    wanted = [CRITICAL_ADDONS, *(make_toleration(taint) for taint in taints)]
     return [each.as_dict() for each in dict.fromkeys(wanted)]

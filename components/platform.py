@@ -19,7 +19,7 @@ from functools import partial
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from multiarch.autoscaling.karpenter import discovery_tags
+from multiarch.autoscaling.karpenter import build_discovery_tags
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
 from multiarch.stack.model import NewNetwork, Plan
 
@@ -67,7 +67,7 @@ class Platform(Component):
         plan = args.plan
         super().__init__(name, Naming(plan.cluster.name, plan.tags), opts)
         self._plan = plan
-        discovery = discovery_tags(plan.cluster.name) if plan.autoscaling.karpenter else ()
+        discovery = build_discovery_tags(plan.cluster.name) if plan.autoscaling.karpenter else ()
         self.network = network = Network("network", self, plan.network, discovery)
         flow_logs = plan.network.flow_logs if isinstance(plan.network, NewNetwork) else None
         log_groups = [
@@ -115,7 +115,7 @@ class Platform(Component):
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
-        """The stack's outputs, by name. None is secret: the kubeconfig holds no token."""
+        """Return the stack's outputs, by name. None is secret: the kubeconfig holds no token."""
         return {
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
@@ -129,13 +129,13 @@ class Platform(Component):
     def _addons(self, name: str, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:
         plan = self._plan
         addons = [addon for addon in plan.addons if addon.before_nodes is before_nodes]
-        # With only EKS's deletion protection a destroy would delete the nodes before it is refused. These add-ons
+        # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
         protect = plan.cluster.deletion_protection and not before_nodes
         return Addons(name, self, addons, self.control_plane.name, ready, protect=protect)
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
-        """One role for each kind of node group in the plan."""
+        """Return one role for each kind of node group in the plan."""
         kinds = sorted({group.kind for group in self._plan.node_groups})
         cluster, sessions = self.control_plane.name, self._sessions_on_nodes
         return {kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions) for kind in kinds}
@@ -200,6 +200,6 @@ class Platform(Component):
 
 
 def _session(cluster: str, group: str, known: Sequence[str]) -> str:
-    """The shell command for one group; ``known`` is the session document's name and the region."""
+    """Return the shell command for one group; ``known`` is the session document's name and the region."""
     document, region = known
     return access.session_command(cluster=cluster, group=group, document=document, region=region)

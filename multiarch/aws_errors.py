@@ -31,7 +31,7 @@ def open_client(
     from botocore.exceptions import NoRegionError  # noqa: PLC0415
 
     settings = Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=10, read_timeout=30)
-    with failures_as_errors():
+    with translate_failures():
         try:
             # boto3's default session would keep credentials for the life of the process.
             # Of the environment it reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
@@ -43,7 +43,7 @@ def open_client(
 
 
 @contextmanager
-def failures_as_errors() -> Iterator[None]:
+def translate_failures() -> Iterator[None]:
     """Turn boto3's exceptions into OutsideError (exit code 3), with a hint."""
     from botocore.exceptions import (  # noqa: PLC0415 (botocore takes long to load)
         BotoCoreError,
@@ -61,7 +61,7 @@ def failures_as_errors() -> Iterator[None]:
         raise OutsideError(f"Can't get AWS credentials: {error}.", hint=hint) from error
     except ClientError as error:
         what, code = error.response.get("Error", {}).get("Message", str(error)), error.response["Error"]["Code"]
-        hint = _hint(code, denied_action(error))
+        hint = _hint(code, find_denied_action(error))
         message = f"AWS rejected {error.operation_name} ({code}): {what}".rstrip(": .") + "."
         raise OutsideError(message, hint=hint) from error
     except BotoCoreError as error:
@@ -69,8 +69,8 @@ def failures_as_errors() -> Iterator[None]:
         raise OutsideError(f"Can't reach AWS: {error}.", hint=hint) from error
 
 
-def denied_action(error: Exception) -> str:
-    """The IAM action that a ClientError says is missing (``ssm:SendCommand``); empty for other errors.
+def find_denied_action(error: Exception) -> str:
+    """Return the IAM action that a ClientError says is missing (``ssm:SendCommand``); empty for other errors.
 
     Some services do not name it in their message; then it is the operation (``DescribeInstances``).
     """

@@ -23,7 +23,7 @@ from github import Auth, Github, GithubException, GithubRetry
 from requests import RequestException
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.escaping import escaped
+from multiarch.escaping import escape_terminal
 from multiarch.files import read_text
 
 LIMITS = {"gitlab": 1_000_000, "github": 65_536}
@@ -252,7 +252,7 @@ def _explain(service: str, error: Exception, secrets: Iterable[str]) -> OutsideE
     text = str(getattr(error, "error_message", "") or getattr(error, "data", "") or error)
     for each in secrets:
         text = text.replace(each, "[secret]")
-    text = escaped(text)[:300]
+    text = escape_terminal(text)[:300]
     said, hint = f"answers in an unexpected form ({type(error).__name__}: {text})", "Is its address that of the API?"
     if isinstance(error, OSError):
         said = f"can't be reached: {text}"

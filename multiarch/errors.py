@@ -20,7 +20,7 @@ __all__ = [
     "StackError",
     "UnknownFactError",
     "look_up",
-    "said_once",
+    "merge_warnings",
 ]
 
 Name = TypeVar("Name", bound=str)
@@ -55,7 +55,7 @@ class Problem:
         """Take severity and a missing hint from the rule."""
         row = RULES[self.rule]
         object.__setattr__(self, "severity", row.severity)
-        object.__setattr__(self, "hint", self.hint or row.way_out)
+        object.__setattr__(self, "hint", self.hint or row.fix)
 
     def __str__(self) -> str:
         """``file:line key: message hint``, without the parts that are unknown."""
@@ -65,7 +65,7 @@ class Problem:
         return f"{head}: {text}" if head else text
 
 
-def said_once(problems: Iterable[Problem]) -> list[Problem]:
+def merge_warnings(problems: Iterable[Problem]) -> list[Problem]:
     """Put a file's warnings that every node group has into the first of them, which then names the other keys.
 
     For people: reports have every problem for itself.
@@ -132,7 +132,7 @@ def look_up(kind: str, name: Name, table: Mapping[Name, Row], *, hint: str = "",
 
 
 class ProblemsError(MultiarchError):
-    """A refused file: its problems, each with its position."""
+    """A rejected file: its problems, each with its position."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         """``problems`` has at least one error; there may be warnings too."""
@@ -141,7 +141,7 @@ class ProblemsError(MultiarchError):
 
 
 class StackError(ProblemsError):
-    """A refused stack."""
+    """A rejected stack."""
 
 
 class OutsideError(MultiarchError):

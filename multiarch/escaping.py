@@ -1,4 +1,4 @@
-"""Text of others on its way out: shown as it is and obeyed by nothing, one function for each kind of output.
+"""Text of others on its fix: shown as it is and obeyed by nothing, one function for each kind of output.
 
 Names, reasons and messages come from manifests, registries, API servers and plugins. What is not printable could steer
 a terminal (ESC, C1), hide or reorder text (bidirectional controls), or begin a line of its own.
@@ -23,15 +23,15 @@ _REFERENCE = re.compile(r"(?i:(?<![a-z0-9])(?:gh-|[0-9a-f]{7,}(?![a-z0-9])))|(?<
 """What GitHub makes a link of without any markup: commits, GH-1 and the like."""
 
 
-def escaped(text: str) -> str:
-    r"""A text on one line for a terminal: what is not printable, line breaks and tabs included, as ``\x1b``."""
+def escape_terminal(text: str) -> str:
+    r"""A string on one line for a terminal: what is not printable, line breaks and tabs included, as ``\x1b``."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def json_text(value: object) -> str:
-    r"""A JSON document with a line break at its end; in its strings, what is not printable as ``\u001b``."""
+def format_json(value: object) -> str:
+    r"""Return a JSON document with a line break at its end; in its strings, what is not printable as ``\u001b``."""
     import json  # noqa: PLC0415 (most commands print no JSON)
 
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
@@ -47,28 +47,28 @@ def _escaped_json(line: str) -> str:
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
 
 
-def csv_cell(text: str) -> str:
-    """A cell: text by an apostrophe where a spreadsheet would compute it."""
-    return f"'{escaped(text)}" if text.startswith(_FORMULA) else escaped(text)
+def escape_csv(text: str) -> str:
+    """Return a cell: text by an apostrophe where a spreadsheet would compute it."""
+    return f"'{escape_terminal(text)}" if text.startswith(_FORMULA) else escape_terminal(text)
 
 
-def markdown(text: str) -> str:
-    """Text that Markdown, GitHub's and GitLab's too, shows as it is: no markup, no HTML, no block of its own."""
+def escape_markdown(text: str) -> str:
+    """Return text that Markdown, GitHub's and GitLab's too, shows as it is: no markup, no HTML, no block of its own."""
     # Four blanks in front would begin a block of code.
-    shown = _MARKDOWN.sub(r"\\\g<0>", escaped(text).lstrip(" "))
+    shown = _MARKDOWN.sub(r"\\\g<0>", escape_terminal(text).lstrip(" "))
     block = _BEGINS_A_BLOCK.match(shown)
     return f"{block[1]}\\{shown[block.end() :]}" if block else shown
 
 
-def comment(text: str, *, in_table: bool = False) -> str:
-    """A sentence of ours with names of others in it, for a comment on GitHub or GitLab.
+def escape_comment(text: str, *, in_table: bool = False) -> str:
+    """Return a sentence of ours with names of others in it, for a comment on GitHub or GitLab.
 
     Plain words stay words. Everything else, and what is between backticks, becomes code, in which nothing is markup,
     HTML, a link, a mention, a reference or a quick action.
     """
     parts: list[str] = []
     pending: list[str] = []
-    for quoted, end, word in _WORDS.findall(escaped(text)):
+    for quoted, end, word in _WORDS.findall(escape_terminal(text)):
         if quoted:
             parts += [*_code(pending, in_table=in_table), *_code([quoted + end], in_table=in_table)]
             pending = []
@@ -84,7 +84,7 @@ def comment(text: str, *, in_table: bool = False) -> str:
 
 
 def _code(words: list[str], *, in_table: bool) -> list[str]:
-    """The words as one span of code; punctuation at its end stays behind it."""
+    """Return the words as one span of code; punctuation at its end stays behind it."""
     if not words:
         return []
     text = " ".join(words)

@@ -25,7 +25,7 @@ def read_bytes(path: Path, most: int = SETTINGS) -> bytes:
     Raises OSError as :func:`open` does, and for a device without an end, for more than ``most`` bytes, and for a
     path with a NUL character. Its ``strerror`` says why.
     """
-    refuse_device(path)
+    reject_device(path)
     with path.open("rb") as opened:
         return _read(opened, most, str(path))
 
@@ -42,7 +42,7 @@ def read_standard_input(most: int = SETTINGS) -> str:
     return sys.stdin.read() if stream is None else _read(stream, most, "standard input").decode("utf-8")
 
 
-def home() -> Path | None:
+def find_home() -> Path | None:
     """The user's home folder. None without HOME for a user ID that the system does not know, as in some containers."""
     try:
         return Path.home()
@@ -50,7 +50,7 @@ def home() -> Path | None:
         return None
 
 
-def refuse_device(path: Path) -> None:
+def reject_device(path: Path) -> None:
     """Raise OSError for a device that has no end, and for a path with a NUL character."""
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "the path contains a NUL character", str(path))
@@ -81,7 +81,7 @@ def write_atomically(path: Path, text: str) -> None:
     try:
         mode = path.stat().st_mode & 0o777 if path.exists() else None
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = beside(path)
+        temporary = get_path_beside(path)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE if mode is None else mode)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
@@ -96,6 +96,6 @@ def write_atomically(path: Path, text: str) -> None:
         raise MultiarchError(f"{link} can't be written: {error.strerror or error}.") from error
 
 
-def beside(path: Path) -> Path:
-    """A new hidden name beside ``path``, for what takes its place when it is complete."""
+def get_path_beside(path: Path) -> Path:
+    """Return a new hidden name beside ``path``, for what takes its place when it is complete."""
     return path.with_name(f".{path.name}.{os.urandom(8).hex()}")

@@ -36,7 +36,7 @@ class Repository:
 
     @classmethod
     def of(cls, folder: Path) -> Repository:
-        """The repository that holds ``folder``. Raises MultiarchError if there is none, or no Git."""
+        """Return the repository that holds ``folder``. Raises MultiarchError if there is none, or no Git."""
         found = cls(folder.absolute())
         inside = found._git("rev-parse", "--is-inside-work-tree")
         if inside.stdout.strip() != b"true":
@@ -92,7 +92,7 @@ class Repository:
         return self._answer("cat-file", "blob", f"{commit}:./{path}")
 
     def names(self, commit: str, folder: str) -> list[str]:
-        """The names of the files in ``folder`` in ``commit``, sorted; none if there is no such folder."""
+        """Return the names of the files in ``folder`` in ``commit``, sorted; none if there is no such folder."""
         listed = self._answer("ls-tree", "-z", "--name-only", commit, "--", f"{folder}/")
         paths = listed.decode("utf-8", "surrogateescape").split("\0")
         return sorted(Path(path).name for path in paths if path)
@@ -119,7 +119,7 @@ class Repository:
 
 
 def _said(finished: subprocess.CompletedProcess[bytes]) -> str:
-    """Why Git failed, in its own words, on one line."""
+    """Return why Git failed, in its own words, on one line."""
     lines = finished.stderr.decode("utf-8", "replace").split("\n")
     said = "; ".join(line.strip() for line in lines if line.strip())
     return said.removeprefix("fatal: ").rstrip(".") or f"exit code {finished.returncode}"

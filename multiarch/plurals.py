@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def counted(number: int, noun: str, *, separator: str = "") -> str:
-    """``1 warning``, ``2 warnings``; with a ``separator`` between thousands ``1,234 pods``."""
+def format_count(number: int, noun: str, *, separator: str = "") -> str:
+    """Return ``1 warning``, ``2 warnings``; with a ``separator`` between thousands ``1,234 pods``."""
     return f"{number:{separator}} {noun}" if number == 1 else f"{number:{separator}} {noun}s"

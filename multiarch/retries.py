@@ -17,9 +17,9 @@ class RetryPolicy:
     longest_wait: float = math.inf
 
     def wait(self, attempt: int, asked: float | None = None) -> float:
-        """Seconds to wait after attempt 0, 1, …: ``first_wait``, doubled each time, half of it random.
+        """Return seconds to wait after attempt 0, 1, …: ``first_wait``, doubled each time, half of it random.
 
-        ``asked`` is what the server's Retry-After asks for; it comes on top. The random part keeps many clients from
+        ``asked`` is what the server's Retry-After requests; it comes on top. The random part keeps many clients from
         returning at the same moment.
         """
         backoff = self.first_wait * 2.0**attempt
@@ -28,7 +28,7 @@ class RetryPolicy:
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """Seconds that a ``Retry-After`` header asks for, counted from ``now`` (Unix time); None if it can't be read.
+    """Seconds that a ``Retry-After`` header requests, counted from ``now`` (Unix time); None if it can't be read.
 
     The header is a number of seconds or a date (RFC 9110, section 10.2.3).
     """

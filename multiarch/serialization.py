@@ -71,7 +71,7 @@ def _structure(value: object) -> Any:  # noqa: ANN401 (as above)
     if isinstance(value, Mapping):
         return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {camel_case(name): to_json(each) for name, each in value._asdict().items()}
+        return {convert_to_camel_case(name): to_json(each) for name, each in value._asdict().items()}
     if isinstance(value, AbstractSet):
         return sorted(map(to_json, value))
     if isinstance(value, Iterable) and not isinstance(value, bytes):
@@ -84,17 +84,17 @@ def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401 (a dataclass)
     for each in fields(value):
         way = each.metadata.get(_KEY)
         if way is None:
-            shown[camel_case(each.name)] = to_json(getattr(value, each.name))
+            shown[convert_to_camel_case(each.name)] = to_json(getattr(value, each.name))
         elif way == INLINED[_KEY]:
             shown |= to_json(getattr(value, each.name)) or {}
     for owner in reversed(type(value).__mro__):
         for name, member in vars(owner).items():
             if isinstance(member, JsonProperty):
-                shown[camel_case(name)] = to_json(getattr(value, name))
+                shown[convert_to_camel_case(name)] = to_json(getattr(value, name))
     return shown
 
 
-def camel_case(name: str) -> str:
+def convert_to_camel_case(name: str) -> str:
     """Return a field's name as JSON writes it: ``nodeGroups`` for ``node_groups``."""
     first, *others = name.strip("_").split("_")
     return first + "".join(each.capitalize() for each in others)

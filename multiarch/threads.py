@@ -16,7 +16,7 @@ Found = TypeVar("Found")
 class DaemonThreads(ThreadPoolExecutor):
     """An event loop's executor that starts a daemon thread per call.
 
-    Threads of the usual one are waited for at the end, and looking up a name, or asking AWS for a token, may outlast
+    Threads of the usual one are waited for at the end, and looking up a name, or querying AWS for a token, may outlast
     every time limit.
     """
 
@@ -64,7 +64,7 @@ async def map_concurrently(
     return found
 
 
-def slices(items: Sequence[str], size: int) -> Iterator[list[str]]:
+def split_items(items: Sequence[str], size: int) -> Iterator[list[str]]:
     """Yield the items in lists of at most ``size``, as an API takes them. An empty list has none."""
     for start in range(0, len(items), size):
         yield list(items[start : start + size])

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from multiarch.errors import MultiarchError
 
 
-def now() -> datetime:
+def get_now() -> datetime:
     """The time in UTC, or that of ``SOURCE_DATE_EPOCH`` (https://reproducible-builds.org/specs/source-date-epoch/).
 
     Raises MultiarchError if the variable is not a number of seconds.
@@ -24,7 +24,7 @@ def now() -> datetime:
         ) from error
 
 
-def today() -> date:
-    """Today's date where this runs, or that of ``SOURCE_DATE_EPOCH`` in UTC. Raises MultiarchError as :func:`now`."""
-    time = now()
+def get_today() -> date:
+    """Return today's date here, or that of ``SOURCE_DATE_EPOCH`` in UTC. Raises MultiarchError as :func:`get_now`."""
+    time = get_now()
     return time.date() if os.environ.get("SOURCE_DATE_EPOCH") else time.astimezone().date()

@@ -23,16 +23,16 @@ from pulumi_policy import (
 )
 from pulumi_policy.deserialize import serialize_properties
 
-from multiarch.policies import policies
-from multiarch.policies.model import Policy, Resource, check
+from multiarch.policies import build_policies
+from multiarch.policies.model import DeclaredResource, Policy, check_policy
 from multiarch.rules import Finding, Severity
 from multiarch.runs.policies import judge_image
 
 _LEVELS = {Severity.ERROR: EnforcementLevel.MANDATORY, Severity.WARNING: EnforcementLevel.ADVISORY}
 
 
-def _resource(each: PolicyResource | ResourceValidationArgs) -> Resource:
-    return Resource(
+def _resource(each: PolicyResource | ResourceValidationArgs) -> DeclaredResource:
+    return DeclaredResource(
         urn=each.urn,
         type=each.resource_type,
         name=each.name,
@@ -42,7 +42,7 @@ def _resource(each: PolicyResource | ResourceValidationArgs) -> Resource:
     )
 
 
-def _with_dependencies(each: PolicyResource) -> Resource:
+def _with_dependencies(each: PolicyResource) -> DeclaredResource:
     return replace(
         _resource(each),
         dependencies=frozenset(other.urn for other in each.dependencies),
@@ -56,23 +56,23 @@ def _tell(violation: Finding, report: ReportViolation) -> None:
     if violation.undecided:
         # In an update every value is known, and the policy decides.
         return
-    report(f"{violation.text} {violation.rule.way_out}", *violation.urns)
+    report(f"{violation.text} {violation.rule.fix}", *violation.urns)
 
 
 def _for_engine(policy: Policy) -> ResourceValidationPolicy | StackValidationPolicy:
     def of_resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        for violation in check(policy, [_resource(args)]):
+        for violation in check_policy(policy, [_resource(args)]):
             _tell(violation, report)
 
     def of_stack(args: StackValidationArgs, report: ReportViolation) -> None:
-        for violation in check(policy, map(_with_dependencies, args.resources)):
+        for violation in check_policy(policy, map(_with_dependencies, args.resources)):
             _tell(violation, report)
 
-    description = f"Refuses {policy.row.finds}."
+    description = f"Rejects {policy.row.finds}."
     level = _LEVELS[policy.row.severity]
     if policy.whole_stack:
         return StackValidationPolicy(policy.rule, description, of_stack, level)
     return ResourceValidationPolicy(policy.rule, description, of_resource, level)
 
 
-PolicyPack("multiarch-eks", [_for_engine(policy) for policy in policies(judge_image)])
+PolicyPack("multiarch-eks", [_for_engine(policy) for policy in build_policies(judge_image)])

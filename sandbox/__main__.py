@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 
 from multiarch.cli import lines
-from multiarch.errors import MultiarchError, StackError, said_once
+from multiarch.errors import MultiarchError, StackError, merge_warnings
 from sandbox import environment, lifecycle, state, summary
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import CLONE, Layout
@@ -64,7 +64,7 @@ def _out() -> Console:
 def _runnable(text: str) -> str:
     """Name our command as a shell in this folder finds it."""
     program = Path(sys.executable).with_name("multiarch")
-    return lines.runnable(text, program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
+    return lines.make_runnable(text, program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
 def _columns() -> int:
@@ -73,7 +73,7 @@ def _columns() -> int:
 
 def _say(text: str) -> None:
     line = f"sandbox: {_runnable(text)}"
-    for each in lines.wrapped(line, _columns(), others="  ") if sys.stderr.isatty() else (line,):
+    for each in lines.wrap_lines(line, _columns(), others="  ") if sys.stderr.isatty() else (line,):
         print(each, file=sys.stderr, flush=True)
 
 
@@ -81,7 +81,7 @@ def _show(line: str) -> None:
     """Print a line of Pulumi's output; a terminal gets messages broken between words."""
     line = _runnable(line)
     if sys.stdout.isatty() and (start := _MESSAGE.match(line)):
-        line = "\n".join(lines.wrapped(line, _columns(), first=start["indent"], others=start["indent"] + "  "))
+        line = "\n".join(lines.wrap_lines(line, _columns(), first=start["indent"], others=start["indent"] + "  "))
     print(line, flush=True)
 
 
@@ -192,7 +192,7 @@ def vpc(context: typer.Context, stack: Stack) -> None:
 
 @app.command()
 def registry(context: typer.Context) -> None:
-    """Start a registry with made-up images for the commands that ask registries; `down` stops it."""
+    """Start a registry with made-up images for the commands that query registries; `down` stops it."""
     sandbox = _sandbox(context)
     _say(f"a registry with images of examples/pods.yaml (one is missing on purpose) listens on {sandbox.registry()}")
     summary.print_registry(sandbox.layout, _runnable)
@@ -317,7 +317,7 @@ def main() -> int:
 
 def _say_error(error: MultiarchError) -> None:
     if isinstance(error, StackError):
-        for problem in said_once(error.problems):
+        for problem in merge_warnings(error.problems):
             _say(f"{problem.severity}: {problem} [{problem.rule}]")
         return
     _say(str(error))

@@ -32,12 +32,12 @@ class Package:
     control: str
 
     def field(self, name: str) -> str:
-        """A field's value on one line, empty without one."""
+        """Return a field's value on one line, empty without one."""
         return next((line.partition(": ")[2] for line in self.control.splitlines() if line.startswith(f"{name}: ")), "")
 
 
 def key(*files: str) -> str:
-    """Changes with these source files, with this one, and with the release that this machine runs."""
+    """Return changes with these source files, with this one, and with the release that this machine runs."""
     parts = (Path(file) for file in (*files, __file__, "/etc/os-release"))
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
 
@@ -68,7 +68,7 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def run(command: Sequence[str | Path], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
-    """What a program prints; ``env`` is added to the environment. Raises PackageError."""
+    """Return what a program prints; ``env`` is added to the environment. Raises PackageError."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
@@ -95,7 +95,7 @@ def make_root(root: Path) -> None:
 
 
 def download(architecture: Architecture, names: Sequence[str], folder: Path) -> list[Package]:
-    """Download packages and what they depend on, for an architecture that this machine need not have."""
+    """Return download packages and what they depend on, for an architecture that this machine need not have."""
     for name in ("lists/partial", "cache/archives/partial", "state"):
         (folder / name).mkdir(parents=True)
     (folder / "status").touch()

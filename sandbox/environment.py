@@ -105,7 +105,7 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
 
 
 def write_plugins(layout: Layout) -> None:
-    """Install the stand-ins for providers as Pulumi's plugins, in the versions that the SDKs ask for."""
+    """Install the stand-ins for providers as Pulumi's plugins, in the versions that the SDKs request."""
     for name in ("aws", "eks", "kubernetes"):
         version = importlib.metadata.version(f"pulumi_{name}")
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
@@ -141,7 +141,7 @@ def _write_script(file: Path, text: str) -> None:
 
 
 def is_shim(file: Path) -> bool:
-    """Whether ``file`` is a ``pulumi`` written by ``write_shim``, of this clone or another."""
+    """Return whether ``file`` is a ``pulumi`` written by ``write_shim``, of this clone or another."""
     try:
         with file.open("rb") as handle:
             return _SHIM_MARK.encode() in handle.read(200)

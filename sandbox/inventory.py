@@ -152,7 +152,7 @@ class Aws:
         """List the resources of a kind, sorted.
 
         Raises:
-            OutsideError: the server does not answer, or refuses.
+            OutsideError: the server does not answer, or rejects.
         """
         client = self.client(kind.service)
         arguments = dict(kind.arguments) | more
@@ -179,7 +179,7 @@ class Aws:
         return {label: names for label, names in found.items() if names}
 
     def _is_going(self, key: str) -> bool:
-        """A KMS key is never deleted at once: it waits for 7 days or more."""
+        """Return a KMS key is never deleted at once: it waits for 7 days or more."""
         return bool(self.client("kms").describe_key(KeyId=key)["KeyMetadata"]["KeyState"] == "PendingDeletion")
 
     def unprotect_clusters(self) -> list[str]:
@@ -221,7 +221,7 @@ class Aws:
 
 def _architecture(types: tuple[str, ...]) -> str:
     try:
-        found = {str(instance_types.instance_type(name).architecture) for name in types}
+        found = {str(instance_types.get_instance_type(name).architecture) for name in types}
     except UnknownFactError as error:
         return f"unknown: {error}"
     if len(found) == 1:

@@ -12,8 +12,8 @@ from multiarch.stack import yaml_source
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
-from multiarch.stack.schema_paths import nearest
-from multiarch.today import today
+from multiarch.stack.schema_paths import find_nearest
+from multiarch.today import get_today
 
 CLONE = Path(__file__).resolve().parent.parent
 """The checkout of this package. Tests may use another project folder."""
@@ -99,7 +99,7 @@ class Layout:
         return self.folder / "manifests"
 
     def manifests(self, stack: str) -> Path:
-        """What would be applied to the cluster of a stack."""
+        """Return what would be applied to the cluster of a stack."""
         return self.all_manifests / stack
 
     def settings(self) -> dict[str, Any]:
@@ -138,18 +138,18 @@ class Layout:
             named = match["stack"]
         known = self.stacks()
         if named not in known:
-            near = nearest(named, known)
+            near = find_nearest(named, known)
             hint = f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
             raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{named}.yaml.", hint=hint)
         return named
 
     def plan(self, stack: str) -> Plan:
-        """Return what a stack's file leads to. Raises StackError with all that `stack check` refuses."""
+        """Return what a stack's file leads to. Raises StackError with all that `stack check` rejects."""
         file = self.stacks_folder() / f"Pulumi.{stack}.yaml"
-        return make_plan(load_file(file, project_file=self.root / "Pulumi.yaml"), today=today())
+        return make_plan(load_file(file, project_file=self.root / "Pulumi.yaml"), today=get_today())
 
     def copy(self, stack: str) -> Path:
-        """Pulumi's own copy of a stack's settings file; see ``sandbox.project``."""
+        """Return pulumi's own copy of a stack's settings file; see ``sandbox.project``."""
         return self.project / str(self.settings().get("stackConfigDir", ".")) / f"Pulumi.{stack}.yaml"
 
     def region(self, stack: str, *, copied: bool = False) -> str:
@@ -177,7 +177,7 @@ def read_yaml(file: Path) -> dict[str, Any]:
         SandboxUsageError: it cannot be read, or holds something else.
     """
     try:
-        content = yaml_source.read(file).value
+        content = yaml_source.read_yaml_file(file).value
     except StackError as error:
         raise SandboxUsageError(str(error)) from error
     if content is None:

@@ -83,7 +83,7 @@ class Sandbox:
 
         Raises:
             SandboxUsageError: there is no such stack.
-            StackError: the rules of ``stack check`` refuse it; nothing was started.
+            StackError: the rules of ``stack check`` reject it; nothing was started.
             OutsideError: no engine, no server, or Pulumi failed; what runs keeps running, and ``up`` can be repeated.
             StoppedError: told to stop; nothing that this call started is left running.
         """
@@ -108,7 +108,7 @@ class Sandbox:
         return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
     def down(self, *, force: bool = False) -> dict[str, tuple[str, ...]]:
-        """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
+        """Return destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
 
         Return what was left before the server was stopped: names, by ``1 VPC in eu-west-1``.
 
@@ -169,7 +169,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _running(self, stack: str) -> Iterator[state.State]:
-        """Provide server, engine, project folder and stack; on a stop request, stop what was started here."""
+        """Give provide server, engine, project folder and stack; on a stop request, stop what was started here."""
         known = self._end_left_run(state.load(self.layout))
         found = self._engine(known)
         if found != known.engine:
@@ -213,7 +213,7 @@ class Sandbox:
         return _known(known.engine) if there else engine.find(self._say, self._environ)
 
     def _check(self, stack: str) -> None:
-        """Refuse a stack as the program would, before the engine needs half a minute to say so."""
+        """Reject a stack as the program would, before the engine needs half a minute to say so."""
         if self.layout.settings()["name"] == NAMESPACE:
             self.layout.plan(stack)
 

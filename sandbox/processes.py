@@ -49,7 +49,7 @@ def _from_ps(pid: int) -> ProcessId | None:
 
 
 def alive(process: ProcessId) -> bool:
-    """Whether this process still runs."""
+    """Return whether this process still runs."""
     _reap(process.pid)
     return identify(process.pid) == process
 

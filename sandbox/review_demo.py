@@ -15,12 +15,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from multiarch.errors import OutsideError
-from multiarch.facts.instance_types import instance_types
+from multiarch.facts.instance_types import list_instance_types
 from multiarch.nodes.model import NodeGroupKind
-from multiarch.prices.file import write
+from multiarch.prices.file import write_prices
 from multiarch.prices.model import PriceList, RegionPrices
 from multiarch.stack.model import Plan
-from multiarch.today import today
+from multiarch.today import get_today
 from sandbox import environment, project, server, state
 from sandbox.commands import run_multiarch
 from sandbox.layout import Layout, SandboxUsageError
@@ -56,7 +56,7 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
         say("pulumi preview, by the real engine")
         _preview(layout, folder, stack)
         say(f"{PRICES}: an hour of 2 GiB of memory costs USD 0.01 there, whatever the type")
-        write(folder / PRICES, _made_up_prices(layout.region(stack)))
+        write_prices(folder / PRICES, _made_up_prices(layout.region(stack)))
         arguments = ["review", _PREVIEW, "--before", str(layout.root), "--prices", PRICES, "--cost-threshold", "20"]
         run_multiarch(arguments, folder, show)
     finally:
@@ -66,11 +66,11 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
 
 
 def _types(plan: Plan) -> tuple[str, str]:
-    """The first instance type of a managed group, arm64 if there is one, and the one of twice its size."""
+    """Return the first instance type of a managed group, arm64 if there is one, and the one of twice its size."""
     managed = [group for group in plan.node_groups if group.kind is NodeGroupKind.MANAGED]
     for group in sorted(managed, key=lambda group: group.architecture, reverse=True):
         old = group.instance_types[0]
-        for new in instance_types().values():
+        for new in list_instance_types().values():
             if (new.family, new.vcpus, new.memory_mib) == (old.family, 2 * old.vcpus, 2 * old.memory_mib):
                 return old.name, new.name
     raise SandboxUsageError(f"{plan.cluster.name} has no managed group to enlarge.", hint="Try STACK=checkout-dev.")
@@ -103,8 +103,8 @@ def _preview(layout: Layout, folder: Path, stack: str) -> None:
 
 
 def _made_up_prices(region: str) -> PriceList:
-    """Prices in proportion to the memory: nobody pays these."""
-    per_hour = {name: Decimal(each.memory_mib) / 2048 / 100 for name, each in instance_types().items()}
-    fetched = datetime.combine(today(), time(), UTC)
+    """Return prices in proportion to the memory: nobody pays these."""
+    per_hour = {name: Decimal(each.memory_mib) / 2048 / 100 for name, each in list_instance_types().items()}
+    fetched = datetime.combine(get_today(), time(), UTC)
     prices = RegionPrices(region, "USD", fetched, per_hour, with_spot=False, cluster=Decimal("0.1"), gp3=Decimal("0.1"))
     return PriceList(PRICES, {region: prices})

@@ -69,7 +69,7 @@ class PackageManager(StrEnum):
 
 
 def ensure(architecture: Architecture, manager: PackageManager) -> Path:
-    """The root file system, made if it is missing (needs root, apt-get and a Debian mirror; about a minute).
+    """Return the root file system, made if it is missing (needs root, apt-get and a Debian mirror; about a minute).
 
     Treat it as read-only: it is shared. Raises PackageError.
     """

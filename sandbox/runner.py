@@ -31,7 +31,7 @@ _AT_WORK = re.compile(r"@ \S.*\.\.\s*$")
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. ``lines`` is its output without colours; ``interrupted``: a signal asked to stop."""
+    """How a command ended. ``lines`` is its output without colours; ``interrupted``: a signal queried to stop."""
 
     returncode: int
     lines: tuple[str, ...]

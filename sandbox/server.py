@@ -129,7 +129,7 @@ def _tail(output: Path) -> str:
 
 
 def answers(server: Server) -> bool:
-    """Whether this server still runs and accepts connections."""
+    """Return whether this server still runs and accepts connections."""
     if not alive(server.process):
         return False
     address = urlsplit(server.url)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from multiarch.cli.lines import wrapped
+from multiarch.cli.lines import wrap_lines
 from sandbox import backend, inventory, server, state
 from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
@@ -50,7 +50,7 @@ def _cluster(layout: Layout, stack: str) -> str | None:
 
 def _print_counts(console: Console, where: str, found: Mapping[str, Sequence[str]]) -> None:
     counts = ", ".join(inventory.counted(len(names), label) for label, names in found.items())
-    for line in wrapped(f"{where}: {counts or 'nothing'}", console.width, first="  ", others="    "):
+    for line in wrap_lines(f"{where}: {counts or 'nothing'}", console.width, first="  ", others="    "):
         console.print(line, highlight=False, soft_wrap=True)
 
 
@@ -133,7 +133,7 @@ def print_next(console: Console, stack: str, *, private: bool = False) -> None:
 
 
 def print_registry(layout: Layout, runnable: Callable[[str], str]) -> None:
-    """Print what to ask the demo's registry; ``runnable`` names our command as a shell finds it."""
+    """Print what to query the demo's registry; ``runnable`` names our command as a shell finds it."""
     hosts = layout.registry.relative_to(layout.root)
     commands = f"""\
 multiarch audit images --manifests examples/pods.yaml --hosts-dir {hosts}

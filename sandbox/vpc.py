@@ -18,7 +18,7 @@ class ExistingVpc:
     subnet_ids: tuple[str, ...]
 
     def as_yaml(self) -> str:
-        """The key of a stack file that names it."""
+        """Return the key of a stack file that names it."""
         subnets = ", ".join(self.subnet_ids)
         return f"  multiarch-eks:network:\n    vpcId: {self.vpc_id}\n    privateSubnetIds: [{subnets}]\n"
 

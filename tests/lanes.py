@@ -73,7 +73,7 @@ _GROUPS: Final = {
     "tests/e2e/test_changes.py": "platform",
     "tests/e2e/test_policy.py": "platform",
     "tests/e2e/test_destroy.py": "platform",
-    "tests/e2e/test_refused.py": "platform",
+    "tests/e2e/test_rejected.py": "platform",
     "tests/e2e/test_review_demo.py": "platform",
     "tests/e2e/test_up.py": "platform",
     "tests/e2e/test_up_autoscalers.py": "platform",
@@ -188,7 +188,7 @@ def needed(command: Sequence[str]) -> str | None:
 
 
 class Watch:
-    """Refuses to start a real part for a test without a lane.
+    """Does not start a real part for a test without a lane.
 
     No audit hook: Python would call it for every file that is opened and every ``id()``, for 3% of a run's time.
     """

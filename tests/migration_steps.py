@@ -1,7 +1,7 @@
 """The steps from one autoscaler to the other, read from docs/how-to/migrate-autoscaler.md.
 
 A marker ``<!-- migration: WAY NUMBER -->`` stands before each block of a step: YAML holds the keys of the stack file as
-the step leaves them (what it does not name stays), a console block what ``multiarch`` says of the file then, a text
+the step leaves them (what it does not name stays), a console block what ``multiarch`` says of the file then, a string
 block what a preview says.
 """
 

@@ -3,13 +3,13 @@
 Markers are HTML comments, which readers do not see:
 
 - ``<!-- edit: FILE: OLD => NEW -->`` changes a file for the block that follows, and for that block only. ``…`` in OLD
-  matches any text; NEW replaces what stands behind the last ``…``.
+  matches any string; NEW replaces what stands behind the last ``…``.
 - ``<!-- engine: COMMAND -->`` before a block: what the sandbox prints for that command.
-- ``<!-- registry: demo -->`` before a block: its commands ask the registry of ``make registry-demo``.
+- ``<!-- registry: demo -->`` before a block: its commands query the registry of ``make registry-demo``.
 - ``<!-- migration: WAY NUMBER -->`` before a block: see tests/migration_steps.py.
 - ``<!-- NAME -->`` … ``<!-- end -->``: a part that is generated from the code, see tools/generate/documents.py.
 
-In quoted output a line ``…`` matches any lines, and ``…`` within a line any text.
+In quoted output a line ``…`` matches any lines, and ``…`` within a line any string.
 """
 
 from __future__ import annotations

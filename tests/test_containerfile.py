@@ -82,7 +82,7 @@ def packages(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_the_webhook_does_not_use_is_left_out(packages: Path) -> None:
+def test_what_the_webhook_does_not_use_is_omitted(packages: Path) -> None:
     gone = {path.relative_to(packages).as_posix() for path in image_packages.unused(packages)}
     assert gone >= {"bin", "aiohttp/_websocket/mask.pyx", "some/tests", "boto3/data", "botocore/data/ec2"}
     kept = {"aiohttp/test_utils.py", "boto3/session.py", "botocore/cacert.pem", "botocore/data/ecr"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.stack.schema_paths import elsewhere, fields, model_at
+from multiarch.stack.schema_paths import find_elsewhere, find_model, list_fields
 from tests.quotations import ROOT, blocks, ran
 from tools.generate.documents import help_text, list_documents, renewed
 
@@ -114,7 +114,7 @@ def test_the_parts_that_are_made_from_the_code_are_current(name: str) -> None:
 
 def test_the_table_of_keys_has_every_key_of_the_schema() -> None:
     text = text_of("docs/reference/stack-keys.md")
-    for key in fields(model_at(()) or pytest.fail("no schema")):
+    for key in list_fields(find_model(()) or pytest.fail("no schema")):
         assert f"| `{key}` |" in text
     for key in ("prefixDelegation", "preBootstrap", "maxUnavailablePercentage", "idleTimeoutMinutes", "endpoints"):
         assert f"| `{key}` |" in text
@@ -126,9 +126,9 @@ def test_the_page_about_changes_names_keys_that_the_schema_has() -> None:
     assert len(keys) > 25
     for key in keys:
         *above, last = key.split(".")
-        at_top = (model := model_at(tuple(above))) is not None and last in fields(model)
-        in_a_group = (model := model_at(("nodeGroups", "NAME", *above))) is not None and last in fields(model)
-        assert at_top or in_a_group or elsewhere(key), key
+        at_top = (model := find_model(tuple(above))) is not None and last in list_fields(model)
+        in_a_group = (model := find_model(("nodeGroups", "NAME", *above))) is not None and last in list_fields(model)
+        assert at_top or in_a_group or find_elsewhere(key), key
 
 
 def shape(value: Any) -> Any:  # noqa: ANN401

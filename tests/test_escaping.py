@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.escaping import comment
+from multiarch.escaping import escape_comment
 
 SPAN = re.compile(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 
@@ -32,17 +32,17 @@ SPAN = re.compile(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)")
     ],
 )
 def test_words_stay_and_everything_else_is_code(text: str, shown: str) -> None:
-    assert comment(text) == shown
+    assert escape_comment(text) == shown
 
 
 def test_a_pipe_does_not_end_a_cell() -> None:
-    assert comment("a|b", in_table=True) == "`a\\|b`"
-    assert "|" not in comment("a\\|b", in_table=True)
+    assert escape_comment("a|b", in_table=True) == "`a\\|b`"
+    assert "|" not in escape_comment("a\\|b", in_table=True)
 
 
 @given(st.text(alphabet=st.sampled_from("ab1 `|\\<>@#/!~&$*_[](){}:.,;-+='\"\n\u202e→GH"), max_size=40), st.booleans())
 def test_outside_of_code_there_is_nothing_to_obey(text: str, in_table: bool) -> None:  # noqa: FBT001  (hypothesis)
-    shown = comment(text, in_table=in_table)
+    shown = escape_comment(text, in_table=in_table)
     assert shown.isprintable()
     outside = SPAN.sub("", shown)
     assert not re.search(r"[`<>@#|\\~&$*_\[\]{}/]|\+(?!\d)", outside), shown

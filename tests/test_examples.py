@@ -20,7 +20,7 @@ PROGRAMS = {file.parent for file in EXAMPLES.rglob("Pulumi.yaml")}
 """Examples that are programs of their own: their files are not stacks of this project. tests/e2e runs them."""
 STACKS = sorted(file for file in EXAMPLES.rglob("Pulumi.*.yaml") if file.parent not in PROGRAMS)
 EXPECTED_WARNINGS = {
-    "ami-not-pinned",  # `stack pin` asks AWS, which an example does not
+    "ami-not-pinned",  # `stack pin` queries AWS, which an example does not
     "documentation-cidr",  # a reader's own address is not known
     "not-drained",  # a private API in a new VPC, so that the handler has to wait for the second run
     "migration-sizes",  # what the first step of the migration shows

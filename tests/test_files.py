@@ -104,4 +104,4 @@ def test_a_path_with_a_nul_is_not_opened() -> None:
     with pytest.raises(OSError, match="the path contains a NUL character"):
         files.read_bytes(Path("a\0b"))
     with pytest.raises(OSError, match="the path contains a NUL character"):
-        files.refuse_device(Path("a\0b"))
+        files.reject_device(Path("a\0b"))

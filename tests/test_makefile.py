@@ -45,12 +45,12 @@ def test_the_capacity_demo_shows_what_is_short_then_the_change_and_nothing_short
     assert "3 failures, 0 with a workload short of its minimum" in after
 
 
-def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_python_that_is_too_old_is_rejected_before_anything_is_made(tmp_path: Path) -> None:
     for name in ("Makefile", "requirements.lock", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     lowest = re.search(r"--python-version (\S+)", (ROOT / "Makefile").read_text())
     assert lowest
-    assert lowest[1] == "3.11.5", "requirements.lock holds from the version on that is asked for"
+    assert lowest[1] == "3.11.5", "requirements.lock holds from the version on that is requested"
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n')
     old.chmod(0o755)

@@ -121,7 +121,7 @@ def hooked(folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
 
 
-def test_the_hook_accepts_a_valid_stack_of_another_repository_and_refuses_a_wrong_one(tmp_path: Path) -> None:
+def test_the_hook_accepts_a_valid_stack_of_another_repository_and_rejects_a_wrong_one(tmp_path: Path) -> None:
     stacks = tmp_path / "config" / "stacks"
     stacks.mkdir(parents=True)
     shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
@@ -130,9 +130,9 @@ def test_the_hook_accepts_a_valid_stack_of_another_repository_and_refuses_a_wron
     assert (done := hooked(tmp_path, name)).returncode == 0, done.stderr
     text = (tmp_path / name).read_text(encoding="utf-8")
     (tmp_path / name).write_text(text.replace("[m7g.large]", "[m7g.large, m7i.large]"), encoding="utf-8")
-    refused = hooked(tmp_path, name)
-    assert refused.returncode == 2
-    assert "[mixed-architectures]" in refused.stderr
+    rejected = hooked(tmp_path, name)
+    assert rejected.returncode == 2
+    assert "[mixed-architectures]" in rejected.stderr
 
 
 def test_the_project_s_own_hooks_run_tools_of_its_environment() -> None:

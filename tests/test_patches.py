@@ -33,10 +33,10 @@ def _one() -> int:
 def test_what_a_test_puts_in_the_place_of_the_projects_own_is_named(
     made: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump, "dump", made)
-    assert patches.left() == ["multiarch.yaml_text.dump.dump"]
+    monkeypatch.setattr(dump, "dump_yaml", made)
+    assert patches.left() == ["multiarch.yaml_text.dump.dump_yaml"]
     monkeypatch.setattr(NodeState, "group", made, raising=False)
-    assert patches.left() == ["multiarch.simulate.settled.NodeState.group", "multiarch.yaml_text.dump.dump"]
+    assert patches.left() == ["multiarch.simulate.settled.NodeState.group", "multiarch.yaml_text.dump.dump_yaml"]
 
 
 def test_nothing_is_left() -> None:

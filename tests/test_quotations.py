@@ -28,7 +28,7 @@ RAN = {
     for document, found in CONSOLE.items()
 }
 ASKED = [(document, block) for document, found in CONSOLE.items() for block in found if block.marked("registry")]
-"""The blocks whose commands ask a registry."""
+"""The blocks whose commands query a registry."""
 VARIES = re.compile(
     r"(?<=Pulumi )v\S+ \(.*\)|(?<=127\.0\.0\.1:)\d+|(?<=-)[0-9a-f]{7} +(?=\w)|(?<= in )\d+s$", re.MULTILINE
 )
@@ -126,7 +126,7 @@ def test_the_sandbox_prints_what_is_quoted(tmp_path: Path) -> None:
         for block, command in quotations:
             with changed(block, tmp_path):
                 real = ran(f"{sandbox} {command}", ROOT)
-                # What another machine, port or minute makes different matches any text.
+                # What another machine, port or minute makes different matches any string.
                 compare(TUTORIAL, block, command, VARIES.sub("…", block.text), real)
                 if command == readme[0][1]:
                     compare(ROOT / "README.md", readme[0][0], command, VARIES.sub("…", readme[0][0].text), real)
@@ -141,7 +141,7 @@ def test_the_contradictions_are_listed() -> None:
 
 
 @pytest.mark.parametrize("row", CONTRADICTIONS, ids=[row["rule"] for row in CONTRADICTIONS])
-def test_each_contradiction_is_refused_with_the_words_that_are_quoted(row: re.Match[str], tmp_path: Path) -> None:
+def test_each_contradiction_is_rejected_with_the_words_that_are_quoted(row: re.Match[str], tmp_path: Path) -> None:
     shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
     shutil.copytree(ROOT / "config", tmp_path / "config")
     file = tmp_path / "config" / "stacks" / "Pulumi.checkout-dev.yaml"

@@ -1,4 +1,4 @@
-"""The site of docs/: what `make docs` runs refuses broken links and pages that the navigation lacks."""
+"""The site of docs/: what `make docs` runs rejects broken links and pages that the navigation lacks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_links_and_anchors_that_exist_are_accepted(tmp_path: Path) -> None:
         ("# One\n\nThe other page is unlisted.\n", "other.md"),
     ],
 )
-def test_what_leads_nowhere_is_refused(page: str, said: str, tmp_path: Path) -> None:
+def test_what_leads_nowhere_is_rejected(page: str, said: str, tmp_path: Path) -> None:
     done = built(tmp_path, page)
     assert done.returncode != 0
     assert said in done.stderr

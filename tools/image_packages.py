@@ -20,7 +20,7 @@ MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 ELF_MACHINES = {"amd64": 62, "arm64": 183}
 OLDEST_GLIBC, GLIBC = 5, 36  # minor versions of what wheels may need; Debian 12 has 2.36
 SERVICES = ("ecr", "ecr-public", "sts")
-"""The AWS services that are asked for credentials: botocore describes 400 others in 20 MB."""
+"""The AWS services that are requested credentials: botocore describes 400 others in 20 MB."""
 BOTOCORE_FILES = ("_retry.json", "endpoints.json", "partitions.json", "sdk-default-configuration.json")
 NOT_RUN = ("*.pyi", "*.pyx", "*.pxd", "*.pxi", "*.c", "*.h")
 """Sources of extension modules and types."""
@@ -37,7 +37,7 @@ sys.exit(main())
 
 
 def platforms(architecture: str) -> list[str]:
-    """The platform tags of wheels that run on the image, as options of pip."""
+    """Return the platform tags of wheels that run on the image, as options of pip."""
     tags = [f"manylinux_2_{minor}" for minor in range(GLIBC, OLDEST_GLIBC - 1, -1)] + ["manylinux2014"]
     return [word for tag in tags for word in ("--platform", f"{tag}_{MACHINES[architecture]}")]
 
@@ -70,7 +70,7 @@ def unused(folder: Path) -> Iterator[Path]:
 
 
 def machine(library: Path) -> int:
-    """The ``e_machine`` of an ELF file."""
+    """Return the ``e_machine`` of an ELF file."""
     return int.from_bytes(library.read_bytes()[18:20], "little")
 
 
@@ -91,7 +91,7 @@ def compile_all(folder: Path) -> None:
 
 
 def size(folder: Path) -> int:
-    """The bytes of all files below a folder."""
+    """Return the bytes of all files below a folder."""
     return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
 
 

@@ -73,7 +73,7 @@ def unpack_debian(tool: Tool, workplace: Path, output: Path) -> None:
 
 
 def _download(tool: Tool, names: Sequence[str], workplace: Path) -> list[Path]:
-    """Download Debian packages. apt checks their signatures.
+    """Return download Debian packages. apt checks their signatures.
 
     Where its lists are missing or old, new ones go into ``workplace``: no root needed.
     """

@@ -3,7 +3,7 @@
 #
 #   CLUSTER, AWS_REGION  an EKS cluster to write a kubeconfig for; without CLUSTER, KUBECONFIG is used.
 #   AUDIT_ROLE           the IAM role to read with.
-#   PYTHON               a Python with boto3, to ask EKS. Default: that of .venv.
+#   PYTHON               a Python with boto3, to query EKS. Default: that of .venv.
 #   AUDIT_ARGS           more options of the command.
 #
 # Exit code: that of the command; 1 for findings.

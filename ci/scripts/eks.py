@@ -27,7 +27,7 @@ VALID = timedelta(minutes=14)
 
 
 def kubeconfig(cluster: str, region: str) -> dict[str, Any]:
-    """A kubeconfig with one context, named as the cluster. Asks EKS for the endpoint."""
+    """Return a kubeconfig with one context, named as the cluster. Queries EKS for the endpoint."""
     found = boto3.client("eks", region_name=region).describe_cluster(name=cluster)["cluster"]
     authority = {"certificate-authority-data": found["certificateAuthority"]["data"]}
     command = {"command": sys.executable, "args": [str(Path(__file__).resolve()), "token", cluster, region]}
@@ -43,7 +43,7 @@ def kubeconfig(cluster: str, region: str) -> dict[str, Any]:
 
 
 def token(cluster: str, region: str) -> dict[str, Any]:
-    """An ExecCredential."""
+    """Return an ExecCredential."""
     session = boto3.Session(region_name=region)
     client = session.client("sts")
     service = client.meta.service_model.service_id

@@ -1,5 +1,5 @@
 #!/bin/sh
-# github-summary.sh TITLE FILE…: put reports on the page of the workflow's run. Files that don't exist are left out.
+# github-summary.sh TITLE FILE…: put reports on the page of the workflow's run. Files that don't exist are omitted.
 # A step's summary may have 1 MiB, and is not shown at all if it is longer: the files share 900 KB, in whole lines.
 set -eu
 

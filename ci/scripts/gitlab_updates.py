@@ -30,7 +30,7 @@ class InvalidError(Exception):
 
 
 def environment_of(stack: str, environments: list[str]) -> str:
-    """The environment that the stack's name ends with, the longest if there are several."""
+    """Return the environment that the stack's name ends with, the longest if there are several."""
     found = [each for each in environments if stack.endswith(f"-{each}")]
     if not found or not _NAME.fullmatch(stack):
         known = ", ".join(environments)
@@ -39,7 +39,7 @@ def environment_of(stack: str, environments: list[str]) -> str:
 
 
 def pipeline(stacks: list[str], environ: dict[str, str]) -> dict[str, Any]:
-    """The child pipeline. Raises InvalidError."""
+    """Return the child pipeline. Raises InvalidError."""
     environments: list[str] = json.loads(environ["ENVIRONMENTS"])
     manual: list[str] = json.loads(environ["MANUAL_ENVIRONMENTS"])
     if unknown := sorted(set(manual) - set(environments)):
@@ -47,7 +47,7 @@ def pipeline(stacks: list[str], environ: dict[str, str]) -> dict[str, Any]:
     if not all(_NAME.fullmatch(each) for each in environments):
         raise InvalidError("an environment's name has lower-case letters, digits and hyphens")
     if not stacks:
-        # GitLab refuses a pipeline without jobs.
+        # GitLab rejects a pipeline without jobs.
         return {"nothing-to-update": {"image": environ["JOB_IMAGE"], "script": ["echo 'The change touches no stack.'"]}}
     used = {stack: environment_of(stack, environments) for stack in stacks}
     stages = [f"{step} {each}" for each in environments if each in used.values() for step in ("plan", "update")]
@@ -100,7 +100,7 @@ def _tier(environment: str) -> str:
 
 
 def _fetch(environ: dict[str, str]) -> str:
-    """What the parent's jobs do to get the scripts: the file beside setup.yml's ``before_script``."""
+    """Return what the parent's jobs do to get the scripts: the file beside setup.yml's ``before_script``."""
     if not environ.get("MULTIARCH_EKS_PROJECT"):
         return "export SCRIPTS=ci/scripts"
     helper = '!f() { echo username=gitlab-ci-token; echo "password=$CI_JOB_TOKEN"; }; f'

@@ -1,7 +1,7 @@
 """Let an update follow its plan where only ignored properties have changed since: ``ignored_changes.py PLAN``.
 
 A plan has the number of nodes of a group whose other sizes it changes. The program ignores that number, and an
-autoscaler changes it while the plan waits for its approval; the engine would then refuse the update. Every ignored part
+autoscaler changes it while the plan waits for its approval; the engine would then reject the update. Every ignored part
 of a property that the plan changes becomes unknown, which the engine takes as any value. All else stays as it is.
 Source: pulumi/pulumi, pkg/resource/deploy/plan.go (checkDiff) and pkg/resource/stack/deployment.go.
 """

@@ -222,7 +222,7 @@ tag_with_buildah() {
 }
 
 need IMAGE PLATFORMS
-# Registries refuse capitals; the name of an owner or a group, which IMAGE is often made of, may have some.
+# Registries reject capitals; the name of an owner or a group, which IMAGE is often made of, may have some.
 IMAGE=$(printf '%s' "$IMAGE" | tr '[:upper:]' '[:lower:]')
 CACHE=$(printf '%s' "${CACHE:-}" | tr '[:upper:]' '[:lower:]')
 case $PLATFORMS in

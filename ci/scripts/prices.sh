@@ -8,7 +8,7 @@
 . "$(dirname "$0")/common.sh"
 
 [ -s "$REPORTS/affected.txt" ] || exit 0
-# Refused stacks are in the list too, and give it another exit code.
+# Rejected stacks are in the list too, and give it another exit code.
 $MULTIARCH stack list --output json 2>/dev/null >"$REPORTS/stacks.json" || :
 python3 - "$REPORTS/stacks.json" "$REPORTS/affected.txt" >"$REPORTS/regions.txt" <<'PYTHON' || :
 import json, sys

@@ -67,7 +67,7 @@ class ControlPlane(Child):
             create_oidc_provider=True,
             endpoint_private_access=plan.endpoint.private,
             endpoint_public_access=plan.endpoint.public,
-            # The component refuses ranges for an endpoint that is not public.
+            # The component rejects CIDR blocks for an endpoint that is not public.
             public_access_cidrs=sorted(plan.endpoint.public_cidrs) if plan.endpoint.public else None,
             kubernetes_service_ip_address_range=plan.service_cidr,
             enabled_cluster_log_types=sorted(set(plan.logging.types)),
@@ -128,24 +128,24 @@ def control_plane_log_group(cluster: str) -> str:
 
 
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
-    """ID of the security group that EKS creates for a cluster and its nodes."""
+    """Return ID of the security group that EKS creates for a cluster and its nodes."""
     return made.vpc_config.apply(lambda config: _required("cluster security group", config.cluster_security_group_id))
 
 
 def _certificate_authority(made: eks.Cluster) -> pulumi.Output[str]:
-    """The certificate authority, PEM in base64."""
+    """Return the certificate authority, PEM in base64."""
     return made.certificate_authority.apply(lambda authority: _required("certificate authority", authority.data))
 
 
 def _required(what: str, value: str | None) -> str:
-    """Refuse an empty value: nodes with one would not join."""
+    """Reject an empty value: nodes with one would not join."""
     if not value:
         raise OutsideError(f"EKS returned no {what} for the cluster.", hint="Run pulumi refresh, and try again.")
     return value
 
 
 def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, pulumi_eks.AccessEntryArgs]:
-    """One entry per principal, with a key that does not depend on the other principals."""
+    """Return one entry per principal, with a key that does not depend on the other principals."""
     entries: dict[str, pulumi_eks.AccessEntryArgs] = {}
     for principal in sorted({*plan.access.admins, *plan.access.readers}):
         names = [
@@ -167,5 +167,5 @@ def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -
 
 
 def _entry_key(principal: str) -> str:
-    """``ROLE-1a2b3c4d``: readable, and different for roles with the same name in other accounts or paths."""
+    """Return ``ROLE-1a2b3c4d``: readable, and different for roles with the same name in other accounts or paths."""
     return f"{principal.rpartition('/')[2]}-{hashlib.sha256(principal.encode()).hexdigest()[:8]}"

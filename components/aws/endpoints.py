@@ -104,6 +104,6 @@ class Endpoints(Child):
 
 
 def _name_prefix(service: str, partition: Sequence[str]) -> str:
-    """The prefix of an interface endpoint's name; ``partition`` is its name and its reversed domain."""
+    """Return the prefix of an interface endpoint's name; ``partition`` is its name and its reversed domain."""
     name, own_domain = partition
     return own_domain if name == "aws-cn" and service in _OWN_DOMAIN_IN_CHINA else "com.amazonaws"

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pulumi
 from pulumi_aws import cloudwatch, sqs
 
-from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
+from multiarch.autoscaling.iam import (
+    INTERRUPTION_EVENTS,
+    build_event_pattern,
+    build_interruption_queue_policy,
+    format_policy,
+)
 
 from ..component import Child, Component
 
@@ -43,7 +48,7 @@ class InterruptionQueue(Child):
             "interruption",
             queue_url=queue.url,
             policy=pulumi.Output.all(self.arn, *senders).apply(
-                lambda arns: text(interruption_queue_policy(arns[0], arns[1:]))
+                lambda arns: format_policy(build_interruption_queue_policy(arns[0], arns[1:]))
             ),
             opts=self.child(),
         )
@@ -57,7 +62,7 @@ class InterruptionQueue(Child):
             name,
             name_prefix=self.prefix(name, 38),
             description=f"{detail_type}, for Karpenter in {self.naming.cluster}",
-            event_pattern=text(event_pattern(name)),
+            event_pattern=format_policy(build_event_pattern(name)),
             tags=self.tags(name),
             opts=self.child(),
         )

@@ -7,9 +7,9 @@ import base64
 import pulumi
 from pulumi_aws import ec2, ssm
 
-from multiarch.facts.ami_families import family_facts
+from multiarch.facts.ami_families import get_family
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupKind, NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 
 # Default tags of the provider and engine apply to the template; these apply to what is launched from it.
 TAGGED_BY_LAUNCH = ("instance", "network-interface", "volume")
@@ -36,7 +36,7 @@ def declare(
         # Only for manual launches: both kinds of groups use a version number.
         update_default_version=True,
         image_id=_image(group, opts),
-        # A managed group has its own list of types, and the API refuses both; an Auto Scaling Group's overrides take
+        # A managed group has its own list of types, and the API rejects both; an Auto Scaling Group's overrides take
         # precedence over this one.
         instance_type=group.instance_types[0].name if group.kind is NodeGroupKind.SELF_MANAGED else None,
         user_data=facts.apply(lambda cluster: encoded_user_data(group, cluster)),
@@ -61,13 +61,13 @@ def declare(
 
 
 def encoded_user_data(group: NodeGroupPlan, cluster: ClusterFacts) -> str | None:
-    """User data in base64, as EC2's API requires; None when the group needs none."""
-    text = render(group, cluster)
+    """Return user data in base64, as EC2's API requires; None when the group needs none."""
+    text = render_user_data(group, cluster)
     return base64.b64encode(text.encode()).decode() if text else None
 
 
 def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[str] | None:
-    """The configured AMI; else for a self-managed group the recommended one; None leaves the choice to EKS."""
+    """Return the configured AMI; else for a self-managed group the recommended one; None leaves the choice to EKS."""
     if group.ami.id is not None:
         return group.ami.id
     if group.case is not BootstrapCase.SELF_MANAGED:
@@ -78,8 +78,8 @@ def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[s
 
 
 def _disks(group: NodeGroupPlan) -> list[ec2.LaunchTemplateBlockDeviceMappingArgs]:
-    """The group's disk, and a separate system disk for families that have one."""
-    layout = family_facts(group.family).devices
+    """Return the group's disk, and a separate system disk for families that have one."""
+    layout = get_family(group.family).devices
     sizes = {layout.root: layout.root_gib, layout.node_storage: group.disk_size}
     return [
         ec2.LaunchTemplateBlockDeviceMappingArgs(

@@ -55,7 +55,7 @@ class Network(Child):
         )
 
     def subnets_of(self, group: NodeGroupPlan) -> list[pulumi.Output[str]]:
-        """IDs of the private subnets in the group's zones; all of them when it names none."""
+        """Return IDs of the private subnets in the group's zones; all of them when it names none."""
         if not group.zones:
             return self.private_subnet_ids
         named = zip(self._named_zones, self.private_subnet_ids, strict=True)
@@ -99,7 +99,7 @@ class Network(Child):
             self.ready += made.resources
 
     def _zones(self, plan: NewNetwork) -> list[pulumi.Output[str]]:
-        """Names of the zones: the plan's, or the first ones of the region by name."""
+        """Return names of the zones: the plan's, or the first ones of the region by name."""
         if plan.zones:
             return [pulumi.Output.from_input(zone) for zone in plan.zones]
         offered = aws.get_availability_zones_output(
@@ -162,20 +162,20 @@ class Network(Child):
             opts=self.child(),
         )
 
-    def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], way_out: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
-        """Declare no NAT gateway, one, or one per zone; ``way_out`` is the public subnets' way to the internet."""
+    def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], fix: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
+        """Declare no NAT gateway, one, or one per zone; ``fix`` is the public subnets' way to the internet."""
         count = {Nat.NONE: 0, Nat.SINGLE: 1, Nat.PER_ZONE: len(public)}[nat]
         gateways = []
         for index, subnet in enumerate(public[:count]):
             name = f"nat-{index}"
-            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(depends_on=way_out))
+            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(depends_on=fix))
             gateways.append(
                 ec2.NatGateway(
                     name,
                     allocation_id=address.allocation_id,
                     subnet_id=subnet.id,
                     tags=self.tags(name),
-                    opts=self.child(depends_on=way_out),
+                    opts=self.child(depends_on=fix),
                 )
             )
         return gateways

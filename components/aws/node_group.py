@@ -120,7 +120,7 @@ class NodeGroup(Component):
 
     def _managed(self, args: NodeGroupArgs, template: ec2.LaunchTemplate, found_by: dict[str, str]) -> eks.NodeGroup:
         plan = args.plan
-        # With an AMI in the launch template the API refuses these three.
+        # With an AMI in the launch template the API rejects these three.
         eks_image = plan.case is BootstrapCase.EKS
         return eks.NodeGroup(
             plan.name,
@@ -209,7 +209,7 @@ class NodeGroup(Component):
 
 
 def min_healthy_percentage(plan: NodeGroupPlan) -> int:
-    """The percentage of the group that stays in service during an instance refresh.
+    """Return the percentage of the group that stays in service during an instance refresh.
 
     A number of nodes is converted with the maximum size, so that no smaller size replaces more nodes at once; at 100
     the refresh takes one node at a time. Source: EC2 Auto Scaling user guide, "Understand the default
@@ -221,7 +221,7 @@ def min_healthy_percentage(plan: NodeGroupPlan) -> int:
 
 
 def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling.GroupMixedInstancesPolicyArgs:
-    """The instance types in order of preference, and how they are bought."""
+    """Return the instance types in order of preference, and how they are bought."""
     spot = plan.capacity_type is CapacityType.SPOT
     return autoscaling.GroupMixedInstancesPolicyArgs(
         launch_template=autoscaling.GroupMixedInstancesPolicyLaunchTemplateArgs(
@@ -243,7 +243,7 @@ def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling
 
 
 def _first_auto_scaling_group(resources: object) -> str | None:
-    """The name of a managed group's Auto Scaling Group, from its ``resources``."""
+    """Return the name of a managed group's Auto Scaling Group, from its ``resources``."""
     for entry in resources if isinstance(resources, list) else []:
         for group in getattr(entry, "autoscaling_groups", None) or []:
             return str(group.name)
@@ -251,7 +251,7 @@ def _first_auto_scaling_group(resources: object) -> str | None:
 
 
 def required(auto_scaling_group: str | None) -> str:
-    """Refuse a missing name: without its tags the autoscaler would not find the group."""
+    """Reject a missing name: without its tags the autoscaler would not find the group."""
     if not auto_scaling_group:
         raise OutsideError(
             "EKS returned no Auto Scaling Group for a node group.", hint="Run pulumi refresh, and try again."

@@ -108,7 +108,7 @@ class State:
     key_arns: Sequence[pulumi.Input[str]] = ()
 
     def access(self, account: Account, *, write: bool) -> list[policies.Statement]:
-        """Statements to read the state, or also to write it: a preview takes no lock.
+        """Return statements to read the state, or also to write it: a preview takes no lock.
 
         Decrypting is needed for both: inputs of resources are compared in clear text.
         """
@@ -125,13 +125,13 @@ class State:
 
 
 def preview(account: Account, state: State) -> pulumi.Output[str]:
-    """What a preview with refresh and a review with prices need, in every region of the account."""
+    """Return what a preview with refresh and a review with prices need, in every region of the account."""
     rows = (*READS.values(), *LOOK_UPS.values(), PRICES)
     return policies.document([*_reads(account, rows), *state.access(account, write=False)])
 
 
 def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
-    """What pushing to repositories of Amazon ECR needs, and reading what was pushed; names in this account.
+    """Return what pushing to repositories of Amazon ECR needs, and reading what was pushed; names in this account.
 
     Source: Amazon ECR user guide, "IAM permissions for pushing an image to an Amazon ECR private repository".
     """
@@ -154,7 +154,7 @@ def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[
 
 
 def _reads(account: Account, rows: Iterable[Reads]) -> list[policies.Statement]:
-    """One statement for all actions that take no resource, and one for each kind of resource, sorted."""
+    """Return one statement for all actions that take no resource, and one for each kind of resource, sorted."""
     by_resource: dict[tuple[str, str], set[str]] = {}
     for resource, actions in (pair for row in rows for pair in row.items()):
         for action in actions.split():
@@ -172,7 +172,7 @@ def _sid(service: str, resource: str) -> str:
 
 
 def _arn(account: Account, service: str, resource: str) -> pulumi.Output[str]:
-    """An ARN of the account, in every region; IAM has no regions, and AWS's public parameters no account."""
+    """Return an ARN of the account, in every region; IAM has no regions, and AWS's public parameters no account."""
     region = "" if service == "iam" else _ANY
     owner = "" if resource.startswith("parameter/aws/") else account.id
     return pulumi.Output.concat("arn:", account.partition, f":{service}:{region}:", owner, f":{resource}")

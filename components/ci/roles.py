@@ -83,7 +83,7 @@ class CiRoles(Component):
         )
 
     def _arn_of(self, issuer: Issuer) -> pulumi.Input[str]:
-        """The ARN of the issuer's OIDC provider, of which an account has one for each URL."""
+        """Return the ARN of the issuer's OIDC provider, of which an account has one for each URL."""
         if issuer.provider_arn is not None:
             return issuer.provider_arn
         name = type(issuer).__name__.lower()

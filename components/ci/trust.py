@@ -1,6 +1,6 @@
 """Who may assume the roles of CI: jobs of one GitHub repository or GitLab project, by their OpenID Connect tokens.
 
-IAM compares two claims of a token: ``aud``, which the job asks for, and ``sub``, which GitHub or GitLab fills.
+IAM compares two claims of a token: ``aud``, which the job requests, and ``sub``, which GitHub or GitLab fills.
 Source: GitHub documentation, "OpenID Connect reference"; GitLab documentation, "ID token authentication"; IAM user
 guide, "Create a role for OpenID Connect federation".
 """
@@ -29,7 +29,7 @@ class GitHub:
 
     ``repository`` is ``OWNER/NAME``. Repositories with immutable subject claims (those created since July 2026) need
     ``OWNER@OWNER-ID/NAME@ID``, as the repository's OIDC settings show it. ``provider_arn`` is that of an OIDC provider
-    that the account has already; without it, one is created. ``audience`` is what jobs ask for: the default is that of
+    that the account has already; without it, one is created. ``audience`` is what jobs request: the default is that of
     aws-actions/configure-aws-credentials. ``thumbprints`` are only for a certificate that no public authority signed.
     Raises MultiarchError for a repository that is not of this form.
     """
@@ -41,11 +41,11 @@ class GitHub:
     thumbprints: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what would widen the trust: ``*`` and ``?`` have a meaning in IAM's conditions."""
+        """Reject what would widen the trust: ``*`` and ``?`` have a meaning in IAM's conditions."""
         _check("repository", self.repository, _REPOSITORY, "OWNER/NAME")
 
     def previews(self, branch: str) -> list[str]:
-        """Subjects of pull requests from the repository itself, and of the nightly runs on ``branch``.
+        """Return subjects of pull requests from the repository itself, and of the nightly runs on ``branch``.
 
         GitHub issues no token to the pull request of a fork.
         """
@@ -56,7 +56,7 @@ class GitHub:
         return [f"repo:{self.repository}:environment:{environment}"]
 
     def releases(self, branch: str) -> list[str]:
-        """Subjects of ``branch`` and of every tag."""
+        """Return subjects of ``branch`` and of every tag."""
         return [f"repo:{self.repository}:ref:refs/heads/{branch}", f"repo:{self.repository}:ref:refs/tags/*"]
 
 
@@ -75,11 +75,11 @@ class GitLab:
     thumbprints: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what would widen the trust."""
+        """Reject what would widen the trust."""
         _check("project", self.project, _PROJECT, "GROUP/NAME")
 
     def previews(self, _branch: str) -> list[str]:
-        """Subject of all branches of the project: that of a merge request is its source branch.
+        """Return subject of all branches of the project: that of a merge request is its source branch.
 
         A merge request of a fork runs in the fork, whose subject has another project. So it has if a member runs it in
         this project, since GitLab 18.2.2; before, such a job had this project's subject, with the fork's branch.
@@ -87,11 +87,11 @@ class GitLab:
         return [f"project_path:{self.project}:ref_type:branch:ref:*"]
 
     def updates(self, _environment: str, branch: str) -> list[str]:
-        """Subject of ``branch``."""
+        """Return subject of ``branch``."""
         return [f"project_path:{self.project}:ref_type:branch:ref:{branch}"]
 
     def releases(self, branch: str) -> list[str]:
-        """Subjects of ``branch`` and of every tag."""
+        """Return subjects of ``branch`` and of every tag."""
         return [f"project_path:{self.project}:ref_type:{kind}" for kind in (f"branch:ref:{branch}", "tag:ref:*")]
 
 

@@ -10,13 +10,13 @@ import pulumi_aws as aws
 
 from multiarch.errors import StackError
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, ClusterFacts
-from multiarch.stack.checks.access import creator_problem
+from multiarch.stack.checks.access import check_creator
 from multiarch.stack.identity import AwsIdentity
 from multiarch.stack.load import Stack
 
 
 def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str:
-    """A kubeconfig as JSON (which is YAML) whose credential plugin requests a token from the AWS CLI.
+    """Return a kubeconfig as JSON (which is YAML) whose credential plugin requests a token from the AWS CLI.
 
     The token is ``identity``'s, the same that the AWS provider uses: as an option a profile goes before credentials in
     the environment, as it does there. Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a
@@ -52,7 +52,7 @@ def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str
 
 
 def session_command(*, cluster: str, group: str, region: str, document: str) -> str:
-    """A POSIX shell command that finds a running node of the group by its tags and opens a session on it."""
+    """Return a POSIX shell command that finds a running node of the group by its tags and opens a session on it."""
     find = [
         *("aws", "ec2", "describe-instances", "--region", region, "--filters"),
         f"Name=tag:{CLUSTER_TAG},Values={cluster}",
@@ -64,19 +64,19 @@ def session_command(*, cluster: str, group: str, region: str, document: str) -> 
     return f'{shlex.join(start)} "$({shlex.join(find)})"'
 
 
-def refuse_creator_in_access(stack: Stack, cluster: str, opts: pulumi.InvokeOptions | None = None) -> None:
-    """Refuse a stack that gives an access entry to whoever creates ``cluster`` in this run; a preview warns.
+def reject_creator_in_access(stack: Stack, cluster: str, opts: pulumi.InvokeOptions | None = None) -> None:
+    """Reject a stack that gives an access entry to whoever creates ``cluster`` in this run; a preview warns.
 
-    EKS would refuse the entry once the cluster is built. A cluster that exists was created by somebody else, or the
+    EKS would reject the entry once the cluster is built. A cluster that exists was created by somebody else, or the
     entry is there already. A preview may be run by another role than the update, and that role may well be listed: one
-    of the build agent, for merge requests. ``opts`` name the AWS provider to ask. Raises StackError.
+    of the build agent, for merge requests. ``opts`` name the AWS provider to query. Raises StackError.
     """
     if not (stack.spec.access.admins or stack.spec.access.readers):
         return
-    problem = creator_problem(stack.spec.access, aws.get_caller_identity(opts=opts).arn, stack.origin)
-    # Asked only then: the other runs need no eks:ListClusters.
+    problem = check_creator(stack.spec.access, aws.get_caller_identity(opts=opts).arn, stack.origin)
+    # Queried only then: the other runs need no eks:ListClusters.
     if not problem or cluster in aws.eks.get_clusters(opts=opts).names:
         return
     if not pulumi.runtime.is_dry_run():
         raise StackError([problem])
-    pulumi.log.warn(f"{problem} `pulumi up` by this role or user is refused. [{problem.rule}]")
+    pulumi.log.warn(f"{problem} `pulumi up` by this role or user is rejected. [{problem.rule}]")

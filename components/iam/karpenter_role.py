@@ -8,7 +8,7 @@ from operator import itemgetter
 import pulumi
 from pulumi_aws import iam
 
-from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
+from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, build_karpenter_policies, format_policy
 
 from ..component import Component
 from ..kubernetes_api import ChildInCluster, InCluster
@@ -72,8 +72,8 @@ class KarpenterRole(ChildInCluster):
         def written(values: Sequence[str]) -> dict[str, str]:
             partition, region, id_, node_role, queue = values
             scope = ArnScope(partition, region, id_, self.naming.cluster)
-            documents = karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue)
-            return {name: text(document) for name, document in documents.items()}
+            documents = build_karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue)
+            return {name: format_policy(document) for name, document in documents.items()}
 
         known = pulumi.Output.all(account.partition, account.region, account.id, node_role_arn, queue_arn)
         return known.apply(written)

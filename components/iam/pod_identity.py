@@ -80,7 +80,7 @@ def give_policy(
 
 
 def guard_manifests(service_account: str, namespace: str = NAMESPACE) -> tuple[Manifest, Manifest]:
-    """A policy that refuses pods of ``service_account`` in ``namespace`` without credentials, and its binding.
+    """Return a policy that rejects pods of ``service_account`` in ``namespace`` without credentials, and its binding.
 
     Other pods are not looked at. Any container counts: EKS sets the variable in all that it sees, and a container that
     another webhook adds later has none.
@@ -91,7 +91,7 @@ def guard_manifests(service_account: str, namespace: str = NAMESPACE) -> tuple[M
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": name},
         "spec": {
-            # The API server evaluates the expressions itself: no webhook can be down. An error in them refuses too.
+            # The API server evaluates the expressions itself: no webhook can be down. An error in them rejects too.
             "failurePolicy": "Fail",
             "matchConstraints": {
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},

@@ -15,12 +15,12 @@ Actions = str | Sequence[str]
 
 
 def document(statements: Sequence[Statement]) -> pulumi.Output[str]:
-    """A policy as JSON with sorted keys: the same statements give the same bytes."""
+    """Return a policy as JSON with sorted keys: the same statements give the same bytes."""
     return pulumi.Output.json_dumps({"Version": VERSION, "Statement": list(statements)}, sort_keys=True)
 
 
 def allow(sid: str, actions: Actions, resource: object = "*", condition: Statement | None = None) -> Statement:
-    """A statement that allows something."""
+    """Return a statement that allows something."""
     statement = {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resource}
     return {**statement, "Condition": condition} if condition else statement
 
@@ -28,7 +28,7 @@ def allow(sid: str, actions: Actions, resource: object = "*", condition: Stateme
 def trust(
     sid: str, principal: Statement, actions: Actions = "sts:AssumeRole", condition: Statement | None = None
 ) -> Statement:
-    """A statement of a trust policy, which allows a principal to assume the role."""
+    """Return a statement of a trust policy, which allows a principal to assume the role."""
     statement = {"Sid": sid, "Effect": "Allow", "Principal": principal, "Action": actions}
     return {**statement, "Condition": condition} if condition else statement
 
@@ -77,7 +77,7 @@ def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pul
 
 
 def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
-    """What reading images of Amazon ECR needs; ``repositories`` are names in this account and region, or ARNs.
+    """Return what reading images of Amazon ECR needs; ``repositories`` are names in this account and region, or ARNs.
 
     ``GetAuthorizationToken`` can't be limited to repositories; it gives no right to any.
     Source: Amazon ECR user guide, "Amazon ECR Private repository policy examples"; service authorization reference.
@@ -120,7 +120,7 @@ def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
 
 
 def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:
-    """What VPC flow logs need to write to one log group. Source: as of :func:`assumed_by_flow_logs`."""
+    """Return what VPC flow logs need to write to one log group. Source: as of :func:`assumed_by_flow_logs`."""
     actions = ["CreateLogStream", "DescribeLogGroups", "DescribeLogStreams", "PutLogEvents"]
     group = account.arn("logs", f"log-group:{log_group}:*")
     return document([allow("WriteFlowLogs", [f"logs:{action}" for action in actions], group)])
@@ -129,7 +129,7 @@ def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:
 def people_sessions(
     account: Account, *, cluster: str, tag: str, document_name: str, key_arn: pulumi.Input[str] | None
 ) -> pulumi.Output[str]:
-    """What people need to open sessions on a cluster's nodes, with its session document and no other.
+    """Return what people need to open sessions on a cluster's nodes, with its session document and no other.
 
     ``tag`` is the key of the tag that has the cluster's name on nodes; ``key_arn`` encrypts sessions. Without
     ``ssm:SessionDocumentAccessCheck`` a session that names no document would be allowed with the account's default one:

@@ -29,7 +29,11 @@ class AdmissionWebhook(ChildInCluster):
         super().__init__(name, owner, cluster)
         namespace = self.declare_object(
             NAME,
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}},
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": NAME, "labels": restricted.list_enforced_labels()},
+            },
         )
         before_pods: list[pulumi.Resource] = [namespace]
         if plan.ecr_repositories:

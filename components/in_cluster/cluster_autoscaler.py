@@ -5,8 +5,8 @@ from __future__ import annotations
 import pulumi
 
 from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
-from multiarch.autoscaling.expander import priorities_text
-from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
+from multiarch.autoscaling.expander import format_priorities
+from multiarch.autoscaling.iam import build_cluster_autoscaler_policy, format_policy
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
@@ -33,7 +33,7 @@ class ClusterAutoscaler(ChildInCluster):
         super().__init__(name, owner, cluster)
         own = self.naming.cluster
         before = pod_identity.give_policy(
-            self, NAME, f"Cluster autoscaler of {own}", text(cluster_autoscaler_policy(own))
+            self, NAME, f"Cluster autoscaler of {own}", format_policy(build_cluster_autoscaler_policy(own))
         )
         self.release = self.declare_release(
             NAME,
@@ -71,7 +71,7 @@ def values(
             # During a migration the new autoscaler comes first.
             **({"new-pod-scale-up-delay": f"{delay}s"} if (delay := plan.scale_up_delay_seconds) else {}),
         },
-        "expanderPriorities": priorities_text(plan.priorities),
+        "expanderPriorities": format_priorities(plan.priorities),
         "rbac": {"create": True, "serviceAccount": {"create": True, "name": NAME}},
         **_pods(arm64_taint),
         "serviceMonitor": {"enabled": plan.service_monitor, "namespace": NAMESPACE},
@@ -79,7 +79,7 @@ def values(
 
 
 def _pods(arm64_taint: Taint | None) -> dict[str, object]:
-    """How its pods run: two replicas, one of them the leader, on any architecture, without privileges."""
+    """Return how its pods run: two replicas, one of them the leader, on any architecture, without privileges."""
     return {
         "replicaCount": 2,
         "podDisruptionBudget": {"maxUnavailable": 1},

@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 from pulumi_aws import ec2
 
-from multiarch.autoscaling.karpenter import discovery_tags, node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.karpenter import build_discovery_tags, build_node_class, build_node_pool
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
@@ -132,7 +132,7 @@ class Karpenter(ChildInCluster):
                 value=value,
                 opts=self.child(),
             )
-            for key, value in discovery_tags(self.naming.cluster)
+            for key, value in build_discovery_tags(self.naming.cluster)
         ]
 
 
@@ -158,7 +158,7 @@ class NodePools(ChildInCluster):
         plan = args.plan
         closed_after = [args.successor] if args.successor else []
         # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
-        manifest: dict[str, Any] = node_class_manifest(
+        manifest: dict[str, Any] = build_node_class(
             plan.node_class,
             cluster=self.naming.cluster,
             role=role,
@@ -170,5 +170,5 @@ class NodePools(ChildInCluster):
             manifest["spec"]["subnetSelectorTerms"] = terms
         node_class = self.declare_object(plan.node_class.name, manifest, ready, DRAIN_WITHIN)
         for pool in plan.pools:
-            self.declare_object(pool.name, node_pool_manifest(pool), [node_class, *closed_after], DRAIN_WITHIN)
+            self.declare_object(pool.name, build_node_pool(pool), [node_class, *closed_after], DRAIN_WITHIN)
         self.register_outputs({"nodePools": [pool.name for pool in plan.pools]})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pulumi
 
-from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.objects import build_objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import Plan
 
@@ -26,7 +26,7 @@ class Rebalance(ChildInCluster):
         super().__init__(name, owner, cluster)
         if plan.rebalance is None:
             raise TypeError("rebalancing is not enabled")
-        manifests = objects(plan.rebalance, plan.stack, plan.arm64_taint)
+        manifests = build_objects(plan.rebalance, plan.stack, plan.arm64_taint)
         done: Sequence[pulumi.Resource] = cluster.ready
         steps = (
             [each for each in manifests if each["kind"] in _BEFORE_RIGHTS],

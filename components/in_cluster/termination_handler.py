@@ -21,7 +21,7 @@ NAME = TERMINATION_HANDLER.name
 CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"
 # Seconds: EC2 ends a spot instance two minutes after its warning.
 _DRAIN = 120
-# The handler asks the instance's metadata every few seconds, and can't say that it is done: the hook always waits so
+# The handler queries the instance's metadata every few seconds, and can't say that it is done: the hook always waits so
 # long, also for an empty node.
 _HEARTBEAT = _DRAIN + 60
 

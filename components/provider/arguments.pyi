@@ -95,7 +95,7 @@ class NodeGroupArgs(TypedDict):
     desiredSize: NotRequired[int]
     """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
     maxSize: NotRequired[int]
-    """Most nodes. Default: 3."""
+    """Maximum number of nodes. Default: 3."""
     amiFamily: NotRequired[str]
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
@@ -161,7 +161,7 @@ class PlatformArgs(TypedDict):
     environment: str
     """The environment, such as dev or prod; the second part of the stack's name."""
     owner: str
-    """Whom to ask: a mail address or a group. Becomes the tag `owner`."""
+    """Whom to contact: a mail address or a group. Becomes the tag `owner`."""
     costCenter: str
     """Who pays. Becomes the tag `cost-center`."""
     tags: NotRequired[dict[str, str]]
@@ -199,7 +199,7 @@ class PlatformArgs(TypedDict):
     rebalance: NotRequired[RebalanceSettings]
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     deletionProtection: NotRequired[bool]
-    """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
+    """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.
     """
     storageClass: NotRequired[bool]
@@ -214,7 +214,7 @@ class PlatformArgs(TypedDict):
 
 class AccessSettings(TypedDict):
     """Access entries: which IAM principals may use the Kubernetes API. EKS makes the creator of the cluster an admin
-    automatically, and refuses a second entry: leave that role out here.
+    automatically, and rejects a second entry: leave that role out here.
     """
     admins: NotRequired[list[str]]
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
@@ -256,7 +256,7 @@ class AdmissionWebhookSettings(TypedDict):
     replicas: NotRequired[int]
     """How many replicas run, at least. Default: 2."""
     maxReplicas: NotRequired[int]
-    """The most replicas that the HorizontalPodAutoscaler starts; it needs the metrics server. With no more than
+    """The maximum number of replicas that the HorizontalPodAutoscaler starts; it needs the metrics server. With no more than
     replicas, there is no HorizontalPodAutoscaler. Default: 6.
     """
     cpuPercent: NotRequired[int]
@@ -317,7 +317,7 @@ class ApiEndpointSettings(TypedDict):
     public: NotRequired[bool]
     """Reachable from the internet, limited to `publicCidrs`. Default: false."""
     publicCidrs: NotRequired[list[str]]
-    """Source ranges for the public endpoint, for example the office's address. Needed when public is true."""
+    """Source CIDR blocks for the public endpoint, for example the office's address. Needed when public is true."""
 
 class AutoscalingSettings(TypedDict):
     """Who adds nodes, and which are wanted first. The same settings drive both autoscalers."""
@@ -462,7 +462,7 @@ class LimitsSettings(TypedDict):
     images: NotRequired[int]
     """The most different images of a pod; a pod with more is left alone. Default: 100."""
     lookUps: NotRequired[int]
-    """The most images that are looked up at the same time; at most half of them at one registry. Default: 256."""
+    """The maximum number of images that are looked up at the same time; at most half of them at one registry. Default: 256."""
 
 class LoggingSettings(TypedDict):
     """Control plane logs in CloudWatch."""
@@ -491,7 +491,7 @@ class MultiArchitectureGroupSettings(TypedDict):
     desiredSize: NotRequired[int]
     """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
     maxSize: NotRequired[int]
-    """Most nodes. Default: 3."""
+    """Maximum number of nodes. Default: 3."""
     amiFamily: NotRequired[str]
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
@@ -536,7 +536,7 @@ class NetworkPolicySettings(TypedDict):
 class NetworkSettings(TypedDict):
     """A new VPC (`cidr`, `zones`, `nat`, `endpoints`, `flowLogs`) or an existing one (`vpcId`)."""
     cidr: NotRequired[str]
-    """IPv4 range of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
     zones: NotRequired[Any]
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: NotRequired[str]
@@ -556,7 +556,7 @@ class NetworkSettings(TypedDict):
     privateSubnetIds: NotRequired[list[str]]
     """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
     serviceCidr: NotRequired[str]
-    """IPv4 range of Kubernetes Services, /12 to /24 of a private range, apart from the VPC's. Default: 172.20.0.0/16."""
+    """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default: 172.20.0.0/16."""
 
 class NodeGroupSettings(TypedDict):
     """A node group of one architecture, which follows from its instance types."""
@@ -573,7 +573,7 @@ class NodeGroupSettings(TypedDict):
     desiredSize: NotRequired[int]
     """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
     maxSize: NotRequired[int]
-    """Most nodes. Default: 3."""
+    """Maximum number of nodes. Default: 3."""
     amiFamily: NotRequired[str]
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
@@ -679,7 +679,7 @@ class NodesClusterSettings(TypedDict):
     certificateAuthority: pulumi.Input[str]
     """The cluster's certificate authority, PEM in base64."""
     serviceCidr: pulumi.Input[str]
-    """The IPv4 range of Kubernetes Services, such as 172.20.0.0/16."""
+    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 
@@ -705,7 +705,7 @@ class RebalanceSettings(TypedDict):
     schedule: NotRequired[str]
     """When a run starts, as cron in UTC. Runs do not overlap. Default: */30 * * * *."""
     maxPods: NotRequired[int]
-    """The most pods that one run moves. Default: 20."""
+    """The maximum number of pods that one run moves. Default: 20."""
     pace: NotRequired[str]
     """The time between two evictions. Default: 30s."""
     quietHours: NotRequired[QuietHoursSettings]
@@ -734,7 +734,7 @@ class RebalanceSettings(TypedDict):
     """
 
 class RegistriesConfigurationSettings(TypedDict):
-    """Which registries may be asked, and how."""
+    """Which registries may be queried, and how."""
     allowed: NotRequired[list[str]]
     """Registries of images that may be looked up, as HOST or HOST:PORT with `*` for any characters: `docker.io`,
     `*.dkr.ecr.*.amazonaws.com`, `registry.example:*`. Without a port, an entry is for port 443. Names within the
@@ -742,16 +742,16 @@ class RegistriesConfigurationSettings(TypedDict):
     redirects to need no entry.
     """
     allowedNetworks: NotRequired[list[str]]
-    """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are refused
+    """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are rejected
     otherwise, also those of mirrors, token servers and redirects: a pod's author chooses the name, and could make
     the webhook connect to services inside the network. Keep the blocks small, such as 10.1.2.3/32. Amazon ECR's
     private registries and their layers in S3 need no entry: with VPC endpoints they have private addresses, and
     only AWS and the owner of the VPC's DNS can give these names an address. Instance metadata and other link-local
     addresses are only allowed by a block that has nothing else. Behind an HTTP proxy only names are checked, and
-    the proxy has to refuse addresses inside the network.
+    the proxy has to reject addresses inside the network.
     """
     plainHttp: NotRequired[list[str]]
-    """Registries (HOST or HOST:PORT) that may be asked without TLS, also on loopback addresses."""
+    """Registries (HOST or HOST:PORT) that may be queried without TLS, also on loopback addresses."""
     caFiles: NotRequired[list[str]]
     """PEM files with certificates to trust besides the system's."""
     hostsDir: NotRequired[str]
@@ -858,6 +858,6 @@ class WebhookConfigurationSettings(TypedDict):
     cache: NotRequired[CacheConfigurationSettings]
     """What is remembered of images."""
     registries: NotRequired[RegistriesConfigurationSettings]
-    """Which registries may be asked, and how."""
+    """Which registries may be queried, and how."""
     limits: NotRequired[LimitsSettings]
     """Bounds of one review."""

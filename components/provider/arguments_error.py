@@ -1,4 +1,4 @@
-"""How a component refuses its arguments."""
+"""How a component rejects its arguments."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from multiarch.errors import Problem
 from multiarch.rules import Severity
 
 _HINTS = {"ami-not-pinned": "Set the image's release: ami.release, or amiAlias for Karpenter."}
-"""The way out where the rule's own is a command for stack files."""
+"""The fix where the rule's own is a command for stack files."""
 
 
 class ArgumentsError(pulumi.RunError):
-    """A component's arguments are refused. A Python program ends with the message, and without a traceback."""
+    """A component's arguments are rejected. A Python program ends with the message, and without a traceback."""
 
     problems: tuple[Problem, ...]
 
@@ -23,10 +23,10 @@ class ArgumentsError(pulumi.RunError):
         """``component`` is its type and name, such as ``Platform shop``."""
         self.problems = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
         lines = "".join(f"\n  {described(problem)}" for problem in self.problems)
-        super().__init__(f"{component} is refused:{lines}")
+        super().__init__(f"{component} is rejected:{lines}")
 
 
 def described(problem: Problem) -> str:
-    """A problem in one line: key, message, hint and rule."""
+    """Return a problem in one line: key, message, hint and rule."""
     hint = _HINTS.get(problem.rule, problem.hint)
     return f"{replace(problem, hint=hint)} [{problem.rule}]"

@@ -3,7 +3,7 @@
 import pulumi
 
 from multiarch.schema.parts import SingleClusterAutoscaler
-from multiarch.stack.parts import part_tags, plan_autoscaler_part
+from multiarch.stack.parts import build_part_tags, plan_autoscaler_part
 
 from ..component import Naming
 from ..in_cluster import cluster_autoscaler
@@ -28,7 +28,7 @@ class ClusterAutoscaler(Part):
         with accepting(f"ClusterAutoscaler {name}") as today:
             known = settings(SingleClusterAutoscaler, args)
             part = plan_autoscaler_part(known, region=region(), today=today)
-        super().__init__(name, part.warnings, opts, Naming(known.cluster.name, part_tags(known.tags)))
+        super().__init__(name, part.warnings, opts, Naming(known.cluster.name, build_part_tags(known.tags)))
         cluster = self.reach(known.cluster, name)
         cluster_autoscaler.ClusterAutoscaler(name, self, cluster, part.plan, part.arm64_taint)
         self.chart_version = pulumi.Output.from_input(part.plan.chart_version)

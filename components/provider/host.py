@@ -30,7 +30,7 @@ COMPONENTS: list[type[pulumi.ComponentResource]] = [Platform, NodeGroup, Karpent
 
 
 class Host(ComponentProvider):
-    """What ``component_provider_host`` serves, but that a component's refusal reaches the user as it is.
+    """What ``component_provider_host`` serves, but that a component's rejection reaches the user as it is.
 
     The SDK adds a traceback to every error of a component, and drops arguments that it does not know.
     """
@@ -41,25 +41,25 @@ class Host(ComponentProvider):
         self.schema = complete_schema(self.schema or "{}")
 
     def map_inputs(self, inputs: Mapping[str, Any], component_def: ComponentDefinition) -> Mapping[str, Any]:  # noqa: ARG002
-        """All inputs as they are: the components check them, and have the schema's names themselves."""
+        """Return all inputs as they are: the components check them, and have the schema's names themselves."""
         return inputs
 
     def construct(
         self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None
     ) -> ConstructResult:
-        """Declare a component. Raises InputPropertiesError for what it refuses."""
+        """Declare a component. Raises InputPropertiesError for what it rejects."""
         try:
             return super().construct(name, resource_type, inputs, options)
         except ComponentInitError as failed:
-            refusal = failed.inner
-            if isinstance(refusal, ArgumentsError):
+            rejection = failed.inner
+            if isinstance(rejection, ArgumentsError):
                 problems: list[InputPropertyErrorDetails] = [
                     {"property_path": each.key or "", "reason": described(replace(each, key=None))}
-                    for each in refusal.problems
+                    for each in rejection.problems
                 ]
                 raise InputPropertiesError("", problems) from None
-            if isinstance(refusal, pulumi.RunError | MultiarchError):
-                raise InputPropertiesError(str(refusal)) from None
+            if isinstance(rejection, pulumi.RunError | MultiarchError):
+                raise InputPropertiesError(str(rejection)) from None
             raise
 
 

@@ -3,7 +3,7 @@
 import pulumi
 
 from multiarch.schema.parts import SingleKarpenter
-from multiarch.stack.parts import part_tags, plan_karpenter_part
+from multiarch.stack.parts import build_part_tags, plan_karpenter_part
 
 from ..component import Naming
 from ..in_cluster import karpenter
@@ -31,7 +31,7 @@ class Karpenter(Part):
         with accepting(f"Karpenter {name}") as today:
             known = settings(SingleKarpenter, args)
             part = plan_karpenter_part(known, region=region(), today=today)
-        super().__init__(name, part.warnings, opts, Naming(known.cluster.name, part_tags(known.tags)))
+        super().__init__(name, part.warnings, opts, Naming(known.cluster.name, build_part_tags(known.tags)))
         plan = part.plan
         in_cluster = karpenter.KarpenterArgs(
             plan=plan,

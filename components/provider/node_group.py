@@ -4,7 +4,7 @@ import pulumi
 
 from multiarch.nodes.model import ClusterFacts, NodeGroupKind
 from multiarch.schema.parts import NodesCluster, SingleNodeGroup
-from multiarch.stack.parts import part_tags, plan_node_group_part
+from multiarch.stack.parts import build_part_tags, plan_node_group_part
 
 from ..aws import node_group
 from ..component import Naming
@@ -43,7 +43,7 @@ class NodeGroup(Part):
             known = settings(SingleNodeGroup, args)
             part = plan_node_group_part(name, known, today=today)
         plan, cluster = part.plan, known.cluster
-        super().__init__(name, part.warnings, opts, Naming(cluster.name, part_tags(known.tags)))
+        super().__init__(name, part.warnings, opts, Naming(cluster.name, build_part_tags(known.tags)))
         role = NodeRole(f"{name}-nodes", self, cluster.name, plan.kind)
         made = node_group.NodeGroup(
             name,
@@ -72,6 +72,6 @@ class NodeGroup(Part):
 
 
 def _facts(cluster: NodesCluster) -> pulumi.Output[ClusterFacts]:
-    """What user data needs to know of the cluster."""
+    """Return what user data needs to know of the cluster."""
     known = pulumi.Output.all(cluster.endpoint, cluster.certificate_authority, cluster.service_cidr)
     return known.apply(lambda values: ClusterFacts(cluster.name, values[0], values[1], values[2]))

@@ -13,13 +13,13 @@ import pulumi_kubernetes as kubernetes
 from pulumi.output import Unknown
 from pulumi.runtime.config import CONFIG
 
-from multiarch.errors import KeyPath, MultiarchError, Problem, StackError, said_once
+from multiarch.errors import KeyPath, MultiarchError, Problem, StackError, merge_warnings
 from multiarch.schema.base import Section
 from multiarch.schema.parts import KNOWN_LATER, ControllerCluster
 from multiarch.stack.origin import Origin
-from multiarch.stack.parts import validated
-from multiarch.stack.schema_paths import fields, model_at
-from multiarch.today import today
+from multiarch.stack.parts import validate_arguments
+from multiarch.stack.schema_paths import find_model, list_fields
+from multiarch.today import get_today
 
 from ..component import Component, Naming
 from ..kubernetes_api import InCluster
@@ -40,7 +40,7 @@ class Part(Component):
     ) -> None:
         """Register the component, whose arguments are accepted, and show what they warn about."""
         super().__init__(name, naming, opts, module="index")
-        for warning in said_once(warnings):
+        for warning in merge_warnings(warnings):
             pulumi.log.warn(described(warning), self)
 
     def reach(self, cluster: ControllerCluster, name: str) -> InCluster:
@@ -53,7 +53,7 @@ class Part(Component):
 def accepting(component: str) -> Iterator[date]:
     """Give the date to plan for; raise ArgumentsError in place of StackError."""
     try:
-        yield today()
+        yield get_today()
     except StackError as error:
         raise ArgumentsError(component, error.problems) from error
     except MultiarchError as error:
@@ -62,11 +62,11 @@ def accepting(component: str) -> Iterator[date]:
 
 def settings(model: type[Model], args: Mapping[str, Any]) -> Model:
     """Validate arguments. Raises StackError, also for a value that is not known yet, where the plan needs it."""
-    return validated(model, plain(model, args))
+    return validate_arguments(model, plain(model, args))
 
 
 def plain(model: type[Section], args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as a stack file would have them; those that may be known later stay as they are.
+    """Return the arguments as a stack file would have them; those that may be known later stay as they are.
 
     Raises StackError for an output where the plan needs the value itself.
     """
@@ -95,13 +95,13 @@ def _outputs(value: object, path: KeyPath, model: type[Section]) -> Iterator[Pro
 def _known_later(path: KeyPath, model: type[Section]) -> bool:
     if not path:
         return False
-    owner = model_at(path[:-1], model)
-    field = fields(owner).get(str(path[-1])) if owner else None
+    owner = find_model(path[:-1], model)
+    field = list_fields(owner).get(str(path[-1])) if owner else None
     return field is not None and KNOWN_LATER in field.metadata
 
 
 def integers(value: Any) -> Any:  # noqa: ANN401  (any value of JSON, and outputs)
-    """Whole numbers as ``int``: the engine's protocol has floats only. Mappings without what is None."""
+    """Return whole numbers as ``int``: the engine's protocol has floats only. Mappings without what is None."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -112,11 +112,11 @@ def integers(value: Any) -> Any:  # noqa: ANN401  (any value of JSON, and output
 
 
 def engine_config() -> dict[str, str]:
-    """The stack's configuration as the engine hands it over."""
+    """Return the stack's configuration as the engine hands it over."""
     found = CONFIG.get()
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in dict(found).items()}
 
 
 def region() -> str | None:
-    """The stack's ``aws:region``, None where the environment decides."""
+    """Return the stack's ``aws:region``, None where the environment decides."""
     return engine_config().get("aws:region") or None

@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 
 from multiarch.errors import MultiarchError
-from multiarch.patching.edits import edit
+from multiarch.patching.edits import edit_templates
 from multiarch.patching.patches import change_object
 from multiarch.patching.transform import SchedulingChange
 from multiarch.schema import parts
@@ -53,10 +53,10 @@ def _objects(name: str, found: Sequence[Mapping[str, object]], change: Schedulin
 
 
 def _text(name: str, text: str | None, change: SchedulingChange) -> str | None:
-    """Change the manifests in a text. Raises pulumi.RunError."""
+    """Change the manifests in a string. Raises pulumi.RunError."""
     if text is None:
         return None
-    edited = edit(text, change)
+    edited = edit_templates(text, change)
     if edited.faults:
         lines = "".join(f"\n  line {each.line}: {each.message} {each.hint}".rstrip() for each in edited.faults)
         raise pulumi.RunError(f"PatchedWorkloads {name}: nothing was changed:{lines}")

@@ -3,11 +3,11 @@
 import pulumi
 
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.load import from_program
+from multiarch.stack.load import load_from_program
 from multiarch.stack.plan import make_plan
 
 from .. import platform
-from ..iam.access import refuse_creator_in_access
+from ..iam.access import reject_creator_in_access
 from ..outputs import NodeGroupOutput
 from .arguments import PlatformArgs
 from .part import Part, accepting, engine_config, plain
@@ -32,7 +32,7 @@ class Platform(Part):
     """The cluster's certificate authority, PEM in base64."""
 
     service_cidr: pulumi.Output[str]
-    """The IPv4 range of Kubernetes Services."""
+    """The IPv4 CIDR block of Kubernetes Services."""
 
     vpc_id: pulumi.Output[str]
     """The VPC."""
@@ -62,11 +62,11 @@ class Platform(Part):
         """Make the plan, and declare it. Raises ArgumentsError."""
         component = f"Platform {name}"
         with accepting(component) as today:
-            stack = from_program(plain(StackSpec, args), engine_config())
+            stack = load_from_program(plain(StackSpec, args), engine_config())
             plan = make_plan(stack, today=today)
         super().__init__(name, plan.warnings, opts)
         with accepting(component):
-            refuse_creator_in_access(stack, plan.cluster.name, pulumi.InvokeOptions(parent=self))
+            reject_creator_in_access(stack, plan.cluster.name, pulumi.InvokeOptions(parent=self))
         made = platform.Platform(name, platform.PlatformArgs(plan), self.child())
         self.cluster_name = made.control_plane.name
         self.kubernetes_version = made.control_plane.version

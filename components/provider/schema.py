@@ -13,7 +13,7 @@ from multiarch.schema import parts
 from multiarch.schema.base import Section
 from multiarch.schema.parts import KNOWN_LATER
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.schema_paths import descriptions, fields, models, options
+from multiarch.stack.schema_paths import list_fields, list_models, list_options, read_descriptions
 
 PACKAGE = "multiarch-eks"
 ARGUMENTS: Mapping[str, type[Section]] = {
@@ -41,7 +41,7 @@ def complete_schema(inferred: str) -> str:
         described = _object(root)
         resource = made["resources"][f"{PACKAGE}:index:{name}"]
         resource |= {"inputProperties": described["properties"], "requiredInputs": described.get("required", [])}
-        for model in models(root):
+        for model in list_models(root):
             if model is not root:
                 made["types"][_token(model)] = _object(model) | {"description": _line(str(model.__doc__))}
     return json.dumps(made)
@@ -53,8 +53,8 @@ def _token(model: type[Section]) -> str:
 
 
 def _object(model: type[Section]) -> Json:
-    meanings, left_out = descriptions(model), getattr(model, "left_out", {})
-    known = {key: field for key, field in fields(model).items() if key not in left_out}
+    meanings, omitted = read_descriptions(model), getattr(model, "omitted", {})
+    known = {key: field for key, field in list_fields(model).items() if key not in omitted}
     properties = {
         key: _property(field) | {"description": _describe(meanings[key], field)} for key, field in known.items()
     }
@@ -70,7 +70,7 @@ def _property(field: FieldInfo) -> Json:
 
 def _shape(annotation: Any, plain: Json) -> Json:  # noqa: ANN401  (an annotation)
     """Return a type; ``plain`` marks a value, and all parts of it, that can't be an output."""
-    shapes = [_single(option, plain) for option in options(annotation) if option is not NoneType]
+    shapes = [_single(option, plain) for option in list_options(annotation) if option is not NoneType]
     # A schema's unions would have no name in most languages.
     return plain | (shapes[0] if all(each == shapes[0] for each in shapes) else _ANY)
 
@@ -90,7 +90,7 @@ def _single(option: Any, plain: Json) -> Json:  # noqa: ANN401  (an annotation)
 def _describe(text: str, field: FieldInfo) -> str:
     """Say what a field is, the values that it can have, and its default."""
     sentences = [_line(text)]
-    literals = [option for option in options(field.annotation) if get_origin(option) is Literal]
+    literals = [option for option in list_options(field.annotation) if get_origin(option) is Literal]
     if allowed := [value for option in literals for value in get_args(option)]:
         sentences.append(f"One of {', '.join(map(str, allowed))}.")
     default = None if field.is_required() else field.get_default(call_default_factory=True)

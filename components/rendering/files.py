@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from multiarch.errors import MultiarchError
 from multiarch.files import read_text
-from multiarch.yaml_text.dump import dump
+from multiarch.yaml_text.dump import dump_yaml
 
 from .marked_values import SUFFIX, Json, Properties
 from .recording import Recorded
@@ -57,7 +57,7 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict[str, str]:
-    """Text by path below the stack's folder, with ``/``; every text ends with a newline."""
+    """Return text by path below the stack's folder, with ``/``; every string ends with a newline."""
     files = {
         MARKER: _json([_entry(resource) for resource in resources]),
         "outputs.json": _json({name: value for name, value in outputs.items() if name != "kubeconfig"}),
@@ -83,7 +83,7 @@ def _entry(resource: Recorded) -> dict[str, Json]:
 
 
 def _files_of(resource: Recorded) -> dict[str, str]:
-    """The files of one resource."""
+    """Return the files of one resource."""
     name, inputs = resource.name, resource.inputs
     if resource.type == _TEMPLATE:
         return _template(name, inputs)
@@ -99,12 +99,11 @@ def _files_of(resource: Recorded) -> dict[str, str]:
 
 
 def _in_the_cluster(name: str, inputs: Properties, type_: str) -> dict[str, str]:
-    """An object as a manifest; for a Helm release its values, as ``helm template --values`` reads them."""
+    """Return an object as a manifest; for a Helm release its values, as ``helm template --values`` reads them."""
     if type_ == _RELEASE:
-        return {
-            f"helm/{name}.yaml": f"# {inputs['chart']} {inputs['version']}\n{dump(inputs['values'], sort_keys=True)}"
-        }
-    return {f"kubernetes/{inputs['kind']}-{name}.yaml": dump(inputs, sort_keys=True)}
+        values = dump_yaml(inputs["values"], sort_keys=True)
+        return {f"helm/{name}.yaml": f"# {inputs['chart']} {inputs['version']}\n{values}"}
+    return {f"kubernetes/{inputs['kind']}-{name}.yaml": dump_yaml(inputs, sort_keys=True)}
 
 
 def _template(name: str, inputs: Properties) -> dict[str, str]:
@@ -123,7 +122,7 @@ def _suffix(user_data: str) -> str:
 
 
 def _role_policies(resources: Sequence[Recorded]) -> dict[str, str]:
-    """Each inline policy, and a list of the managed policies, by the role's logical name."""
+    """Return each inline policy, and a list of the managed policies, by the role's logical name."""
     roles = {f"{role.inputs['namePrefix']}{SUFFIX}": role.name for role in resources if role.type == _ROLE}
     files: dict[str, str] = {}
     managed: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from multiarch.errors import UnknownFactError
-from multiarch.facts.partitions import Partition, partition_of
+from multiarch.facts.partitions import Partition, find_partition
 
 ACCOUNT = "111122223333"
 SUFFIX = "RENDERED"
@@ -38,29 +38,29 @@ class Where:
 
         Raises UnknownFactError for a region of no known partition.
         """
-        found = partition_of(region or _COMMERCIAL)
+        found = find_partition(region or _COMMERCIAL)
         if found is None:
             raise UnknownFactError("AWS region", region or _COMMERCIAL)
         return cls(region or _NO_REGION, found)
 
     def arn(self, service: str, resource: str) -> str:
-        """An ARN in the marked account."""
+        """Return an ARN in the marked account."""
         region = "" if service == "iam" else self.region
         return f"arn:{self.partition.name}:{service}:{region}:{ACCOUNT}:{resource}"
 
 
 def type_name(type_: str) -> str:
-    """``Vpc`` for ``aws:ec2/vpc:Vpc``."""
+    """Return ``Vpc`` for ``aws:ec2/vpc:Vpc``."""
     return type_.rpartition(":")[2]
 
 
 def resource_id(type_: str, name: str) -> str:
-    """The placeholder for an ID."""
+    """Return the placeholder for an ID."""
     return f"<{type_name(type_)}:{name}>"
 
 
 def outputs(type_: str, name: str, inputs: Properties, where: Where) -> dict[str, Json]:
-    """What AWS would add to a resource's inputs, as far as components or people use it."""
+    """Return what AWS would add to a resource's inputs, as far as components or people use it."""
     mark = resource_id(type_, name)
     known: dict[str, Json] = {}
     if type_.startswith("aws:"):
@@ -74,7 +74,7 @@ def outputs(type_: str, name: str, inputs: Properties, where: Where) -> dict[str
 
 
 def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
-    """The state of the EKS cluster that the component ``eks:index:Cluster`` declares."""
+    """Return the state of the EKS cluster that the component ``eks:index:Cluster`` declares."""
     cluster_name = str(inputs.get("name"))
     return {
         "name": cluster_name,

@@ -50,7 +50,7 @@ class Recorder(MockMonitor):
 
     def __init__(self, where: Where) -> None:
         """``where`` answers look-ups of region and partition."""
-        super().__init__(None)  # type: ignore[arg-type]  # never asked
+        super().__init__(None)  # type: ignore[arg-type]  # never queried
         self._where = where
         self._lock = Lock()
         self._recorded: dict[str, Recorded] = {}
@@ -58,11 +58,11 @@ class Recorder(MockMonitor):
         self.outputs: Properties = {}
 
     def recorded(self) -> tuple[Recorded, ...]:
-        """All declared resources, sorted by URN: the order of requests varies."""
+        """Return all declared resources, sorted by URN: the order of requests varies."""
         return tuple(self._recorded[urn] for urn in sorted(self._recorded))
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """The URN that the engine would assign, with the types of all parents except the stack."""
+        """Return the URN that the engine would assign, with the types of all parents except the stack."""
         above = parent.split("::")[2] if parent else STACK_TYPE
         chain = type_ if above == STACK_TYPE else f"{above}${type_}"
         return f"urn:pulumi:{get_stack()}::{get_project()}::{chain}::{name}"
@@ -118,18 +118,18 @@ class Recorder(MockMonitor):
         return response
 
     def _cluster(self, urn: str, name: str, inputs: Properties) -> dict[str, Json]:
-        """The remote component's EKS cluster, as a reference that the SDK resolves by ``getResource``."""
+        """Return the remote component's EKS cluster, as a reference that the SDK resolves by ``getResource``."""
         child = self.make_urn(urn, _EKS_CLUSTER_TYPE, f"{name}-eksCluster")
         self._clusters[child] = marked_values.cluster(name, inputs, self._where)
         return {_SIGNATURE: _RESOURCE_REFERENCE, "urn": child, "id": child, "packageVersion": ""}
 
 
 class DuplicateResourceError(Exception):
-    """Two resources of one type have the same name and parent, which the engine would refuse."""
+    """Two resources of one type have the same name and parent, which the engine would reject."""
 
 
 def properties(struct: object) -> dict[str, Json]:
-    """A protobuf Struct as plain values: whole numbers are ints, secrets their value, references their URN."""
+    """Return a protobuf Struct as plain values: whole numbers are ints, secrets their value, references their URN."""
     plain = _plain(struct)
     if not isinstance(plain, dict):
         raise TypeError(struct)

@@ -12,7 +12,7 @@ config = pulumi.Config()
 
 
 def setting(name: str, default: object) -> Any:  # noqa: ANN401 (what Pulumi read from YAML)
-    """A value of the stack's file."""
+    """Return a value of the stack's file."""
     found = config.get_object(name)
     return default if found is None else found
 

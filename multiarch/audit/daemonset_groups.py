@@ -1,6 +1,6 @@
 """Groups of nodes: those of a live cluster, by the labels that say what made them, or those that a plan would have.
 
-Of nodes only those labels are kept that a DaemonSet asks for, so that a thousand nodes are few profiles.
+Of nodes only those labels are kept that a DaemonSet requests, so that a thousand nodes are few profiles.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multiarch.audit.daemonset_model import NODE_NAME, Group, Profile
+from multiarch.audit.daemonset_model import NODE_NAME, NodeSet, Profile
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.autoscaling.node_labels import node_labels
+from multiarch.autoscaling.node_labels import build_node_labels
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.labels import (
@@ -25,7 +25,7 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.observed.nodes import omission_notes, read_nodes
+from multiarch.observed.nodes import list_omission_notes, read_nodes
 from multiarch.stack.model import NewNetwork, Plan
 
 _PASSING = frozenset(
@@ -43,12 +43,12 @@ _PASSING_DOMAINS = ("node.kubernetes.io", "node.cloudprovider.kubernetes.io")
 class Groups(NamedTuple):
     """Groups, sorted by kind and name; ``notes`` say what was omitted."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[NodeSet, ...]
     notes: tuple[str, ...]
 
 
-def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
-    """The node groups and NodePools of a plan. ``keys`` are the labels that DaemonSets ask for.
+def list_planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
+    """Return the node groups and NodePools of a plan. ``keys`` are the labels that DaemonSets request.
 
     A pool of both architectures is two groups. A label that the kubelet, AWS, Karpenter or an agent on the node sets,
     and that the plan does not hold, is unknown; any other that it does not hold the nodes do not have.
@@ -74,8 +74,10 @@ class _Plan:
     zones: tuple[str, ...]
     region: str | None
 
-    def group(self, owner: NodeGroupPlan | NodePoolPlan, name: str, kind: str, types: Sequence[InstanceType]) -> Group:
-        """A group of nodes: one profile for all nodes with the same labels, in every zone where zones matter."""
+    def group(
+        self, owner: NodeGroupPlan | NodePoolPlan, name: str, kind: str, types: Sequence[InstanceType]
+    ) -> NodeSet:
+        """Return a group of nodes: one profile for all nodes with the same labels, in every zone where zones matter."""
         zones: tuple[str | None, ...] = (None,)
         own = owner.zones if isinstance(owner, NodeGroupPlan) else ()
         if {ZONE, *(old for old, new in REPLACED_BY.items() if new == ZONE)} & set(self.keys):
@@ -83,7 +85,7 @@ class _Plan:
         counted: Counter[tuple[Labels, frozenset[str]]] = Counter()
         for instance in types:
             for zone in zones:
-                labels = node_labels(owner, instance, zone=zone, region=self.region)
+                labels = build_node_labels(owner, instance, zone=zone, region=self.region)
                 kept = {key: labels.known[key] for key in self.keys if key in labels.known}
                 unknown = frozenset(key for key in self.keys if labels.is_unknown(key) or key == NODE_NAME)
                 counted[_kept(kept), unknown] += 1
@@ -91,10 +93,10 @@ class _Plan:
         profiles = tuple(
             Profile(pairs, taints, unknown, count) for (pairs, unknown), count in sorted(counted.items(), key=str)
         )
-        return Group(name, kind, types[0].architecture, profiles, unit="instance types", planned=True)
+        return NodeSet(name, kind, types[0].architecture, profiles, unit="instance types", planned=True)
 
-    def of_pool(self, pool: NodePoolPlan) -> Iterator[Group]:
-        """One group for each architecture that a pool has instance types of."""
+    def of_pool(self, pool: NodePoolPlan) -> Iterator[NodeSet]:
+        """Yield one group for each architecture that a pool has instance types of."""
         kinds = {(kind.architecture, str(kind.capacity_type)) for kind in pool.capacities}
         types: dict[Architecture, list[InstanceType]] = {}
         for each in pool.instance_types:
@@ -109,8 +111,8 @@ def _kept(labels: Mapping[str, str]) -> Labels:
     return tuple(sorted(labels.items()))
 
 
-def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
-    """The groups of live nodes, by node group, by NodePool, or else by architecture and taints.
+def list_live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
+    """Return the groups of live nodes, by node group, by NodePool, or else by architecture and taints.
 
     Windows and Fargate nodes, and those of other architectures, are omitted, and so are taints that come
     and go during a node's life. Raises MultiarchError for a Node that Kubernetes would reject.
@@ -125,7 +127,7 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
         alike[Profile(_kept({key: have[key] for key in keys if key in have}), taints)] += 1
     both = Counter((kind, name) for kind, name, _ in profiles)
     groups = [
-        Group(
+        NodeSet(
             name if both[kind, name] == 1 else f"{name} ({architecture})",
             kind,
             architecture,
@@ -133,7 +135,7 @@ def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
         )
         for (kind, name, architecture), counts in sorted(profiles.items(), key=lambda item: _rank(item[0]))
     ]
-    return Groups(tuple(groups), omission_notes(omitted))
+    return Groups(tuple(groups), list_omission_notes(omitted))
 
 
 _KINDS = ("node group", "NodePool", "nodes")
@@ -152,7 +154,7 @@ def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[
 
 
 def _lasting(taints: Iterable[Taint]) -> tuple[Taint, ...]:
-    """Taints that say something about a group, sorted."""
+    """Return taints that say something about a group, sorted."""
     return tuple(
         sorted(
             taint

@@ -67,7 +67,7 @@ class Container:
     judgements: tuple[Judgement, ...]
 
     def judged(self, architecture: Architecture) -> Judgement:
-        """The judgement of one architecture. Raises StopIteration for one that was not asked for."""
+        """Return the judgement of one architecture. Raises StopIteration for one that was not requested."""
         return next(each for each in self.judgements if each.architecture is architecture)
 
 
@@ -105,7 +105,7 @@ class DaemonSet:
 class Profile:
     """Nodes of a group that are alike for all DaemonSets: ``count`` of them.
 
-    ``labels`` are those that any DaemonSet asks for, as far as nodes have them; those in ``unknown_labels`` are
+    ``labels`` are those that any DaemonSet requests, as far as nodes have them; those in ``unknown_labels`` are
     unknown until the nodes exist.
     """
 
@@ -116,7 +116,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NodeSet:
     """Nodes of one architecture that belong together. ``unit`` is what its profiles count, in the plural.
 
     ``kind`` is ``node group``, ``NodePool``, ``nodes`` or ``architecture``: all ``groups`` of one; ``planned`` that
@@ -133,12 +133,12 @@ class Group:
 
     @JsonProperty
     def taints(self) -> tuple[Taint, ...]:
-        """The taints of any of its nodes, sorted."""
+        """Return the taints of any of its nodes, sorted."""
         return tuple(sorted({taint for profile in self.profiles for taint in profile.taints}))
 
     @JsonProperty
     def nodes(self) -> int | None:
-        """How many nodes there are, None in a plan."""
+        """Return how many nodes there are, None in a plan."""
         return None if self.planned else self.count
 
     @property
@@ -168,12 +168,12 @@ class DaemonSetRow:
 class DaemonSetAudit:
     """The matrix, sorted by namespace and name; ``notes`` say what was omitted or assumed."""
 
-    columns: tuple[Group, ...]
+    columns: tuple[NodeSet, ...]
     rows: tuple[DaemonSetRow, ...]
     notes: tuple[str, ...] = field(default=())
 
     def count(self, outcome: DaemonSetOutcome) -> int:
-        """How many cells have this outcome."""
+        """Return how many cells have this outcome."""
         return sum(cell.outcome is outcome for row in self.rows for cell in row.cells)
 
     @property

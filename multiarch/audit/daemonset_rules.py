@@ -31,7 +31,7 @@ from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import Term
-from multiarch.scheduling.tolerations import of_architecture
+from multiarch.scheduling.tolerations import make_architecture_cell
 
 _UNKNOWN = "which is unknown until its nodes exist"
 _SET_ON_ALL = frozenset((NODE_NAME, keys.EKS_NODE_GROUP, keys.HOSTNAME, keys.REGION, keys.ZONE))
@@ -44,16 +44,18 @@ _REQUIRED = {
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
 
 
-def mentioned(daemon: DaemonSet) -> set[str]:
-    """The labels that its pods require of a node; :data:`NODE_NAME` for its name."""
+def list_required_labels(daemon: DaemonSet) -> set[str]:
+    """Return the labels that its pods require of a node; :data:`NODE_NAME` for its name."""
     affinity = daemon.spec.affinity
     terms = affinity.required or ()
     in_terms = (each.key for term in terms for each in (*term.expressions, *term.fields))
     return {key for key, _ in affinity.selector}.union(in_terms, daemon.requires)
 
 
-def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()) -> Cell:
-    """What happens to ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
+def judge_daemon_set(
+    daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()
+) -> Cell:
+    """Return what happens to ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
     nodes = _Nodes(dict(profile.labels), profile.unknown_labels, profile.taints)
     counterpart = nodes.counterpart(_OTHER[architecture], known)
     taints = _untolerated(daemon.spec.tolerations, nodes.taints, known)
@@ -96,10 +98,12 @@ class _Nodes:
     taints: tuple[Taint, ...]
 
     def counterpart(self, architecture: Architecture, known: Collection[Taint]) -> _Nodes:
-        """The same nodes of another architecture, without taints that stand for one."""
+        """Return the same nodes of another architecture, without taints that stand for one."""
         labels = {key: str(architecture) if key in ARCHITECTURE_LABELS else value for key, value in self.labels.items()}
         return replace(
-            self, labels=labels, taints=tuple(taint for taint in self.taints if not of_architecture(taint, known))
+            self,
+            labels=labels,
+            taints=tuple(taint for taint in self.taints if not make_architecture_cell(taint, known)),
         )
 
     def meet(self, expression: Expression) -> bool | None:
@@ -157,18 +161,20 @@ def _untolerated(
             text = f"tolerates {taint} for {brief.seconds} seconds only, then is evicted"
         near = [each.unsupported for each in tolerations if each.unsupported and each.key == taint.key]
         text += "".join(f" ({why})" for why in near)
-        found.append(CellReason(CellCause.TAINT, text, of_architecture(taint, known)))
+        found.append(CellReason(CellCause.TAINT, text, make_architecture_cell(taint, known)))
     return found
 
 
 def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]) -> str:
-    """What to put before a rule on labels if the taint that stands for the architecture is tolerated."""
-    tolerated = [taint for taint in _hard(taints) if of_architecture(taint, known) and _tolerates(tolerations, taint)]
+    """Return what to put before a rule on labels if the taint that stands for the architecture is tolerated."""
+    tolerated = [
+        taint for taint in _hard(taints) if make_architecture_cell(taint, known) and _tolerates(tolerations, taint)
+    ]
     return f"has the toleration for {' and '.join(map(str, tolerated))}, but " if tolerated else ""
 
 
 def _placement(daemon: DaemonSet, nodes: _Nodes, before: str) -> list[CellReason]:
-    """Every rule on labels that is not met, or may not be."""
+    """Return every rule on labels that is not met, or may not be."""
     affinity = daemon.spec.affinity
     found = []
     for key, value in daemon.requires.items():
@@ -206,7 +212,7 @@ def _said(text: str, met: bool | None, before: str) -> str:  # noqa: FBT001 # on
 
 
 def _written(expression: Expression) -> str:
-    """As in the manifest, with the label's name: ``kubernetes.io/arch=amd64``."""
+    """Return as in the manifest, with the label's name: ``kubernetes.io/arch=amd64``."""
     if expression.invalid:
         return f"{expression.key} compared with {expression.values[0]!r}, which is not a number"
     if expression.operator in (Operator.IN, Operator.NOT_IN) and len(expression.values) == 1:

@@ -8,41 +8,41 @@ from dataclasses import replace
 
 from multiarch.audit.daemonset_model import Container, DaemonSet
 from multiarch.errors import UnknownFactError
-from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, daemons_of
+from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, list_daemons
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.kinds import DAEMON_SET
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts
-from multiarch.observed.workloads import ImageUse, uses_in
+from multiarch.observed.workloads import ImageUse, list_uses
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pods import Workload, workloads_from
+from multiarch.scheduling.pods import Workload, read_workloads
 from multiarch.stack.model import AddonPlan, Plan
 
 _NODE_NAME = ("spec", "template", "spec", "nodeName")
 _ROLES = {"initContainers": ContainerRole.INIT, "containers": ContainerRole.CONTAINER}
 
 
-def image_uses(objects: Iterable[LoadedObject]) -> list[ImageUse]:
-    """The containers of DaemonSets among ``objects``, whoever owns them."""
-    return [use for each in objects if each.value.get("kind") == DAEMON_SET for use in uses_in([each])]
+def list_image_uses(objects: Iterable[LoadedObject]) -> list[ImageUse]:
+    """Return the containers of DaemonSets among ``objects``, whoever owns them."""
+    return [use for each in objects if each.value.get("kind") == DAEMON_SET for use in list_uses([each])]
 
 
-def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tuple[DaemonSet, ...]:
-    """The DaemonSets among ``objects``, in their order; ``images`` holds all that :func:`image_uses` found.
+def read_daemon_sets(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tuple[DaemonSet, ...]:
+    """Return the DaemonSets among ``objects``, in their order; ``images`` holds all that :func:`list_image_uses` found.
 
     Raises MultiarchError, naming the place, for one that the API server would reject.
     """
     found = [each for each in objects if each.value.get("kind") == DAEMON_SET]
     judged = images.by_use()
     try:
-        workloads = [each for each in workloads_from(each.value for each in found) if isinstance(each, Workload)]
+        workloads = [each for each in read_workloads(each.value for each in found) if isinstance(each, Workload)]
         written = [Value(each.value, ObjectReference(number, DAEMON_SET)) for number, each in enumerate(found, start=1)]
         names = [each.at(_NODE_NAME).text() for each in written]
     except ManifestError as error:
-        raise placed(error, found) from error
+        raise add_object_source(error, found) from error
     return tuple(
         DaemonSet(
             workload.namespace,
@@ -50,7 +50,7 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tu
             workload.spec,
             tuple(
                 Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.asked].judgements)
-                for use in uses_in([each])
+                for use in list_uses([each])
             ),
             node_name=name,
         )
@@ -58,18 +58,18 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageVerdicts) -> tu
     )
 
 
-def planned_daemon_sets(plan: Plan) -> tuple[DaemonSet, ...]:
-    """The DaemonSets that a plan brings: those of its add-ons, and the node termination handler."""
+def list_planned_daemon_sets(plan: Plan) -> tuple[DaemonSet, ...]:
+    """Return the DaemonSets that a plan brings: those of its add-ons, and the node termination handler."""
     handler = _published(TERMINATION_HANDLER, "the node termination handler") if plan.termination_handler else None
     return (*add_on_daemon_sets(plan.addons), *((handler,) if handler else ()))
 
 
 def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:
-    """The DaemonSets of a plan's add-ons, by what AWS publishes about them; an unknown one gets a doubt."""
+    """Return the DaemonSets of a plan's add-ons, by what AWS publishes about them; an unknown one gets a doubt."""
     found = []
     for add_on in add_ons:
         try:
-            daemons = daemons_of(add_on.name)
+            daemons = list_daemons(add_on.name)
         except UnknownFactError:
             doubt = "the tolerations and node selectors of this add-on's DaemonSets are unknown"
             found.append(DaemonSet(NAMESPACE, f"({add_on.name})", PodSpec(), (), add_on=add_on.name, doubt=doubt))
@@ -88,7 +88,7 @@ def _published(daemon: AddOnDaemon, owner: str) -> DaemonSet:
         "metadata": {"name": daemon.name, "namespace": NAMESPACE},
         "spec": {"template": {"spec": daemon.pod_spec}},
     }
-    (workload,) = (each for each in workloads_from([written]) if isinstance(each, Workload))
+    (workload,) = (each for each in read_workloads([written]) if isinstance(each, Workload))
     return DaemonSet(
         NAMESPACE,
         daemon.name,
@@ -112,13 +112,13 @@ def _judgements(daemon: AddOnDaemon) -> tuple[Judgement, ...]:
 
 
 def _doubt(add_on: AddonPlan, daemon: AddOnDaemon) -> str:
-    """Why what AWS publishes may not apply to this add-on: its configuration."""
+    """Return why what AWS publishes may not apply to this add-on: its configuration."""
     configured = json.loads(add_on.configuration) if add_on.configuration else {}
     other = sorted(set(configured) - daemon.harmless)
     return f"its configuration sets {', '.join(other)}, which may change where it runs" if other else ""
 
 
-def without(daemon_sets: Sequence[DaemonSet], others: Iterable[DaemonSet]) -> tuple[DaemonSet, ...]:
-    """Those of ``daemon_sets`` that are not among ``others`` by namespace and name."""
+def remove_daemon_sets(daemon_sets: Sequence[DaemonSet], others: Iterable[DaemonSet]) -> tuple[DaemonSet, ...]:
+    """Return those of ``daemon_sets`` that are not among ``others`` by namespace and name."""
     there = {(each.namespace, each.name) for each in others}
     return tuple(each for each in daemon_sets if (each.namespace, each.name) not in there)

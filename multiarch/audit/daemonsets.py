@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from multiarch.audit.daemonset_groups import live_groups, planned_groups
+from multiarch.audit.daemonset_groups import list_live_groups, list_planned_groups
 from multiarch.audit.daemonset_model import (
     WORST_FIRST,
     Cell,
@@ -16,10 +16,10 @@ from multiarch.audit.daemonset_model import (
     DaemonSetAudit,
     DaemonSetOutcome,
     DaemonSetRow,
-    Group,
+    NodeSet,
 )
-from multiarch.audit.daemonset_rules import judge, mentioned
-from multiarch.audit.daemonset_sources import daemon_sets_in, planned_daemon_sets, without
+from multiarch.audit.daemonset_rules import judge_daemon_set, list_required_labels
+from multiarch.audit.daemonset_sources import list_planned_daemon_sets, read_daemon_sets, remove_daemon_sets
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Taint
@@ -43,30 +43,30 @@ def audit_objects(
     ``images`` has all their images; ``taints`` stand for an architecture though their key and value don't name it.
     Raises MultiarchError where no node is of a known architecture.
     """
-    daemon_sets = daemon_sets_in(objects, images)
+    daemon_sets = read_daemon_sets(objects, images)
     notes = ["Not checked: whether the nodes have room for the pods."]
     architecture_taints = [*taints]
     if plan is None:
         notes.append("Node groups without nodes at present are not listed.")
     else:
-        daemon_sets += without(planned_daemon_sets(plan), daemon_sets)
+        daemon_sets += remove_daemon_sets(list_planned_daemon_sets(plan), daemon_sets)
         architecture_taints += [plan.arm64_taint] if plan.arm64_taint else []
         notes.append("What the stack installs is judged by AWS's published manifests; their images were not read.")
-    keys = label_keys(daemon_sets)
-    groups, omitted = live_groups(nodes, keys) if plan is None else planned_groups(plan, keys)
+    keys = list_label_keys(daemon_sets)
+    groups, omitted = list_live_groups(nodes, keys) if plan is None else list_planned_groups(plan, keys)
     if plan is None and not groups:
         raise MultiarchError(f"No amd64 or arm64 nodes found. {' '.join(omitted)}")
     return audit_daemon_sets(daemon_sets, groups, architecture_taints=architecture_taints, notes=[*omitted, *notes])
 
 
-def label_keys(daemon_sets: Iterable[DaemonSet]) -> frozenset[str]:
-    """The labels that any of them asks for: what has to be known of nodes."""
-    return frozenset(key for each in daemon_sets for key in mentioned(each))
+def list_label_keys(daemon_sets: Iterable[DaemonSet]) -> frozenset[str]:
+    """Return the labels that any of them requests: what has to be known of nodes."""
+    return frozenset(key for each in daemon_sets for key in list_required_labels(each))
 
 
 def audit_daemon_sets(
     daemon_sets: Iterable[DaemonSet],
-    groups: Sequence[Group],
+    groups: Sequence[NodeSet],
     *,
     architecture_taints: Collection[Taint] = (),
     notes: Iterable[str] = (),
@@ -82,7 +82,7 @@ def audit_daemon_sets(
     return DaemonSetAudit(tuple(groups), _with_stand_ins(rows), tuple(notes))
 
 
-def by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
+def merge_by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
     """The same audit with a column per architecture: the worst of its groups' cells, whose names go before reasons."""
     members = {
         architecture: [number for number, each in enumerate(audit.columns) if each.architecture is architecture]
@@ -107,15 +107,15 @@ def by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
     return replace(audit, columns=columns, rows=rows)
 
 
-def _all_of(architecture: Architecture, own: Sequence[Group]) -> Group:
+def _all_of(architecture: Architecture, own: Sequence[NodeSet]) -> NodeSet:
     profiles = tuple(profile for each in own for profile in each.profiles)
     names = tuple(each.name for each in own)
-    return Group(str(architecture), "architecture", architecture, profiles, planned=own[0].planned, groups=names)
+    return NodeSet(str(architecture), "architecture", architecture, profiles, planned=own[0].planned, groups=names)
 
 
-def _cell(daemon: DaemonSet, group: Group, architecture_taints: Collection[Taint]) -> Cell:
+def _cell(daemon: DaemonSet, group: NodeSet, architecture_taints: Collection[Taint]) -> Cell:
     """Judge a DaemonSet on a group: the worst on any of its nodes, with what each reason counts for."""
-    cells = [judge(daemon, each, group.architecture, architecture_taints) for each in group.profiles]
+    cells = [judge_daemon_set(daemon, each, group.architecture, architecture_taints) for each in group.profiles]
     counts = [each.count for each in group.profiles]
     return _merged(cells, counts, lambda some: f"on {sum(some)} of {group.count} {group.unit}")
 

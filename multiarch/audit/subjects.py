@@ -1,4 +1,4 @@
-"""What an audit of workloads judges: each workload with its images, what its pods ask of nodes, and its manifests."""
+"""What an audit of workloads judges: each workload with its images, what its pods require of nodes, and its manifests."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.source import LoadedObject
-from multiarch.manifests.kinds import pod_template_of
-from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
+from multiarch.manifests.kinds import find_pod_template
+from multiarch.manifests.owners import WorkloadKey, find_top_owner, get_owner, get_workload_key
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
-from multiarch.manifests.templates import Template, UnknownContainers, templates_in
+from multiarch.manifests.templates import PodSpecPlace, UnknownContainers, find_templates
 from multiarch.manifests.values import ManifestError, Value
-from multiarch.observed.workloads import ImageUse, Lines, NotRead, has_ended, no_lines, uses_in
-from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
-from multiarch.scheduling.architectures import as_pod_spec, why_excluded
-from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
+from multiarch.observed.workloads import ImageUse, Lines, NotRead, find_no_lines, has_ended, list_uses
+from multiarch.scheduling.affinity import NodeAffinity, read_node_affinity
+from multiarch.scheduling.architectures import explain_exclusion, wrap_pod_spec
+from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 
 ARM = Architecture.ARM64
 
@@ -47,14 +47,14 @@ class PodConstraints:
     seconds: int | None = None
 
 
-def constraints_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) -> PodConstraints:
+def read_constraints(pod_spec: Mapping[str, object] | Value, taint: Taint | None) -> PodConstraints:
     """Read a pod's ``spec``; without a taint there is nothing to tolerate.
 
     Raises ManifestError for what the API server rejects.
     """
-    value = as_pod_spec(pod_spec)
-    affinity = node_affinity_from(value)
-    tolerated = tolerations_from(value["tolerations"])
+    value = wrap_pod_spec(pod_spec)
+    affinity = read_node_affinity(value)
+    tolerated = read_tolerations(value["tolerations"])
     seconds = None
     if taint is not None and taint.effect is Effect.NO_EXECUTE:
         limits = [each.seconds for each in tolerated if each.tolerates(taint)]
@@ -62,15 +62,15 @@ def constraints_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) 
         # The kubelet's controller takes the shortest.
         seconds = min(known, default=None)
     return PodConstraints(
-        excluded=why_excluded(value, affinity, ARM) or "",
-        tolerates=taint is None or first_untolerated(tolerated, (taint,)) is None,
+        excluded=explain_exclusion(value, affinity, ARM) or "",
+        tolerates=taint is None or find_untolerated(tolerated, (taint,)) is None,
         preference=_preference(value, affinity),
         seconds=seconds,
     )
 
 
 def _preference(value: Value, affinity: NodeAffinity) -> ArchitecturePreference:
-    if why_excluded(value, affinity, Architecture.AMD64) is not None:
+    if explain_exclusion(value, affinity, Architecture.AMD64) is not None:
         return ArchitecturePreference.REQUIRES_ARM64
     arm, amd = (affinity.score(dict.fromkeys(ARCHITECTURE_LABELS, str(each))) for each in (ARM, Architecture.AMD64))
     if arm == amd:
@@ -84,7 +84,7 @@ class Subject:
 
     ``templates`` are what its own manifests say, or, if those were not read, what it owns says; ``running`` what
     its pods say. ``manifests`` are its own: one, unless files hold it several times. ``faults`` say what could not be
-    read. ``pods`` counts those that are there, or else those that it asks for.
+    read. ``pods`` counts those that are there, or else those that it requests.
     """
 
     workload: WorkloadKey
@@ -126,7 +126,7 @@ class _Gathered:
     def passing(self, objects: Iterable[LoadedObject]) -> Iterator[LoadedObject]:
         """Yield the objects as they are."""
         for each in objects:
-            key, owner = key_of(each.value), owner_of(each.value)
+            key, owner = get_workload_key(each.value), get_owner(each.value)
             if owner is not None:
                 self.owners[key] = owner
             if key.kind == "Pod" and owner is not None:
@@ -157,7 +157,7 @@ class _Gathered:
         written = repr((spec.get("nodeSelector"), about, spec.get("tolerations"), spec.get("os")))
         if written not in self._read:
             try:
-                self._read[written] = constraints_of(spec, self._taint)
+                self._read[written] = read_constraints(spec, self._taint)
             except ManifestError as error:
                 self._read[written] = error.message.partition(": ")[2]
         return self._read[written]
@@ -170,11 +170,11 @@ class _Gathered:
             return _Declared(found, faults=[f"{found.source}: {rules}"], pods=1)
         made = _Declared(found)
         try:
-            for each in templates_in(found.value, 1):
+            for each in find_templates(found.value, 1):
                 if isinstance(each, UnknownContainers):
                     made.faults.append(f"{each.path} is not in a known pod template")
                 else:
-                    made.rules.append(constraints_of(each.spec, self._taint))
+                    made.rules.append(read_constraints(each.spec, self._taint))
                     if node := each.spec["nodeName"].text():
                         made.faults.append(f"nodeName requires the node {node}, whose architecture is not known")
                     made.pods += _pods_of(each)
@@ -183,28 +183,28 @@ class _Gathered:
         return made if made.rules or made.faults else None
 
 
-def _pods_of(template: Template) -> int:
-    found = pod_template_of(template.kind, Value(template.written, template.spec.reference))
+def _pods_of(template: PodSpecPlace) -> int:
+    found = find_pod_template(template.kind, Value(template.written, template.spec.reference))
     return 1 if found is None else found.count
 
 
-def gather(
-    objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines = no_lines, not_read: NotRead | None = None
+def gather_subjects(
+    objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines = find_no_lines, not_read: NotRead | None = None
 ) -> list[Subject]:
-    """List the workloads of objects, sorted, with what they ask of nodes; see :func:`uses_in` for what is one.
+    """List the workloads of objects, sorted, with what they require of nodes; see :func:`list_uses` for what is one.
 
     Pods themselves are not kept, so that any number may pass. What can't be read is a fault of its
     workload; nothing is raised for it.
     """
     gathered = _Gathered(taint)
     passing = gathered.passing(objects)
-    uses = uses_in(passing, lines, not_read)
+    uses = list_uses(passing, lines, not_read)
     by_workload: dict[WorkloadKey, list[ImageUse]] = {}
     for use in uses:
         by_workload.setdefault(use.workload, []).append(use)
     below: dict[WorkloadKey, list[WorkloadKey]] = {}
     for key in {*gathered.declared, *gathered.running, *gathered.pods, *gathered.faults}:
-        below.setdefault(top_of(key, gathered.owners), []).append(key)
+        below.setdefault(find_top_owner(key, gathered.owners), []).append(key)
     return [
         _subject(workload, by_workload[workload], sorted(below.get(workload, ())), gathered)
         for workload in sorted(by_workload)

@@ -14,7 +14,7 @@ from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
-from multiarch.patching.patches import Json, strategic_merge_patch
+from multiarch.patching.patches import Json, build_strategic_merge_patch
 from multiarch.patching.transform import SchedulingChange
 
 SYSTEM_NAMESPACE = "kube-system"
@@ -94,7 +94,7 @@ class WorkloadRow:
         return (*(f"image {each.image}" for each in self.images), *(f"affinity: {each}" for each in self.affinity))
 
     def steps(self, taint: Taint | None) -> tuple[str, ...]:
-        """What to do next, in this order; empty if there is nothing to do."""
+        """Return what to do next, in this order; empty if there is nothing to do."""
         steps = [each.step for each in self.images]
         steps += [f"change what excludes arm64: {each}" for each in self.affinity]
         steps += [f"check: {each}" for each in self.doubts]
@@ -107,14 +107,14 @@ class WorkloadRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadAudit:
-    """All workloads, sorted. ``taint`` is that of arm64 nodes; ``left_out`` counts the system's DaemonSets."""
+    """All workloads, sorted. ``taint`` is that of arm64 nodes; ``omitted`` counts the system's DaemonSets."""
 
     taint: Taint | None
     rows: tuple[WorkloadRow, ...]
-    left_out: int
+    omitted: int
 
     def why_not_on_arm64(self) -> dict[WorkloadKey, tuple[str, ...]]:
-        """What keeps each workload off arm64 nodes, in clauses; nothing where it can run on them already."""
+        """Return what keeps each workload off arm64 nodes, in clauses; nothing where it can run on them already."""
         found = {}
         for row in self.rows:
             toleration = (f"does not tolerate {self.taint}",) if row.state is WorkloadState.READY else ()
@@ -123,20 +123,20 @@ class WorkloadAudit:
         return found
 
     def count(self, state: WorkloadState) -> int:
-        """How many workloads are in this state."""
+        """Return how many workloads are in this state."""
         return sum(row.state is state for row in self.rows)
 
     def has(self, state: str) -> bool:
-        """Whether any workload is in the state of this name."""
+        """Return whether any workload is in the state of this name."""
         return any(row.state == state for row in self.rows)
 
     def pods(self, *states: WorkloadState) -> int:
-        """How many pods the workloads of these states have."""
+        """Return how many pods the workloads of these states have."""
         return sum(row.subject.pods for row in self.rows if row.state in states)
 
 
 def is_system(workload: WorkloadKey) -> bool:
-    """Whether it is a DaemonSet of the system: those have to run on every node, and have their own audit."""
+    """Return whether it is a DaemonSet of the system: those have to run on every node, and have their own audit."""
     return workload.kind == Kind.DAEMON_SET and workload.namespace == SYSTEM_NAMESPACE
 
 
@@ -207,7 +207,7 @@ def _tolerates(subject: Subject) -> bool:
 
 
 def _excluding(subject: Subject) -> Iterator[str]:
-    """What excludes arm64: by the templates, and by pods where that is another thing."""
+    """Yield what excludes arm64: by the templates, and by pods where that is another thing."""
     written = dict.fromkeys(each.excluded for each in subject.templates if each.excluded)
     yield from written
     for each in dict.fromkeys(each.excluded for each in subject.running if each.excluded):
@@ -234,7 +234,9 @@ def _patch(subject: Subject, taint: Taint) -> Patch:
     if first.source.document is None and subject.workload.kind in _FIXED:
         return Patch(None, f"a {subject.workload.kind} in a cluster can't be changed: recreate it")
     try:
-        bodies = [strategic_merge_patch(each.value, SchedulingChange(tolerate=(taint,))) for each in subject.manifests]
+        bodies = [
+            build_strategic_merge_patch(each.value, SchedulingChange(tolerate=(taint,))) for each in subject.manifests
+        ]
     except MultiarchError as error:
         return Patch(None, error.message.rstrip("."))
     if any(body != bodies[0] for body in bodies):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from multiarch.autoscaling.node_labels import group_labels
+from multiarch.autoscaling.node_labels import build_group_labels
 from multiarch.facts import labels as keys
 from multiarch.nodes.model import NodeGroupPlan
 
@@ -45,13 +45,15 @@ without nodes; without the flag, empty managed groups would never be similar.
 """
 
 
-def compared(labels: Mapping[str, str]) -> dict[str, str]:
-    """The labels that are compared."""
+def select_compared_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels that are compared."""
     return {key: value for key, value in labels.items() if key not in IGNORED_ON_AWS and key not in IGNORED_BY_FLAG}
 
 
-def joined_priorities(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
-    """Pairs of groups that can be similar though their priorities differ.
+def list_joined_priorities(
+    groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]
+) -> tuple[tuple[str, str], ...]:
+    """Return pairs of groups that can be similar though their priorities differ.
 
     Their nodes can have the same instance type and the same labels; sizes may differ a little. Balancing would give
     nodes to both, although the expander chose one of them.
@@ -59,7 +61,7 @@ def joined_priorities(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, 
     nodes = [
         (
             group.name,
-            frozenset(compared(group_labels(group)).items()),
+            frozenset(select_compared_labels(build_group_labels(group)).items()),
             frozenset(each.name for each in group.instance_types),
         )
         for group in groups

@@ -9,24 +9,24 @@ from collections.abc import Sequence
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
-from multiarch.autoscaling.spec import ROOT, pool_specs
+from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
-from multiarch.facts.instance_types import POD_CEILING_SMALL, max_pods
-from multiarch.facts.kubernetes import release_of
-from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
+from multiarch.facts.instance_types import POD_CEILING_SMALL, compute_max_pods
+from multiarch.facts.kubernetes import get_release
+from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 from multiarch.nodes.checks import check_hop_limit
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.tolerations import find_untolerated
 from multiarch.schema.autoscaling import Karpenter
 
 PATH: KeyPath = (*ROOT, "karpenter")
 REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
-# Tags that Karpenter writes itself; its CRD refuses them.
+# Tags that Karpenter writes itself; its CRD rejects them.
 _KARPENTER_TAG = re.compile(
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
 )
@@ -51,12 +51,12 @@ def plan_karpenter(
             report(
                 "karpenter-tag",
                 ("tags", key),
-                f"Karpenter sets the tag {key} itself and refuses it in an EC2NodeClass.",
+                f"Karpenter sets the tag {key} itself and rejects it in an EC2NodeClass.",
             )
-    pools = plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned)
+    pools = plan_pools(list_pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,
-        queue=queue_name(context.name),
+        queue=get_queue_name(context.name),
         controller_group=group,
         node_class=NodeClassPlan(
             name=NODE_CLASS,
@@ -75,15 +75,15 @@ def plan_karpenter(
 
 
 def _max_pods(pools: Sequence[NodePoolPlan]) -> int:
-    """The max pods of all nodes, with prefix delegation: no more than the smallest type has addresses for.
+    """Return the max pods of all nodes, with prefix delegation: no more than the smallest type has addresses for.
 
     Karpenter does not know about prefix delegation and would count single addresses; its node class has one number.
     """
     types = {each for pool in pools for each in pool.instance_types}
-    return min([POD_CEILING_SMALL, *(max_pods(each, prefix_delegation=True) for each in types)])
+    return min([POD_CEILING_SMALL, *(compute_max_pods(each, prefix_delegation=True) for each in types)])
 
 
-def queue_name(cluster: str) -> str:
+def get_queue_name(cluster: str) -> str:
     """Name the interruption queue; SQS allows 80 characters, so a long cluster name is cut and gets a hash."""
     name = f"{cluster}-karpenter"
     if len(name) <= _LONGEST_QUEUE:
@@ -96,7 +96,7 @@ def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
-        numbers, minimum = parse_chart_version(version), release_of(context.version).karpenter
+        numbers, minimum = parse_chart_version(version), get_release(context.version).karpenter
     except UnknownFactError as error:
         report("karpenter-version", path, error.message, hint=error.hint)
         return version
@@ -147,14 +147,14 @@ def _why_not(group: NodeGroupPlan, context: ClusterContext) -> str | None:
     """Why the controller can't run on a group, or None; it tolerates the stack's arm64 taint and critical add-ons'."""
     tolerated = [CRITICAL_ADDONS]
     if context.arm64_taint is not None:
-        tolerated.append(toleration_for(context.arm64_taint))
+        tolerated.append(make_toleration(context.arm64_taint))
     if group.kind is not NodeGroupKind.MANAGED:
         return "is self-managed, and a launch template change would replace all controllers at once"
     if group.capacity_type is CapacityType.SPOT:
         return "is spot capacity, which AWS can interrupt at any time"
     if group.sizes.desired == 0:
         return "starts without nodes, and nothing would add one"
-    if repelled := first_untolerated(tolerated, group.taints):
+    if repelled := find_untolerated(tolerated, group.taints):
         return f"has the taint {repelled}, which the controller does not tolerate"
     return None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from multiarch.autoscaling.model import Capacity, Priority, rank
+from multiarch.autoscaling.model import Capacity, Priority, rank_capacity
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 PRIORITIES = (90, 70, 50, 30)
@@ -27,7 +27,7 @@ _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
 
 
-def group_regex(group: NodeGroupPlan) -> str:
+def get_group_regex(group: NodeGroupPlan) -> str:
     """Match the names of a group's Auto Scaling Group, before and after a replacement, and of no other group.
 
     Anchored, and of the syntax that RE2 and Python's ``re`` share. Every part between two dashes is fixed but the
@@ -53,14 +53,14 @@ def plan_priorities(
     last = set(cordoned)
     rows = []
     for group in groups:
-        place = rank(Capacity(group.architecture, group.capacity_type), order)
+        place = rank_capacity(Capacity(group.architecture, group.capacity_type), order)
         derived = PRIORITIES[place] if place < len(order) else UNORDERED_PRIORITY
         priority = CORDONED_PRIORITY if group.name in last else written.get(group.name, derived)
-        rows.append(Priority(priority, group.name, group_regex(group)))
+        rows.append(Priority(priority, group.name, get_group_regex(group)))
     return tuple(sorted(rows, key=lambda row: (-row.priority, row.group)))
 
 
-def priorities_text(priorities: Sequence[Priority]) -> str:
+def format_priorities(priorities: Sequence[Priority]) -> str:
     """Write the ConfigMap's value: YAML of priorities, highest first, each with its regular expressions."""
     lines: list[str] = []
     for priority in sorted({row.priority for row in priorities}, reverse=True):

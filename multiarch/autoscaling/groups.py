@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from multiarch.autoscaling.balancing import joined_priorities
+from multiarch.autoscaling.balancing import list_joined_priorities
 from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDown
 from multiarch.autoscaling.spec import ROOT
-from multiarch.autoscaling.tags import autoscaler_tags, check_tags
+from multiarch.autoscaling.tags import build_autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART
-from multiarch.facts.kubernetes import release_of
+from multiarch.facts.kubernetes import get_release
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
@@ -40,7 +40,7 @@ def plan_cluster_autoscaler(
     controller runs on it.
     """
     _check_priorities(settings, groups, report)
-    tags = [(group.name, autoscaler_tags(group, context.name)) for group in groups]
+    tags = [(group.name, build_autoscaler_tags(group, context.name)) for group in groups]
     for group in groups:
         check_tags(group, report)
     leaving = tuple(sorted(group.name for group in groups if cordoned and group.name != kept))
@@ -56,7 +56,7 @@ def plan_cluster_autoscaler(
     priorities = plan_priorities(groups, order, written=settings.priorities, cordoned=leaving)
     return ClusterAutoscalerPlan(
         chart_version=CLUSTER_AUTOSCALER_CHART,
-        image_tag=release_of(context.version).autoscaler_image,
+        image_tag=get_release(context.version).autoscaler_image,
         priorities=priorities,
         tags=tuple(tags),
         scale_down=ScaleDown(
@@ -67,7 +67,7 @@ def plan_cluster_autoscaler(
         service_monitor=settings.service_monitor,
         cordoned=leaving,
         scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
-        not_balanced=joined_priorities(groups, {row.group: row.priority for row in priorities}),
+        not_balanced=list_joined_priorities(groups, {row.group: row.priority for row in priorities}),
     )
 
 

@@ -1,7 +1,7 @@
 """IAM policies of the autoscalers, as data.
 
-Documents are plain mappings; :func:`text` writes them. Where an ARN is not known before an apply, the caller calls
-these functions once it is.
+Documents are plain mappings; :func:`format_policy` writes them. Where an ARN is not known before an apply, the caller
+calls these functions once it is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from multiarch.autoscaling.tags import cluster_tag
+from multiarch.autoscaling.tags import get_cluster_tag
 
 PolicyDocument = Mapping[str, object]
 """A policy document: ``Version`` and ``Statement``."""
@@ -63,20 +63,20 @@ class ArnScope:
         return f"arn:{self.partition}:iam::{self.account}:instance-profile/*"
 
     def ec2(self, *kinds: str) -> list[str]:
-        """Every EC2 resource of these kinds in the region, of any account: conditions restrict them."""
+        """Return every EC2 resource of these kinds in the region, of any account: conditions restrict them."""
         return [f"arn:{self.partition}:ec2:{self.region}:*:{kind}/*" for kind in kinds]
 
     def images(self) -> list[str]:
-        """Every image and snapshot of the region; these ARNs name no account."""
+        """Return every image and snapshot of the region; these ARNs name no account."""
         return [f"arn:{self.partition}:ec2:{self.region}::{kind}/*" for kind in ("image", "snapshot")]
 
 
-def text(document: PolicyDocument) -> str:
+def format_policy(document: PolicyDocument) -> str:
     """Write a document as JSON with sorted keys and no white space: the same document gives the same bytes."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
 
-def cluster_autoscaler_policy(cluster: str) -> PolicyDocument:
+def build_cluster_autoscaler_policy(cluster: str) -> PolicyDocument:
     """What the cluster autoscaler may do: read everything, change only Auto Scaling Groups tagged as this cluster's.
 
     Describe actions take no resources. Source:
@@ -94,11 +94,11 @@ def cluster_autoscaler_policy(cluster: str) -> PolicyDocument:
         "eks:DescribeNodegroup",
     ]
     write = ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"]
-    owned = {"StringEquals": {f"aws:ResourceTag/{cluster_tag(cluster)}": "owned"}}
+    owned = {"StringEquals": {f"aws:ResourceTag/{get_cluster_tag(cluster)}": "owned"}}
     return _document(_allow("Read", read, "*"), _allow("ChangeOwnGroups", write, "*", owned))
 
 
-def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -> Mapping[str, PolicyDocument]:
+def build_karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -> Mapping[str, PolicyDocument]:
     """Return Karpenter's six policies by their names, :data:`KARPENTER_POLICY_NAMES`.
 
     Statement ids, actions, resources and conditions are those that Karpenter 1.14 documents.
@@ -130,8 +130,8 @@ def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -
     return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
 
 
-def interruption_queue_policy(queue_arn: str, rule_arns: Sequence[str]) -> PolicyDocument:
-    """The interruption queue's policy: EventBridge may send to it for these rules, and everything needs TLS.
+def build_interruption_queue_policy(queue_arn: str, rule_arns: Sequence[str]) -> PolicyDocument:
+    """Return the interruption queue's policy: EventBridge may send to it for these rules, and everything needs TLS.
 
     ``rule_arns`` are ARNs of the stack's own rules, with ``*`` for the end of a name. Karpenter's reference allows
     every rule of every account, and SQS itself, which sends nothing here. Source: EventBridge user guide, "Using
@@ -157,7 +157,7 @@ def interruption_queue_policy(queue_arn: str, rule_arns: Sequence[str]) -> Polic
     )
 
 
-def event_pattern(name: str) -> Mapping[str, object]:
+def build_event_pattern(name: str) -> Mapping[str, object]:
     """Return the EventBridge pattern of one of :data:`INTERRUPTION_EVENTS`. Raises KeyError for another name."""
     source, detail_type = INTERRUPTION_EVENTS[name]
     return {"source": [source], "detail-type": [detail_type]}
@@ -280,7 +280,7 @@ def _resource_discovery(scope: ArnScope) -> PolicyDocument:
 
 
 def _owned(where: str, scope: ArnScope, *, named: bool = False) -> _Conditions:
-    """Tags of what Karpenter launches for a cluster; ``named`` adds the tag that only requests have."""
+    """Return tags of what Karpenter launches for a cluster; ``named`` adds the tag that only requests have."""
     equals: dict[str, str | list[str]] = {f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned"}
     if named:
         equals[f"{where}/eks:eks-cluster-name"] = scope.cluster
@@ -288,7 +288,7 @@ def _owned(where: str, scope: ArnScope, *, named: bool = False) -> _Conditions:
 
 
 def _profile(where: str, scope: ArnScope) -> _Conditions:
-    """Tags of the instance profiles that Karpenter creates: IAM is global, so the region is a tag too."""
+    """Return tags of the instance profiles that Karpenter creates: IAM is global, so the region is a tag too."""
     return {
         "StringEquals": {
             f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned",

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from multiarch.autoscaling.spec import ROOT
 from multiarch.errors import KeyPath, UnknownFactError
-from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, choose_ami_type, family_facts
-from multiarch.facts.architectures import to_ami
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, choose_ami_type, get_family
+from multiarch.facts.architectures import format_ami_architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
 from multiarch.nodes.report import ProblemReport
@@ -51,16 +51,16 @@ def plan_image(settings: Karpenter, context: ClusterContext, report: ProblemRepo
 
 
 def is_pinned(alias: str | None) -> bool:
-    """Whether an alias names a release; None does not."""
+    """Return whether an alias names a release; None does not."""
     return alias is not None and not alias.endswith(f"@{LATEST}")
 
 
-def unpinned(alias: str) -> str:
-    """``al2023@latest`` for ``al2023@v20260715``; an invalid alias is returned unchanged."""
+def unpin_alias(alias: str) -> str:
+    """Return ``al2023@latest`` for ``al2023@v20260715``; an invalid alias is returned unchanged."""
     return alias if _fault(alias) else f"{alias.partition('@')[0]}@{LATEST}"
 
 
-def images(family: AmiFamily, types: Iterable[InstanceType]) -> tuple[AmiType, ...]:
+def list_images(family: AmiFamily, types: Iterable[InstanceType]) -> tuple[AmiType, ...]:
     """Return the images of a family that nodes of these types boot, sorted by name.
 
     Karpenter omits types for which a family has no image; so does this.
@@ -76,19 +76,19 @@ def images(family: AmiFamily, types: Iterable[InstanceType]) -> tuple[AmiType, .
     return tuple(found[name] for name in sorted(found))
 
 
-def alias_of(family: AmiFamily, release: str) -> str:
+def get_alias(family: AmiFamily, release: str) -> str:
     """Return the alias of an EKS release: ``al2023@v20260715`` for ``1.35.2-20260715``.
 
     Bottlerocket's ``1.52.0-ae0b4a82`` is ``bottlerocket@v1.52.0``. Raises UnknownFactError for a release of another
     form.
     """
-    found = re.fullmatch(family_facts(family).release, release, re.ASCII)
+    found = re.fullmatch(get_family(family).release, release, re.ASCII)
     if not found:
         raise UnknownFactError(f"{family} release", release)
     return f"{family.lower()}@v{found['alias']}"
 
 
-def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
+def get_image_parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
     """Return the SSM parameter that Karpenter reads for an image of a pinned alias.
 
     ``…/amazon-linux-2023/arm64/standard/amazon-eks-node-al2023-arm64-standard-1.35-v20260715/image_id``;
@@ -98,9 +98,9 @@ def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
         raise UnknownFactError("published AMI type", image.name)
     release = alias.partition("@")[2]
     base, _, attribute = image.ssm_parameter(kubernetes_version, "image_id").rpartition("/")
-    facts = family_facts(image.family)
+    facts = get_family(image.family)
     name = (facts.pinned or facts.image_name).format(
-        arch=to_ami(image.architecture),
+        arch=format_ami_architecture(image.architecture),
         variant=image.variant,
         k=kubernetes_version,
         release=release,
@@ -110,14 +110,14 @@ def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
 
 
 def _example(family: AmiFamily) -> str:
-    return f"{family.lower()}@{family_facts(family).alias_example}"
+    return f"{family.lower()}@{get_family(family).alias_example}"
 
 
 def _fault(alias: str) -> str | None:
     match = _ALIAS.fullmatch(alias)
     if match is None or match[1] not in _FAMILIES:
         return f"{alias!r} is not an alias of an image; known are {', '.join(_FAMILIES)}, each with @ and a release"
-    form = family_facts(_FAMILIES[match[1]]).alias_release
+    form = get_family(_FAMILIES[match[1]]).alias_release
     if match[2] != LATEST and not re.fullmatch(form, match[2], re.ASCII):
         return f"{alias!r} names no release of {match[1]}"
     return None

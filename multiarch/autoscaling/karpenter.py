@@ -6,7 +6,7 @@ Source: https://karpenter.sh/v1.14/concepts/nodepools/ and https://karpenter.sh/
 from __future__ import annotations
 
 from multiarch.autoscaling.model import Budget, NodeClassPlan, NodePoolPlan
-from multiarch.facts.ami_families import AmiFamily, family_facts
+from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import UNTAINTED, keeps_pods_away
 from multiarch.nodes.model import Tags
@@ -16,12 +16,12 @@ _CLASS_GROUP = "karpenter.k8s.aws"
 _DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
-def discovery_tags(cluster: str) -> Tags:
+def build_discovery_tags(cluster: str) -> Tags:
     """Return the tags by which Karpenter finds the stack's subnets and its nodes' security group."""
     return ((_DISCOVERY_TAG, cluster),)
 
 
-def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags) -> Manifest:
+def build_node_class(plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags) -> Manifest:
     """Return the EC2NodeClass. ``role`` is the node role's name, or an output of it; ``tags`` are for instances.
 
     Subnets of an existing network are listed by ID: a tag on them has one value, and two stacks may use the same
@@ -29,7 +29,7 @@ def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags
 
     Pods reach the metadata service only as far as ``imds_hop_limit`` allows; IMDSv2 is required.
     """
-    tagged = [{"tags": dict(discovery_tags(cluster))}]
+    tagged = [{"tags": dict(build_discovery_tags(cluster))}]
     spec: Manifest = {
         "amiFamily": plan.ami_family,
         "amiSelectorTerms": [{"alias": plan.ami_alias}],
@@ -55,7 +55,7 @@ def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags
     }
 
 
-def node_pool_manifest(plan: NodePoolPlan) -> Manifest:
+def build_node_pool(plan: NodePoolPlan) -> Manifest:
     """Return the NodePool."""
     node: Manifest = {
         "expireAfter": plan.expire_after,
@@ -103,7 +103,7 @@ def _budget(budget: Budget) -> dict[str, str]:
 
 def _volumes(plan: NodeClassPlan) -> list[Manifest]:
     """Encrypted gp3 volumes: the configured size for images and pods, the image's size for a separate root volume."""
-    disks = family_facts(AmiFamily(plan.ami_family)).devices
+    disks = get_family(AmiFamily(plan.ami_family)).devices
     sizes = [(disks.root, disks.root_gib or plan.disk_size)]
     if disks.data is not None:
         sizes.append((disks.data, plan.disk_size))

@@ -35,7 +35,7 @@ class Capacity:
         return f"{self.architecture}-{self.capacity_type}"
 
 
-def preferring(architecture: Architecture) -> tuple[Capacity, ...]:
+def order_capacities(architecture: Architecture) -> tuple[Capacity, ...]:
     """Return all capacities: the preferred architecture first, and for each architecture spot before on-demand."""
     architectures = sorted(Architecture, key=lambda each: each is not architecture)
     return tuple(Capacity(each, kind) for each in architectures for kind in (CapacityType.SPOT, CapacityType.ON_DEMAND))
@@ -47,7 +47,7 @@ def parse_capacity(text: str) -> Capacity:
     return Capacity(Architecture(architecture), CapacityType(capacity_type))
 
 
-def rank(capacity: Capacity, order: Sequence[Capacity]) -> int:
+def rank_capacity(capacity: Capacity, order: Sequence[Capacity]) -> int:
     """Return the position of a capacity in the order, from 0; capacities that ``order`` omits come after its last."""
     return order.index(capacity) if capacity in order else len(order)
 

@@ -12,7 +12,7 @@ from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts import labels as keys
 from multiarch.facts.instance_types import InstanceType
-from multiarch.facts.partitions import region_of_zone
+from multiarch.facts.partitions import find_zone_region
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 _EKS_DOMAINS = ("eks.amazonaws.com",)
@@ -33,19 +33,19 @@ class NodeLabels:
     _absent: tuple[str, ...]
 
     def is_unknown(self, key: str) -> bool:
-        """Whether the node may carry a label with this key whose value is not known before the node exists.
+        """Return whether the node may carry a label with this key whose value is not known before the node exists.
 
         Of a label that is neither known nor unknown it is certain that the node does not carry it.
         """
-        if key in self.known or key in _NEVER or keys.in_domains(key, self._absent):
+        if key in self.known or key in _NEVER or keys.is_in_domains(key, self._absent):
             return False
-        return keys.in_domains(key, _SET_BY_OTHERS)
+        return keys.is_in_domains(key, _SET_BY_OTHERS)
 
 
-def node_labels(
+def build_node_labels(
     owner: NodeGroupPlan | NodePoolPlan, instance: InstanceType, *, zone: str | None = None, region: str | None = None
 ) -> NodeLabels:
-    """The labels of a node of a node group or NodePool, on an instance type, in a zone.
+    """Return the labels of a node of a node group or NodePool, on an instance type, in a zone.
 
     Without ``zone`` and ``region`` the labels for them are unknown; a zone's name gives its region. The host name, a
     managed group's name at EKS (which AWS completes) and its image are always unknown.
@@ -56,7 +56,7 @@ def node_labels(
     cloud-provider-aws, ``pkg/providers/v2/instances.go``; karpenter-provider-aws,
     ``pkg/providers/instancetype/types.go``.
     """
-    region = region or (region_of_zone(zone) if zone else None)
+    region = region or (find_zone_region(zone) if zone else None)
     standard = {
         keys.ARCHITECTURE: str(instance.architecture),
         keys.OPERATING_SYSTEM: "linux",
@@ -64,7 +64,7 @@ def node_labels(
         **({keys.REGION: region} if region else {}),
         **({keys.ZONE: zone} if zone else {}),
     }
-    own = group_labels(owner) if isinstance(owner, NodeGroupPlan) else _pool_labels(owner, instance)
+    own = build_group_labels(owner) if isinstance(owner, NodeGroupPlan) else _pool_labels(owner, instance)
     managed = isinstance(owner, NodeGroupPlan) and owner.kind is NodeGroupKind.MANAGED
     absent = (
         *(() if managed else _EKS_DOMAINS),
@@ -73,21 +73,23 @@ def node_labels(
     return NodeLabels(keys.with_deprecated({**standard, **own}), absent)
 
 
-def group_labels(group: NodeGroupPlan) -> dict[str, str]:
-    """The labels that nodes get from their node group, on any instance type."""
+def build_group_labels(group: NodeGroupPlan) -> dict[str, str]:
+    """Return the labels that nodes get from their node group, on any instance type."""
     if group.kind is NodeGroupKind.SELF_MANAGED:
         return dict(group.labels)
     return {keys.EKS_CAPACITY_TYPE: group.capacity_type.eks, **dict(group.labels)}
 
 
-def region_of(zones: Iterable[str]) -> str | None:
-    """The region that all zones are in, by their names; None where the names do not tell."""
-    regions = set(map(region_of_zone, zones))
+def find_region(zones: Iterable[str]) -> str | None:
+    """Return the region that all zones are in, by their names; None where the names do not tell."""
+    regions = set(map(find_zone_region, zones))
     return regions.pop() if len(regions) == 1 else None
 
 
 def _pool_labels(pool: NodePoolPlan, instance: InstanceType) -> dict[str, str]:
-    single = {key: next(iter(values)) for key, values in selection.labels(instance).items() if len(values) == 1}
+    single = {
+        key: next(iter(values)) for key, values in selection.list_type_labels(instance).items() if len(values) == 1
+    }
     return {
         **{key: value for key, value in single.items() if value},
         keys.KARPENTER_CPU: str(instance.vcpus),

@@ -13,10 +13,10 @@ from multiarch.autoscaling.model import (
     ClusterAutoscalerPlan,
     KarpenterPlan,
     NodePoolPlan,
+    order_capacities,
     parse_capacity,
-    preferring,
 )
-from multiarch.autoscaling.spec import ROOT, pool_specs
+from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
@@ -70,11 +70,11 @@ def plan_autoscaling(
 def _order(settings: Autoscaling) -> tuple[Capacity, ...]:
     if settings.order:
         return tuple(map(parse_capacity, settings.order))
-    return preferring(Architecture(settings.prefer))
+    return order_capacities(Architecture(settings.prefer))
 
 
 def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
-    """Reject settings that exclude one another, and warn about settings without effect."""
+    """Reject settings that are mutually exclusive, and warn about settings without effect."""
     order = settings.order or ()
     if {"prefer", "order"} <= settings.written:
         report(
@@ -237,7 +237,9 @@ def _explained_pools(settings: Autoscaling, order: Sequence[Capacity], karpenter
             "spot needs", SPOT_ROLE, "service-linked role of the AWS account; create it once, Karpenter can't"
         )
     weighted = {
-        ".".join(map(str, pool.path)) for pool in pool_specs(settings.karpenter) if pool.settings.weight is not None
+        ".".join(map(str, pool.path))
+        for pool in list_pool_specs(settings.karpenter)
+        if pool.settings.weight is not None
     }
     for pool in karpenter.pools:
         if settings.use != "karpenter":

@@ -1,4 +1,4 @@
-"""Checks of a pool: settings that Karpenter or the API server refuses, or that contradict each other."""
+"""Checks of a pool: settings that Karpenter or the API server rejects, or that contradict each other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS
 from multiarch.errors import UnknownFactError
-from multiarch.facts.instance_types import instance_type, instance_types
-from multiarch.facts.labels import KARPENTER_DOMAINS, in_domains
+from multiarch.facts.instance_types import get_instance_type, list_instance_types
+from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
 from multiarch.facts.limits import NameKind, check_name
-from multiarch.facts.partitions import region_of_zone
+from multiarch.facts.partitions import find_zone_region
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.report import ProblemReport
@@ -23,7 +23,7 @@ LONGEST_NAME = 63 - len("-arm64-on-demand")
 
 
 def check_number(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
-    """Refuse more pools than there are weights between two capacities."""
+    """Reject more pools than there are weights between two capacities."""
     if len(specs) > MAX_POOLS:
         report(
             "too-many-pools", specs[0].path[:-1], f"{len(specs)} node pools; their weights allow at most {MAX_POOLS}."
@@ -51,7 +51,7 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContex
 
 
 def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
-    """Refuse the same weight twice: Karpenter would use reverse alphabetical order."""
+    """Reject the same weight twice: Karpenter would use reverse alphabetical order."""
     first: dict[int, PoolSpec] = {}
     for spec in specs:
         weight = spec.settings.weight
@@ -78,9 +78,11 @@ def parse_taints(spec: PoolSpec) -> list[Taint]:
     return taints
 
 
-def names_nothing(requirement: Requirement) -> bool:
-    """Whether no instance type has any of a requirement's values, which :func:`check_pool` reports."""
-    known = {value for each in instance_types().values() for value in selection.values(each, requirement.key)}
+def is_unsatisfiable(requirement: Requirement) -> bool:
+    """Return whether no instance type has any of a requirement's values, which :func:`check_pool` reports."""
+    known = {
+        value for each in list_instance_types().values() for value in selection.list_label_values(each, requirement.key)
+    }
     return requirement.operator == "In" and not known & set(requirement.values)
 
 
@@ -124,7 +126,7 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
             )
     for index, name in enumerate(spec.settings.instance_types):
         try:
-            instance_type(name)
+            get_instance_type(name)
         except UnknownFactError as error:
             path = (*spec.path, "instanceTypes", index)
             report("unknown-instance-type", path, error.message, hint=error.hint)
@@ -135,7 +137,7 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
     ):
         if not names:
             continue
-        known = {value for each in instance_types().values() for value in selection.values(each, label)}
+        known = {value for each in list_instance_types().values() for value in selection.list_label_values(each, label)}
         for index, name in enumerate(names):
             if name not in known:
                 report(
@@ -153,7 +155,7 @@ def _check_zones(spec: PoolSpec, context: ClusterContext, report: ProblemReport)
             if zone not in context.zones:
                 hint = f"They are {', '.join(context.zones)}."
                 report("zone-not-in-network", path, f"{zone} is not one of the network's zones.", hint=hint)
-        elif (region := region_of_zone(zone)) is None or context.region not in (None, region):
+        elif (region := find_zone_region(zone)) is None or context.region not in (None, region):
             where = f" of {context.region}" if context.region else ""
             hint = f"Write names such as {context.region or 'eu-west-1'}a."
             report("zone", path, f"{zone!r} is not an availability zone{where}.", hint=hint)
@@ -161,7 +163,7 @@ def _check_zones(spec: PoolSpec, context: ClusterContext, report: ProblemReport)
 
 def _karpenters_own(key: str) -> str | None:
     domain = key.partition("/")[0]
-    return f"{domain} is Karpenter's own domain" if in_domains(key, KARPENTER_DOMAINS) else None
+    return f"{domain} is Karpenter's own domain" if is_in_domains(key, KARPENTER_DOMAINS) else None
 
 
 def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
@@ -174,13 +176,13 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     settings, hours = spec.settings, spec.settings.quiet_hours
     written = (
-        ("schedule", ("quietHours", "schedule"), hours.schedule if hours else None, quiet_hours.schedule_fault),
-        ("duration", ("quietHours", "duration"), hours.duration if hours else None, syntax.quiet_duration_fault),
-        ("budget", ("budget",), settings.budget, syntax.budget_fault),
-        ("quantity", ("memoryLimit",), settings.memory_limit, syntax.memory_fault),
-        ("duration", ("consolidateAfter",), settings.consolidate_after, syntax.period_fault),
-        ("duration", ("expireAfter",), settings.expire_after, syntax.lifetime_fault),
-        ("duration", ("terminationGracePeriod",), settings.termination_grace_period, syntax.grace_fault),
+        ("schedule", ("quietHours", "schedule"), hours.schedule if hours else None, quiet_hours.check_schedule),
+        ("duration", ("quietHours", "duration"), hours.duration if hours else None, syntax.check_quiet_duration),
+        ("budget", ("budget",), settings.budget, syntax.check_budget),
+        ("quantity", ("memoryLimit",), settings.memory_limit, syntax.check_memory),
+        ("duration", ("consolidateAfter",), settings.consolidate_after, syntax.check_period),
+        ("duration", ("expireAfter",), settings.expire_after, syntax.check_lifetime),
+        ("duration", ("terminationGracePeriod",), settings.termination_grace_period, syntax.check_grace_period),
     )
     for rule, key, value, fault_of in written:
         if value is not None and (fault := fault_of(value)):
@@ -192,9 +194,9 @@ def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
 def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
     """Reject quiet hours that never end: no node would be consolidated, or replaced after a change."""
     hours = spec.settings.quiet_hours
-    if hours is None or quiet_hours.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):
+    if hours is None or quiet_hours.check_schedule(hours.schedule) or syntax.check_quiet_duration(hours.duration):
         return
-    if quiet_hours.never_end(hours.schedule, hours.duration):
+    if quiet_hours.is_never_ending(hours.schedule, hours.duration):
         report(
             "quiet-hours-always",
             (*spec.path, "quietHours", "duration"),

@@ -8,15 +8,15 @@ from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
-from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, rank
+from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, rank_capacity
 from multiarch.autoscaling.spec import PoolSpec
-from multiarch.autoscaling.syntax import memory_fault
-from multiarch.autoscaling.weights import PoolDraft, cordon, weigh
+from multiarch.autoscaling.syntax import check_memory
+from multiarch.autoscaling.weights import PoolDraft, assign_lowest_weights, assign_weights
 from multiarch.facts import labels
-from multiarch.facts.ami_families import AmiFamily, why_not_on
+from multiarch.facts.ami_families import AmiFamily, explain_boot_failure
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, instance_types, why_not_eks
-from multiarch.facts.node_resources import usable_memory
+from multiarch.facts.instance_types import InstanceType, explain_no_eks_support, list_instance_types
+from multiarch.facts.node_resources import compute_usable_memory
 from multiarch.facts.taints import Taint
 from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.report import ProblemReport
@@ -56,7 +56,7 @@ def plan_pools(
     for spec in ordered:
         checks.check_pool(spec, order, context, report)
     checks.check_weights(ordered, report)
-    weights = cordon(drafts, order) if cordoned else weigh(drafts, order)
+    weights = assign_lowest_weights(drafts, order) if cordoned else assign_weights(drafts, order)
     plans = [_plan(draft, weights[draft.name], context, family, cordoned=cordoned) for draft in drafts]
     _check_instance_types(plans, ordered, family, report)
     return tuple(sorted(plans, key=lambda plan: (-plan.weight, plan.name)))
@@ -70,7 +70,7 @@ def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[P
             for capacity in order
             if capacity.architecture in spec.architectures and capacity.capacity_type in spec.capacity_types
         ),
-        key=lambda capacity: rank(capacity, order),
+        key=lambda capacity: rank_capacity(capacity, order),
     )
     if not spec.settings.multi_architecture:
         yield from (PoolDraft(spec, index, f"{spec.name}-{capacity}", (capacity,)) for capacity in capacities)
@@ -91,7 +91,7 @@ def _plan(draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFam
         weight=weight,
         capacities=draft.capacities,
         requirements=requirements,
-        instance_types=selection.select(_bootable(family), requirements),
+        instance_types=selection.select_types(_bootable(family), requirements),
         labels=spec.labels,
         taints=_taints(draft, context),
         node_class=NODE_CLASS,
@@ -106,7 +106,7 @@ def _plan(draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFam
 
 
 def _requirements(draft: PoolDraft) -> tuple[Requirement, ...]:
-    """What Karpenter may choose from. Bare metal only where a size or a type names it."""
+    """Return what Karpenter may choose from. Bare metal only where a size or a type names it."""
     settings = draft.spec.settings
     wanted = [
         _one_of(labels.OPERATING_SYSTEM, ["linux"]),
@@ -139,7 +139,7 @@ def _one_of(key: str, values: Iterable[str]) -> Requirement:
 
 
 def _taints(draft: PoolDraft, context: ClusterContext) -> tuple[Taint, ...]:
-    """The pool's taints, and the stack's arm64 taint; a pool of both architectures has it on all nodes."""
+    """Return the pool's taints, and the stack's arm64 taint; a pool of both architectures has it on all nodes."""
     spec = draft.spec
     carries = spec.settings.arm64_taint and (
         Architecture.ARM64 in draft.architectures or spec.settings.multi_architecture
@@ -150,8 +150,8 @@ def _taints(draft: PoolDraft, context: ClusterContext) -> tuple[Taint, ...]:
 
 @cache
 def _bootable(family: AmiFamily) -> tuple[InstanceType, ...]:
-    """All types on which an image of the family starts; on the others a node would never join."""
-    return tuple(each for each in instance_types().values() if why_not_on(family, each) is None)
+    """Return all types on which an image of the family starts; on the others a node would never join."""
+    return tuple(each for each in list_instance_types().values() if explain_boot_failure(family, each) is None)
 
 
 def _check_instance_types(
@@ -162,9 +162,11 @@ def _check_instance_types(
         chosen = spec.settings.model_dump(by_alias=True)
         own = [plan for plan in plans if plan.key == ".".join(map(str, spec.path))]
         empty = [plan for plan in own if not plan.instance_types]
-        excluding = {plan.name: selection.excluding(_bootable(family), plan.requirements) for plan in empty}
+        excluding = {
+            plan.name: selection.find_excluding_requirement(_bootable(family), plan.requirements) for plan in empty
+        }
         # Names that no instance type has are reported one by one.
-        reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.names_nothing(each))
+        reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.is_unsatisfiable(each))
         for why in reasons:
             key = _KEYS.get(why.key) or next(
                 (each for each in ("instanceTypes", "families", "sizes") if chosen[each]), "categories"
@@ -173,8 +175,8 @@ def _check_instance_types(
             report(
                 "no-instance-type",
                 (*spec.path, key),
-                f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all "
-                "remaining types.",
+                f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe_requirement(why)} "
+                "excludes all remaining types.",
             )
         used = {each.name for plan in own for each in plan.instance_types}
         _check_unused(spec, used, family, report)
@@ -183,12 +185,12 @@ def _check_instance_types(
 
 def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: ProblemReport) -> None:
     """Warn about named types that can't be bought, with the reason."""
-    table = instance_types()
+    table = list_instance_types()
     for index, name in enumerate(spec.settings.instance_types):
         if name in used or name not in table:
             continue
         found = table[name]
-        reason = why_not_eks(found) or why_not_on(family, found)
+        reason = explain_no_eks_support(found) or explain_boot_failure(family, found)
         if reason is None:
             sold = "on-demand only" if not found.spot else "spot and on-demand"
             reason = f"{name} is {found.architecture} and sold {sold}; no pool of {spec.name} is"
@@ -198,9 +200,9 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Pro
 def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemReport) -> None:
     """Report limits below the smallest type: Karpenter skips such a pool without an event."""
     written = spec.settings.memory_limit
-    readable = written is not None and memory_fault(written) is None
+    readable = written is not None and check_memory(written) is None
     cpus = {plan.name: min(each.vcpus for each in plan.instance_types) for plan in own if plan.instance_types}
-    memory = {plan.name: min(map(usable_memory, plan.instance_types)) for plan in own if plan.instance_types}
+    memory = {plan.name: min(map(compute_usable_memory, plan.instance_types)) for plan in own if plan.instance_types}
     for key, value, limit, least, what in (
         ("cpuLimit", spec.settings.cpu_limit, spec.settings.cpu_limit, cpus, "vCPUs"),
         ("memoryLimit", written, parse_quantity(written) if readable else None, memory, "bytes of memory"),

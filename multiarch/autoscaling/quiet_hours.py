@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from cronsim import CronSim, CronSimError
 
-from multiarch.autoscaling.syntax import duration_seconds
+from multiarch.autoscaling.syntax import parse_seconds
 
 _MACROS = MappingProxyType(
     {
@@ -36,7 +36,7 @@ _STARTS = 10_000
 _TWO_WEEKS = timedelta(days=15)
 
 
-def schedule_fault(schedule: str) -> str | None:
+def check_schedule(schedule: str) -> str | None:
     """Check a cron schedule of five fields, or a macro such as ``@daily``; return what is wrong, or None."""
     if schedule in _MACROS:
         return None
@@ -54,12 +54,12 @@ def schedule_fault(schedule: str) -> str | None:
     return None
 
 
-def never_end(schedule: str, duration: str) -> bool:
+def is_never_ending(schedule: str, duration: str) -> bool:
     """Return whether valid quiet hours always start again before their valid duration is over."""
-    return duration_seconds(duration) >= 60 * longest_pause(schedule)
+    return parse_seconds(duration) >= 60 * find_longest_pause(schedule)
 
 
-def longest_pause(schedule: str) -> int:
+def find_longest_pause(schedule: str) -> int:
     """Return the maximum number of minutes between two starts of a valid schedule."""
     written = _MACROS.get(schedule, schedule)
     # Without a day of the month or a month it repeats every week.
@@ -72,4 +72,4 @@ def are_quiet(schedule: str, duration: str, at: datetime) -> bool:
     """Return whether the last start of a valid schedule is less than a valid duration before ``at``, in UTC."""
     # A start at `at` itself counts.
     last = next(CronSim(_MACROS.get(schedule, schedule), at + timedelta(seconds=1), reverse=True))
-    return (at - last).total_seconds() < duration_seconds(duration)
+    return (at - last).total_seconds() < parse_seconds(duration)

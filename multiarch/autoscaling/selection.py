@@ -39,21 +39,21 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
 )
 
 
-def values(instance: InstanceType, key: str) -> tuple[str, ...]:
-    """Return the values that nodes of a type can have for a label of :func:`labels`; none for any other label."""
+def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
+    """Return the values that a type's nodes can have for a label of :func:`list_type_labels`; none for another one."""
     return _VALUES[key](instance) if key in _VALUES else ()
 
 
-@cache  # a simulation asks for those of all types of each NodePool
-def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
+@cache  # a simulation requests those of all types of each NodePool
+def list_type_labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     """Return the labels of a type's nodes that our pools use, each with its possible values.
 
     Labels that Karpenter does not set are missing: names such as ``mac-m4.metal`` have no category.
     """
-    return MappingProxyType({key: frozenset(found) for key in _VALUES if (found := values(instance, key))})
+    return MappingProxyType({key: frozenset(found) for key in _VALUES if (found := list_label_values(instance, key))})
 
 
-def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
+def select_types(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
     """Return the types that satisfy all requirements and can be EKS nodes, sorted by name."""
     chosen = [each for each in types if each.eks]
     for requirement in requirements:
@@ -61,7 +61,9 @@ def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -
     return tuple(sorted(chosen, key=lambda each: each.name))
 
 
-def excluding(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> Requirement | None:
+def find_excluding_requirement(
+    types: Iterable[InstanceType], requirements: Sequence[Requirement]
+) -> Requirement | None:
     """Return the requirement that, in their order, leaves no type; None where some are left."""
     left = [each for each in types if each.eks]
     for requirement in requirements:
@@ -80,14 +82,14 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
         return types
     if requirement.operator == "In":
         named = frozenset(requirement.values)
-        return [each for each in types if not named.isdisjoint(values(each, requirement.key))]
+        return [each for each in types if not named.isdisjoint(list_label_values(each, requirement.key))]
     if requirement.operator == "Gt":
         limit = int(requirement.values[0])
-        return [each for each in types if any(int(value) > limit for value in values(each, requirement.key))]
+        return [each for each in types if any(int(value) > limit for value in list_label_values(each, requirement.key))]
     raise ValueError(requirement.operator)
 
 
-def describe(requirement: Requirement) -> str:
+def describe_requirement(requirement: Requirement) -> str:
     """Write a requirement as ``instance-generation Gt 5``, without the label's domain."""
     name = requirement.key.rpartition("/")[2]
     return f"{name} {requirement.operator} {', '.join(requirement.values)}".rstrip()

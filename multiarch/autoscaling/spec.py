@@ -42,6 +42,6 @@ class PoolSpec:
         return tuple(sorted(self.settings.labels.items()))
 
 
-def pool_specs(karpenter: Karpenter) -> tuple[PoolSpec, ...]:
+def list_pool_specs(karpenter: Karpenter) -> tuple[PoolSpec, ...]:
     """Return the pools by name; without any there is one, with all defaults."""
     return tuple(PoolSpec(*pool) for pool in sorted((karpenter.node_pools or {DEFAULT_POOL: NodePool()}).items()))

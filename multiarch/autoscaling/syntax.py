@@ -24,39 +24,39 @@ def _form(pattern: str, fault: str) -> Callable[[str], str | None]:
     compiled = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> str | None:
-        good = compiled.fullmatch(text) and duration_seconds(text) <= _LONGEST_SECONDS
+        good = compiled.fullmatch(text) and parse_seconds(text) <= _LONGEST_SECONDS
         return None if good else f"{text!r} {fault}"
 
     return check
 
 
-quiet_duration_fault = _form(
+check_quiet_duration = _form(
     r"(?=.*[1-9])(?:[0-9]{1,7}[hm]|[0-9]{1,7}h[0-9]{1,7}m)(?:0s)?", "is not a duration of hours and minutes"
 )
 """Check a duration of quiet hours: hours and minutes, without seconds."""
-period_fault = _form(r"(?:[0-9]{1,10}[smh])+|Never", "is neither a duration nor Never")
+check_period = _form(r"(?:[0-9]{1,10}[smh])+|Never", "is neither a duration nor Never")
 """Check a Go duration in s, m and h, or ``Never``."""
-grace_fault = _form(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", "is not a positive duration")
+check_grace_period = _form(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", "is not a positive duration")
 """Check a Go duration above zero: at zero pods would be deleted without notice."""
-budget_fault = _form(r"(?:100|[0-9]{1,2})%|[0-9]+", "is neither a number of nodes nor a percentage")
+check_budget = _form(r"(?:100|[0-9]{1,2})%|[0-9]+", "is neither a number of nodes nor a percentage")
 """Check a number of nodes or a percentage."""
 
 
-def lifetime_fault(text: str) -> str | None:
+def check_lifetime(text: str) -> str | None:
     """Check a Go duration of an hour or more, or ``Never``: nodes of this age are replaced."""
-    if (fault := period_fault(text)) or text == "Never":
+    if (fault := check_period(text)) or text == "Never":
         return fault
-    if duration_seconds(text) < _SHORTEST_LIFE:
+    if parse_seconds(text) < _SHORTEST_LIFE:
         return f"{text!r} is less than an hour: nodes would be replaced soon after they start"
     return None
 
 
-def duration_seconds(duration: str) -> int:
-    """The seconds of a valid duration."""
+def parse_seconds(duration: str) -> int:
+    """Return the seconds of a valid duration."""
     return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(duration))
 
 
-def memory_fault(text: str) -> str | None:
+def check_memory(text: str) -> str | None:
     """Check a Kubernetes quantity of bytes above zero."""
     if not _QUANTITY.fullmatch(text):
         return f"{text!r} is not a quantity of memory"

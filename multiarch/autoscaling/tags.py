@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from multiarch.autoscaling.node_labels import group_labels
+from multiarch.autoscaling.node_labels import build_group_labels
 from multiarch.facts.node_resources import MIB
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.report import ProblemReport
-from multiarch.nodes.resources import node_resources
+from multiarch.nodes.resources import get_node_resources
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
 ENABLED_TAG = f"{_PREFIX}enabled"
@@ -31,16 +31,16 @@ Source: autoscaler, ``cluster-autoscaler/cloudprovider/cloud_provider.go`` (``Bu
 """
 
 
-def cluster_tag(cluster: str) -> str:
+def get_cluster_tag(cluster: str) -> str:
     """Return the key of the tag that assigns a group to a cluster; its value is ``owned``."""
     return f"{_PREFIX}{cluster}"
 
 
-def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
+def build_autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
     """Return the tags of a group's Auto Scaling Group, sorted by key."""
-    tags = {ENABLED_TAG: "true", cluster_tag(cluster): "owned"}
-    tags |= {f"{LABEL_TAG}{key}": value for key, value in group_labels(group).items()}
-    # VALUE:EFFECT, with the colon where there is no value. A second taint with the same key is refused below.
+    tags = {ENABLED_TAG: "true", get_cluster_tag(cluster): "owned"}
+    tags |= {f"{LABEL_TAG}{key}": value for key, value in build_group_labels(group).items()}
+    # VALUE:EFFECT, with the colon where there is no value. A second taint with the same key is rejected below.
     tags |= {f"{TAINT_TAG}{taint.key}": f"{taint.value}:{taint.effect}" for taint in group.taints}
     tags |= {f"{RESOURCE_TAG}{name}": value for name, value in _resources(group)}
     return tuple(sorted(tags.items()))
@@ -58,8 +58,8 @@ def check_tags(group: NodeGroupPlan, report: ProblemReport) -> None:
 
 
 def _resources(group: NodeGroupPlan) -> list[tuple[str, str]]:
-    """What an empty node gives, for the autoscaler, which takes these numbers as capacity and as allocatable."""
-    given = node_resources(group)
+    """Return what an empty node gives, for the autoscaler, which takes these numbers as capacity and as allocatable."""
+    given = get_node_resources(group)
     written = {
         "cpu": f"{given.pop('cpu') + _KUBE_PROXY_CPU}m",
         "memory": f"{given.pop('memory') // MIB}Mi",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import Capacity, rank
+from multiarch.autoscaling.model import Capacity, rank_capacity
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.facts.architectures import Architecture
 
@@ -40,7 +40,7 @@ class PoolDraft:
         return self.spec.settings.weight if single else None
 
 
-def weigh(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:
+def assign_weights(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:
     """Return the weight of each NodePool by name, all different as long as the written ones are.
 
     A written weight stays; a derived weight that is taken moves down to the next free one. A NodePool with several
@@ -59,11 +59,11 @@ def weigh(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str
     return weights
 
 
-def cordon(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:
+def assign_lowest_weights(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:
     """Return the lowest possible weights, in the same order: for NodePools that a migration removes."""
     names = [name for _, _, name in sorted((_position(draft, order), draft.index, draft.name) for draft in drafts)]
     return {name: len(names) - position for position, name in enumerate(names)}
 
 
 def _position(draft: PoolDraft, order: Sequence[Capacity]) -> int:
-    return min(rank(capacity, order) for capacity in draft.capacities)
+    return min(rank_capacity(capacity, order) for capacity in draft.capacities)

@@ -7,20 +7,26 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
 
-from multiarch.capacity.failures import After, Before, fail, settled_before
+from multiarch.capacity.failures import After, Before, fail_nodes, settle_before
 from multiarch.capacity.limits import Explainer
 from multiarch.capacity.minimums import Minimums
-from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, WorkloadResult
-from multiarch.capacity.notes import assumptions_on, warnings_on
-from multiarch.capacity.waiting import NODE_START, TOLERATION, added, eviction, replaced
+from multiarch.capacity.model import CapacityFailure, CapacityReport, FailureResult, GroupCount, WorkloadResult
+from multiarch.capacity.notes import list_assumptions, list_warnings
+from multiarch.capacity.waiting import (
+    NODE_START,
+    TOLERATION,
+    estimate_added_node,
+    estimate_eviction,
+    estimate_replaced_node,
+)
 from multiarch.capacity.workloads import (
     ImageSupport,
     Replicas,
     WorkloadName,
-    alike,
     can_move,
-    replicas_of,
-    unreachable_seconds,
+    get_pod_key,
+    get_unreachable_seconds,
+    group_replicas,
 )
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.scheduling.pods import Pod
@@ -52,32 +58,32 @@ class Evaluation:
     node_start: int = NODE_START
     without_budget: PodCount = ALL
     zonal_volumes: bool = True
-    _known: list[tuple[Plan, tuple[Failure, ...], CapacityReport]] = field(default_factory=list)
+    _known: list[tuple[Plan, tuple[CapacityFailure, ...], CapacityReport]] = field(default_factory=list)
 
-    def __call__(self, plan: Plan, failures: Iterable[Failure], *, explain: bool = True) -> CapacityReport:
-        """Say of every workload what it keeps in each failure; what was asked before is not evaluated again.
+    def __call__(self, plan: Plan, failures: Iterable[CapacityFailure], *, explain: bool = True) -> CapacityReport:
+        """Say of every workload what it keeps in each failure; what was queried before is not evaluated again.
 
         Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
         """
         asked = plan, tuple(failures)
         if known := next((each[2] for each in self._known if explain and each[:2] == asked), None):
             return known
-        before = settled_before(
+        before = settle_before(
             plan, self.pods, self.context, nodes=self.nodes, images=self.images, zonal_volumes=self.zonal_volumes
         )
-        workloads = replicas_of(before.pods)
+        workloads = group_replicas(before.pods)
         minimums = Minimums(workloads, self.budgets, without_budget=self.without_budget)
         samples = [*(each.pods[0] for each in workloads), *before.written.values()]
         supply = Supply(plan.autoscaling, plan.node_groups, self.context, samples)
         judge = _Judge(before, workloads, minimums, self.node_start, supply, explain=explain)
-        without = judge.result(After(Failure(), before.settled, before.settled.nodes))
+        without = judge.result(After(CapacityFailure(), before.settled, before.settled.nodes))
         made = CapacityReport(
             stack=plan.stack,
             autoscaler=plan.autoscaling.use,
             without_failure=without,
-            failures=tuple(judge.result(fail(before, failure)) for failure in asked[1]),
-            assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, self.node_start)),
-            warnings=(*warnings_on(before, workloads, without, supply), *minimums.warnings()),
+            failures=tuple(judge.result(fail_nodes(before, failure)) for failure in asked[1]),
+            assumptions=(*minimums.assumptions(), *list_assumptions(before, workloads, self.node_start)),
+            warnings=(*list_warnings(before, workloads, without, supply), *minimums.warnings()),
         )
         if explain:
             self._known.append((*asked, made))
@@ -98,7 +104,7 @@ class _Judge:
         explain: bool,
     ) -> None:
         self._before = before
-        self._workloads = {alike(each.pods[0]): each for each in workloads}
+        self._workloads = {get_pod_key(each.pods[0]): each for each in workloads}
         self._minimums = minimums
         self._node_start = node_start
         self._supply = supply
@@ -106,13 +112,13 @@ class _Judge:
         self._on = {node.name: _by_workload(node) for node in before.settled.nodes}
 
     def result(self, after: After) -> FailureResult:
-        """The result of one failure."""
+        """Return the result of one failure."""
         surviving: Counter[Hashable] = Counter()
         for node, later in zip(after.kept, after.settled.nodes, strict=False):
             # Pods of higher priority may have taken the place of some.
             stayed = later.pods[: len(node.pods)] == node.pods
             surviving.update(self._on[node.name] if stayed else self._on[node.name] & _by_workload(later))
-        pending = Counter(alike(pod) for pod in after.pending)
+        pending = Counter(get_pod_key(pod) for pod in after.pending)
         running = {each.key: len(each.pods) - pending[key] for key, each in self._workloads.items()}
         staying = {each.key: surviving[key] for key, each in self._workloads.items()}
         waits = self._waiting(after)
@@ -139,7 +145,7 @@ class _Judge:
         return FailureResult(after.failure, tuple(results), _by_group(after.lost), _by_group(after.added))
 
     def _waiting(self, after: After) -> dict[Hashable, int]:
-        """How long the last pod of each workload waits for its new node, in seconds.
+        """Return how long the last pod of each workload waits for its new node, in seconds.
 
         Pods that others displace wait from then on: at once for nodes that exist.
         """
@@ -147,9 +153,9 @@ class _Judge:
         in_zone = Counter(node.zone for node in after.lost)
         for node in after.lost:
             for pod in node.pods:
-                stays = unreachable_seconds(pod.spec, TOLERATION)
+                stays = get_unreachable_seconds(pod.spec, TOLERATION)
                 if stays is not None:
-                    key, until = alike(pod), eviction(stays, in_zone[node.zone])
+                    key, until = get_pod_key(pod), estimate_eviction(stays, in_zone[node.zone])
                     evicted[key] = max(evicted.get(key, 0), until)
         found: dict[Hashable, int] = dict(evicted)
         # The first new nodes of a node group replace lost ones.
@@ -158,17 +164,21 @@ class _Judge:
         for node in after.added:
             replaces = node.group in managed and missing[node.group] > 0
             missing[node.group] -= 1
-            for key in {alike(pod) for pod in node.pods}:
+            for key in {get_pod_key(pod) for pod in node.pods}:
                 until = evicted.get(key, 0)
                 plan = self._before.plan.autoscaling
-                ready = replaced(until, self._node_start) if replaces else added(until, plan, self._node_start)
+                ready = (
+                    estimate_replaced_node(until, self._node_start)
+                    if replaces
+                    else estimate_added_node(until, plan, self._node_start)
+                )
                 found[key] = max(found.get(key, 0), ready)
         return found
 
 
 def _by_workload(node: NodeState) -> Counter[Hashable]:
-    """The number of pods of each workload on a node."""
-    return Counter(alike(pod) for pod in node.pods if can_move(pod))
+    """Return the number of pods of each workload on a node."""
+    return Counter(get_pod_key(pod) for pod in node.pods if can_move(pod))
 
 
 def _by_group(nodes: Iterable[NodeState]) -> tuple[GroupCount, ...]:

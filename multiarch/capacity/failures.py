@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.model import Capacity
-from multiarch.capacity.model import Failure
+from multiarch.capacity.model import CapacityFailure
 from multiarch.capacity.workloads import (
     ImageSupport,
     WorkloadName,
     can_move,
     claims_volumes,
+    get_unreachable_seconds,
+    make_waiting,
     name_of,
-    narrowed,
-    restricted,
-    unreachable_seconds,
-    waiting_again,
+    narrow_pod,
+    restrict_pods,
 )
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -30,7 +30,7 @@ from multiarch.nodes.model import CapacityType
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from multiarch.stack.model import Plan
 
 _KEYS = ("zone", "group", "spot", "architecture", "largest")
@@ -38,25 +38,25 @@ _MOST_DIGITS = 6
 _FORM = f"Write KEY=VALUE, several with commas; the keys are {', '.join(_KEYS)}."
 
 
-def failures_of(plan: Plan, zones: Sequence[str], *, largest_nodes: int = 1) -> tuple[Failure, ...]:
-    """Every single failure of a stack in ``zones``, in this order.
+def list_failures(plan: Plan, zones: Sequence[str], *, largest_nodes: int = 1) -> tuple[CapacityFailure, ...]:
+    """Return every single failure of a stack in ``zones``, in this order.
 
     Each zone; each node group and NodePool; all spot nodes of each architecture that has some; the ``largest_nodes``
     largest nodes, unless that is 0; each architecture.
     """
     capacities = _capacities(plan)
-    found = [Failure(zones=(zone,)) for zone in zones]
-    found += [Failure(groups=(name,)) for name in group_names(plan)]
+    found = [CapacityFailure(zones=(zone,)) for zone in zones]
+    found += [CapacityFailure(groups=(name,)) for name in list_group_names(plan)]
     spot = sorted({each.architecture for each in capacities if each.capacity_type is CapacityType.SPOT})
-    found += [Failure(spot=(architecture,)) for architecture in spot]
+    found += [CapacityFailure(spot=(architecture,)) for architecture in spot]
     if largest_nodes:
-        found.append(Failure(largest_nodes=largest_nodes))
-    found += [Failure(architectures=(each,)) for each in sorted({each.architecture for each in capacities})]
+        found.append(CapacityFailure(largest_nodes=largest_nodes))
+    found += [CapacityFailure(architectures=(each,)) for each in sorted({each.architecture for each in capacities})]
     return tuple(found)
 
 
-def group_names(plan: Plan) -> tuple[str, ...]:
-    """The names of the node groups and NodePools, each sorted."""
+def list_group_names(plan: Plan) -> tuple[str, ...]:
+    """Return the names of the node groups and NodePools, each sorted."""
     pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
     return (*sorted(each.name for each in plan.node_groups), *sorted(each.name for each in pools))
 
@@ -67,7 +67,7 @@ def _capacities(plan: Plan) -> set[Capacity]:
     return found | {capacity for pool in pools for capacity in pool.capacities}
 
 
-def parse_failure(text: str, plan: Plan, zones: Sequence[str]) -> Failure:
+def parse_failure(text: str, plan: Plan, zones: Sequence[str]) -> CapacityFailure:
     """Read ``zone=eu-west-1b,group=general-arm64``: what fails at the same time.
 
     A zone may be written as what follows the region (``b``). ``group`` also takes the name in the stack file of a group
@@ -80,7 +80,7 @@ def parse_failure(text: str, plan: Plan, zones: Sequence[str]) -> Failure:
             raise MultiarchError(f"{part.strip()!r} is not a failure.", hint=_FORM)
         values[key].append(value)
     largest = [_number(value) for value in values["largest"]]
-    return Failure(
+    return CapacityFailure(
         zones=tuple(dict.fromkeys(_zone(value, zones) for value in values["zone"])),
         groups=tuple(dict.fromkeys(name for value in values["group"] for name in _groups(value, plan))),
         spot=tuple(dict.fromkeys(_architecture(value) for value in values["spot"])),
@@ -99,13 +99,13 @@ def _zone(value: str, zones: Sequence[str]) -> str:
 
 
 def _behind_region(zone: str) -> str:
-    """``b`` of ``eu-west-1b``, ``2`` of ``zone-2``."""
+    """Return ``b`` of ``eu-west-1b``, ``2`` of ``zone-2``."""
     last = zone.rpartition("-")[2]
     return last.lstrip("0123456789") or last
 
 
 def _groups(value: str, plan: Plan) -> Iterator[str]:
-    names = group_names(plan)
+    names = list_group_names(plan)
     found = [value] if value in names else [each.name for each in plan.node_groups if each.path[-1:] == (value,)]
     if not found:
         raise MultiarchError(f"There is no node group or NodePool {value!r}.", hint=f"There are {', '.join(names)}.")
@@ -124,24 +124,24 @@ def _number(value: str) -> int:
     return int(value)
 
 
-def unavailable(failure: Failure, plan: Plan) -> Unavailable:
+def list_unavailable(failure: CapacityFailure, plan: Plan) -> Unavailable:
     """Return where no new node can be had while ``failure`` lasts.
 
     Without the node group that its controller runs on, Karpenter adds no nodes at all.
     """
     lost = _without_karpenter(failure)
-    if plan.autoscaling.karpenter is not None and karpenter_lost(failure, plan):
+    if plan.autoscaling.karpenter is not None and loses_karpenter(failure, plan):
         lost = replace(lost, groups=lost.groups | plan.autoscaling.pool_names)
     return lost
 
 
-def _without_karpenter(failure: Failure) -> Unavailable:
+def _without_karpenter(failure: CapacityFailure) -> Unavailable:
     capacities = {Capacity(each, CapacityType.SPOT) for each in failure.spot}
     capacities |= {Capacity(each, kind) for each in failure.architectures for kind in CapacityType}
     return Unavailable(frozenset(failure.zones), frozenset(failure.groups), frozenset(capacities))
 
 
-def karpenter_lost(failure: Failure, plan: Plan) -> bool:
+def loses_karpenter(failure: CapacityFailure, plan: Plan) -> bool:
     """Return whether no node of the group that Karpenter's controller runs on can be had."""
     karpenter = plan.autoscaling.karpenter
     home = next((each for each in plan.node_groups if karpenter and each.name == karpenter.controller_group), None)
@@ -150,8 +150,8 @@ def karpenter_lost(failure: Failure, plan: Plan) -> bool:
     return _without_karpenter(failure).why_no_node(home, home.zones) is not None
 
 
-def lost_nodes(failure: Failure, nodes: Iterable[NodeState]) -> frozenset[str]:
-    """The names of the nodes that a failure takes.
+def list_lost_nodes(failure: CapacityFailure, nodes: Iterable[NodeState]) -> frozenset[str]:
+    """Return the names of the nodes that a failure takes.
 
     Of nodes with the same allocatable CPU those with the most memory, then those with the most pods are the largest.
     """
@@ -206,7 +206,7 @@ class After:
     unreachable nodes without a limit; ``held`` are pods whose volumes are in a lost zone.
     """
 
-    failure: Failure
+    failure: CapacityFailure
     settled: Settled
     kept: tuple[NodeState, ...]
     lost: tuple[NodeState, ...] = ()
@@ -226,7 +226,7 @@ class After:
         return (*self.settled.unplaced, *self.bare, *self.staying, *self.held)
 
 
-def settled_before(
+def settle_before(
     plan: Plan,
     pods: Iterable[Pod],
     context: SimulationContext,
@@ -238,28 +238,28 @@ def settled_before(
     """Place all pods while nothing fails; parameters as in :class:`multiarch.capacity.evaluation.Evaluation`."""
     support = images or {}
     written = [pod for pod in pods if pod.per_node or can_move(pod)]
-    everything = list(restricted(written, support))
+    everything = list(restrict_pods(written, support))
     if nodes is None:
         # A dump of a cluster's pods says where they were: that was another cluster.
-        everything = [waiting_again(pod) for pod in everything]
-        given: Sequence[NodeState] = planned_nodes(plan.node_groups, context, everything)
+        everything = [make_waiting(pod) for pod in everything]
+        given: Sequence[NodeState] = list_planned_nodes(plan.node_groups, context, everything)
     else:
-        given = [replace(node, pods=tuple(restricted(node.pods, support))) for node in nodes]
+        given = [replace(node, pods=tuple(restrict_pods(node.pods, support))) for node in nodes]
     daemons = tuple(pod for pod in everything if pod.per_node)
-    settled = settle(plan.autoscaling, plan.node_groups, context, given, everything)
+    settled = settle_pods(plan.autoscaling, plan.node_groups, context, given, everything)
     before = (*written, *(pod for node in nodes or () for pod in node.pods))
     samples = {name_of(pod): pod for pod in reversed(before) if name_of(pod) in support}
     return Before(plan, context, daemons, settled, support, samples, zonal_volumes)
 
 
-def fail(before: Before, failure: Failure) -> After:
+def fail_nodes(before: Before, failure: CapacityFailure) -> After:
     """Take the nodes that ``failure`` takes, and place their pods again."""
     nodes = before.settled.nodes
-    names = lost_nodes(failure, nodes)
+    names = list_lost_nodes(failure, nodes)
     lost = tuple(node for node in nodes if node.name in names)
     kept = tuple(node for node in nodes if node.name not in names)
     after = _sorted_out(After(failure, before.settled, kept, lost), zonal_volumes=before.zonal_volumes)
-    return replace(after, settled=placed_again(before, after))
+    return replace(after, settled=place_again(before, after))
 
 
 def _sorted_out(after: After, *, zonal_volumes: bool) -> After:
@@ -270,25 +270,25 @@ def _sorted_out(after: After, *, zonal_volumes: bool) -> After:
             in_zone = zonal_volumes and node.zone is not None and claims_volumes(pod.spec)
             if pod.owner is None:
                 bare.append(pod)
-            elif unreachable_seconds(pod.spec, 0) is None:
+            elif get_unreachable_seconds(pod.spec, 0) is None:
                 staying.append(pod)
             elif in_zone and node.zone in after.failure.zones:
                 held.append(pod)
             else:
-                again = waiting_again(pod)
-                displaced.append(narrowed(again, ZONE, (node.zone,)) if in_zone and node.zone else again)
+                again = make_waiting(pod)
+                displaced.append(narrow_pod(again, ZONE, (node.zone,)) if in_zone and node.zone else again)
     return replace(after, displaced=tuple(displaced), bare=tuple(bare), staying=tuple(staying), held=tuple(held))
 
 
-def placed_again(before: Before, after: After) -> Settled:
+def place_again(before: Before, after: After) -> Settled:
     """Place the pods that had no node before, which have waited longer, and those that a failure moves."""
     plan = before.plan
-    return settle(
+    return settle_pods(
         plan.autoscaling,
         plan.node_groups,
         before.context,
         after.kept,
         (*before.daemons, *before.settled.unplaced, *after.displaced),
-        unavailable=unavailable(after.failure, plan),
+        unavailable=list_unavailable(after.failure, plan),
         desired=Counter(node.group for node in before.settled.nodes),
     )

@@ -19,10 +19,10 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, ZONE
 from multiarch.facts.node_resources import MIB
 from multiarch.facts.taints import Taint
-from multiarch.facts.tolerations import toleration_for
+from multiarch.facts.tolerations import make_toleration
 from multiarch.manifests import restricted
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.stack.model import Plan
 
 NAME = "headroom"
@@ -49,15 +49,15 @@ class Headroom:
     failure: str
 
 
-def headroom_of(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tuple[Headroom, ...]:
-    """The headroom for the pods that lost zones and nodes displace, by architecture; empty where none move.
+def plan_headroom(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tuple[Headroom, ...]:
+    """Return the headroom for the pods that lost zones and nodes displace, by architecture; empty where none move.
 
     Failures of a whole group, architecture or spot market are omitted: room for all their pods would double the
     cluster. Pods that may use both architectures count for the one that the stack prefers.
     """
     requests = {name_of(pod): pod.requests for pod in pods if not pod.daemon}
     preferred = [each.architecture for each in plan.autoscaling.order] or [Architecture.ARM64]
-    worst: dict[Architecture, tuple[int, int, FailureResult, list[tuple[int, Resources]]]] = {}
+    worst: dict[Architecture, tuple[int, int, FailureResult, list[tuple[int, ResourceAmounts]]]] = {}
     for result in report.failures:
         failure = result.failure
         if failure.groups or failure.spot or failure.architectures:
@@ -72,10 +72,10 @@ def headroom_of(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tupl
 
 
 def _moved(
-    result: FailureResult, requests: Mapping[WorkloadName, Resources], preferred: Iterable[Architecture]
-) -> dict[Architecture, list[tuple[int, Resources]]]:
-    """The pods that move to nodes of each architecture: their number and what each requests."""
-    found: dict[Architecture, list[tuple[int, Resources]]] = {}
+    result: FailureResult, requests: Mapping[WorkloadName, ResourceAmounts], preferred: Iterable[Architecture]
+) -> dict[Architecture, list[tuple[int, ResourceAmounts]]]:
+    """Return the pods that move to nodes of each architecture: their number and what each requests."""
+    found: dict[Architecture, list[tuple[int, ResourceAmounts]]] = {}
     for each in result.workloads:
         architecture = next((one for one in preferred if one in each.architectures), None)
         asked = requests.get((each.namespace, each.name))
@@ -89,7 +89,7 @@ def _sized(
     cpu: int,
     memory: int,
     result: FailureResult,
-    moved: list[tuple[int, Resources]],
+    moved: list[tuple[int, ResourceAmounts]],
     zones: int,
 ) -> Headroom:
     one = max(each.cpu for _, each in moved), max(each.memory for _, each in moved)
@@ -103,10 +103,10 @@ def _zones(plan: Plan) -> int:
     return network.zone_count if hasattr(network, "zone_count") else len(network.private_subnet_ids)
 
 
-def manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:
+def build_headroom_manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:
     """The Kubernetes objects: a Namespace, a PriorityClass, a PodDisruptionBudget, a Deployment for each architecture.
 
-    The budget asks for no pods: placeholders may be lost at any time, and a capacity report says so.
+    The budget requests no pods: placeholders may be lost at any time, and a capacity report says so.
     """
     yield {
         "apiVersion": "v1",
@@ -142,7 +142,7 @@ def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "nodeSelector": {ARCHITECTURE: str(each.architecture)},
-        "tolerations": [toleration_for(taint).as_dict() for taint in _taints(plan, each.architecture)],
+        "tolerations": [make_toleration(taint).as_dict() for taint in _taints(plan, each.architecture)],
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
@@ -151,13 +151,13 @@ def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
                 "labelSelector": {"matchLabels": labels},
             }
         ],
-        "securityContext": restricted.pod_security(),
+        "securityContext": restricted.build_pod_security(),
         "containers": [
             {
                 "name": "placeholder",
                 "image": IMAGE,
                 "resources": {"requests": amounts, "limits": amounts},
-                "securityContext": restricted.container_security(),
+                "securityContext": restricted.build_container_security(),
             }
         ],
     }

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.capacity.failures import After, Before, karpenter_lost, placed_again, unavailable
-from multiarch.capacity.model import Failure
-from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike
+from multiarch.capacity.failures import After, Before, list_unavailable, loses_karpenter, place_again
+from multiarch.capacity.model import CapacityFailure
+from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, get_pod_key
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_types
+from multiarch.facts.instance_types import list_instance_types
 from multiarch.facts.labels import ZONE
-from multiarch.simulate.batches import mentioned
-from multiarch.simulate.model import EXPECTED_ZONE, Answer, WorkloadOutcome
+from multiarch.simulate.batches import list_used_labels
+from multiarch.simulate.model import EXPECTED_ZONE, GroupAnswer, WorkloadOutcome
 from multiarch.simulate.supply import Supply
 
 _MAX_SIZE, _TAINT, _OTHER_PODS = "at its maxSize", "does not tolerate", ("topology spread", "pod anti-affinity")
@@ -41,7 +41,7 @@ class _Case:
     architectures: tuple[Architecture, ...]
 
     @property
-    def usable(self) -> list[Answer]:
+    def usable(self) -> list[GroupAnswer]:
         """The groups that its pods fit."""
         return [each for each in self.outcome.answers if each.usable]
 
@@ -70,7 +70,7 @@ class Explainer:
                 self._sizes[pool.name] = pool.cpu_limit
 
     def of(self, after: After, workloads: Mapping[Hashable, Replicas]) -> dict[WorkloadName, Explanation]:
-        """Explain every workload with pending pods; ``workloads`` by :func:`alike`."""
+        """Explain every workload with pending pods; ``workloads`` by :func:`get_pod_key`."""
         outcomes = self._outcomes(after)
         limited = any(
             _MAX_SIZE in answer.reason or "limit" in answer.reason
@@ -79,10 +79,10 @@ class Explainer:
             if answer.usable
         )
         needed = _find_sizes(self._before, after) if limited else {}
-        held = Counter(map(alike, after.held))
-        bare, staying = Counter(map(alike, after.bare)), Counter(map(alike, after.staying))
+        held = Counter(map(get_pod_key, after.held))
+        bare, staying = Counter(map(get_pod_key, after.bare)), Counter(map(get_pod_key, after.staying))
         found = {}
-        for key, count in Counter(map(alike, after.pending)).items():
+        for key, count in Counter(map(get_pod_key, after.pending)).items():
             workload = workloads[key]
             parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key]))
             if key in outcomes:
@@ -95,13 +95,13 @@ class Explainer:
 
     @staticmethod
     def _outcomes(after: After) -> dict[Hashable, WorkloadOutcome]:
-        """The outcome of each workload with pods without a node.
+        """Return the outcome of each workload with pods without a node.
 
         Pods with volumes are kept in several zones: a group that some of them can use counts.
         """
         if not after.settled.unplaced:
             return {}
-        keys = {(pod.namespace, pod.name): alike(pod) for pod in after.settled.unplaced}
+        keys = {(pod.namespace, pod.name): get_pod_key(pod) for pod in after.settled.unplaced}
         found: dict[Hashable, WorkloadOutcome] = {}
         for outcome in after.settled.simulation.workloads:
             for name in outcome.unplaced[:1]:
@@ -113,7 +113,7 @@ class Explainer:
         return found
 
     def _limits(self, case: _Case) -> Iterator[str]:
-        """What keeps pods without a node: the architecture, the groups that are full or lost, the zone."""
+        """Yield what keeps pods without a node: the architecture, the groups that are full or lost, the zone."""
         if len(case.architectures) == 1 and len(self._supply.all_architectures) > 1:
             yield self._only(case)
         if zones := self._lost_zones(case):
@@ -127,7 +127,7 @@ class Explainer:
         if count := self._most_nodes(case):
             yield count
             return
-        without_karpenter = karpenter_lost(case.after.failure, self._before.plan)
+        without_karpenter = loses_karpenter(case.after.failure, self._before.plan)
         if without_karpenter and any(each.group in self._pools for each in answers):
             yield f"Karpenter adds no nodes: its controller runs on {self._controller}, which is lost"
             answers = [each for each in answers if each.group not in self._pools]
@@ -137,7 +137,7 @@ class Explainer:
             yield f"{', '.join(groups)}: {reason or 'no room'}"
 
     def _only(self, case: _Case) -> str:
-        """``amd64 only (image shop/api:1 has no arm64 build)``, ``amd64 only (does not tolerate …)``."""
+        """Return ``amd64 only (image shop/api:1 has no arm64 build)``, ``amd64 only (does not tolerate …)``."""
         (only,) = case.architectures
         (other,) = (each for each in self._supply.all_architectures if each is not only)
         images = self._images(case.workload).missing(other)
@@ -151,7 +151,7 @@ class Explainer:
         return f"{only} only ({why})" if why else f"{only} only"
 
     def _most_nodes(self, case: _Case) -> str:
-        """How many nodes can take the pods at most; empty where that is not what keeps them pending."""
+        """Return how many nodes can take the pods at most; empty where that is not what keeps them pending."""
         full = [each for each in case.usable if each.reason.startswith(_MAX_SIZE)]
         lost = [each for each in case.usable if self._is_lost(case, each)]
         if not full or not case.after.lost or len(full) + len(lost) < len(case.usable):
@@ -162,7 +162,7 @@ class Explainer:
         return f"without {_lost(case.after.failure)} at most {sizes} {architecture}nodes can take it ({groups})"
 
     def _changes(self, case: _Case) -> Iterator[str]:
-        """What would help, the change of the stack file first."""
+        """Yield what would help, the change of the stack file first."""
         if zones := self._lost_zones(case):
             yield f"let it run in other zones than {' or '.join(zones)}"
             return
@@ -193,20 +193,20 @@ class Explainer:
         yield from self._in_other_zones(case, usable)
         yield from self._for_other_architecture(case)
 
-    def _in_other_zones(self, case: _Case, usable: Sequence[Answer]) -> Iterator[str]:
-        """Other zones for a group whose zones are all lost; with ``onePerZone`` there are such groups already."""
+    def _in_other_zones(self, case: _Case, usable: Sequence[GroupAnswer]) -> Iterator[str]:
+        """Yield other zones for a group whose zones are all lost; with ``onePerZone`` there are such groups already."""
         sharing = Counter(group.key for group in self._groups.values())
         for answer in usable:
             group = self._groups[answer.group]
             if group.zones and set(group.zones) <= set(case.after.failure.zones) and sharing[group.key] == 1:
                 yield f"let {group.key}.zones have another zone"
 
-    def _is_lost(self, case: _Case, answer: Answer) -> bool:
-        """Whether a group gets no nodes in this failure."""
+    def _is_lost(self, case: _Case, answer: GroupAnswer) -> bool:
+        """Return whether a group gets no nodes in this failure."""
         group = self._groups.get(answer.group)
         if group is None:
             return answer.reason.startswith(_UNAVAILABLE)
-        lost = unavailable(case.after.failure, self._before.plan)
+        lost = list_unavailable(case.after.failure, self._before.plan)
         return lost.why_no_node(group, group.zones or self._before.context.zones) is not None
 
     def _for_other_architecture(self, case: _Case) -> Iterator[str]:
@@ -224,17 +224,17 @@ class Explainer:
             yield "if its images run on arm64: `multiarch workload patch FILE --tolerate arm64`"
 
     def _lost_zones(self, case: _Case) -> tuple[str, ...]:
-        """The zones that a workload requires by its own rules, where all of them are lost."""
+        """Return the zones that a workload requires by its own rules, where all of them are lost."""
         pod = case.workload.pods[0]
-        asked = self._supply.zones(pod.spec) if ZONE in set(mentioned(pod.spec)) else ()
+        asked = self._supply.zones(pod.spec) if ZONE in set(list_used_labels(pod.spec)) else ()
         return asked if set(asked) <= set(case.after.failure.zones) else ()
 
     def _images(self, workload: Replicas) -> ImageSupport:
         return self._before.images.get(workload.key, ImageSupport())
 
 
-def _of_lost_pods(failure: Failure, bare: int, staying: int, held: int) -> Iterator[Explanation]:
-    """Why pods of lost nodes get no other node, whatever room there is."""
+def _of_lost_pods(failure: CapacityFailure, bare: int, staying: int, held: int) -> Iterator[Explanation]:
+    """Yield why pods of lost nodes get no other node, whatever room there is."""
     if bare:
         yield Explanation("no controller replaces its pods", "let a Deployment or Job create them")
     if staying:
@@ -245,15 +245,15 @@ def _of_lost_pods(failure: Failure, bare: int, staying: int, held: int) -> Itera
         yield Explanation(limit, "keep its data in volumes that every zone can attach, such as EFS, or replicate it")
 
 
-def _lost(failure: Failure) -> str:
-    """``zone eu-west-1b``, ``the largest node``, ``amd64 nodes``."""
+def _lost(failure: CapacityFailure) -> str:
+    """Return ``zone eu-west-1b``, ``the largest node``, ``amd64 nodes``."""
     text = str(failure)
     for each in failure.architectures:
         text = text.replace(f"all {each}", f"{each} nodes")
     return text.replace("largest node", "the largest node") if failure.largest_nodes == 1 else text
 
 
-def _by_reason(answers: Iterable[Answer]) -> dict[str, list[str]]:
+def _by_reason(answers: Iterable[GroupAnswer]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for answer in answers:
         # "too large for an empty node of general-a" is the same for all groups of one instance type.
@@ -280,12 +280,12 @@ def _find_sizes(before: Before, after: After) -> Mapping[str, int]:
         )
         autoscaling = replace(autoscaling, karpenter=replace(karpenter, pools=pools))
     relaxed = replace(before, plan=replace(plan, node_groups=groups, autoscaling=autoscaling))
-    nodes = placed_again(relaxed, after).nodes
+    nodes = place_again(relaxed, after).nodes
     sizes = Counter(node.group for node in nodes)
     needed = {each.name: sizes[each.name] for each in plan.node_groups if sizes[each.name] > each.sizes.maximum}
     for pool in karpenter.pools if karpenter else ():
         types = [node.instance_type for node in nodes if node.group == pool.name]
-        cpus = sum(instance_types()[name].vcpus for name in types if name in instance_types())
+        cpus = sum(list_instance_types()[name].vcpus for name in types if name in list_instance_types())
         if pool.cpu_limit and cpus > pool.cpu_limit:
             needed[pool.name] = cpus
     return needed

@@ -9,7 +9,7 @@ from multiarch.capacity.model import Minimum, OtherWorkloads
 from multiarch.capacity.workloads import Replicas, WorkloadName
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.manifests.values import Labels
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class _Bound:
     def others(
         self, workload: Replicas, surviving: Mapping[WorkloadName, int], running: Mapping[WorkloadName, int]
     ) -> OtherWorkloads:
-        """The other workloads that it selects."""
+        """Return the other workloads that it selects."""
         keys = [key for key in self.pods if key != workload.key]
         return OtherWorkloads(
             len(keys),
@@ -58,7 +58,7 @@ class Minimums:
     def of(
         self, workload: Replicas, surviving: Mapping[WorkloadName, int], running: Mapping[WorkloadName, int]
     ) -> Minimum:
-        """The minimum of one workload, of several budgets the one that asks for most.
+        """Return the minimum of one workload, of several budgets the one that requests most.
 
         Where a budget selects several workloads, ``surviving`` and ``running`` pods of the others count too.
         """
@@ -85,8 +85,8 @@ class Minimums:
         served = [each for each in without if not each.batch and not each.bare]
         if served:
             yield (
-                f"{counted(len(served), 'workload')} without a PodDisruptionBudget: {self._without_budget} of the pods "
-                "have to get a node again."
+                f"{format_count(len(served), 'workload')} without a PodDisruptionBudget: {self._without_budget} of "
+                "the pods have to get a node again."
             )
         if any(each.batch for each in without):
             yield "Pods of Jobs and CronJobs may wait: without a PodDisruptionBudget their minimum is 0."
@@ -104,7 +104,7 @@ class Minimums:
             if len(names) > 1:
                 yield (
                     f"{workload}: its pods have {len(names)} PodDisruptionBudgets ({', '.join(names)}). The eviction "
-                    "API refuses to evict such pods; the largest minimum counts here."
+                    "API does not evict such pods; the largest minimum counts here."
                 )
         bare = {each.key for each in self._workloads if each.bare}
         for bound in self._bounds:
@@ -130,13 +130,13 @@ def _faults(bound: _Bound, bare: set[WorkloadName]) -> Iterator[str]:
     budget, expected = bound.budget, bound.expected
     title = f"PodDisruptionBudget {budget} ({budget.limit})"
     if budget.min_available is None and budget.max_unavailable is None:
-        yield f"PodDisruptionBudget {budget} sets neither minAvailable nor maxUnavailable: it asks for no pods."
+        yield f"PodDisruptionBudget {budget} sets neither minAvailable nor maxUnavailable: it requests no pods."
     elif not expected:
         yield f"{title} selects none of these pods."
     elif bound.least > expected:
-        yield f"{title} can't be met: it selects {counted(expected, 'pod')}. It also blocks every eviction."
+        yield f"{title} can't be met: it selects {format_count(expected, 'pod')}. It also blocks every eviction."
     elif bound.least == expected:
-        yield f"{title} allows no eviction: nodes with its {counted(expected, 'pod')} can't be drained."
+        yield f"{title} allows no eviction: nodes with its {format_count(expected, 'pod')} can't be drained."
     by_number = budget.min_available is not None and not budget.min_available.percent
     if expected and not by_number and bare & set(bound.pods):
         yield f"{title} selects pods without a controller, for which only a number as minAvailable has an effect."

@@ -11,7 +11,7 @@ from multiarch.serialization import INLINED, OMITTED, JsonProperty
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CapacityFailure:
     """What fails at the same time.
 
     Nodes in ``zones``, of ``groups`` (node groups and NodePools), of ``architectures``, and spot nodes of the
@@ -27,7 +27,7 @@ class Failure:
 
     @JsonProperty
     def name(self) -> str:
-        """What fails, in words."""
+        """Return what fails, in words."""
         return str(self)
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Failure:
         return " + ".join(parts) or "nothing"
 
 
-NO_FAILURE = Failure()
+NO_FAILURE = CapacityFailure()
 """Nothing fails."""
 
 
@@ -63,7 +63,7 @@ NO_OTHERS = OtherWorkloads(0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """The number of pods that have to run, and ``source``, which says who asks for it.
+    """The number of pods that have to run, and ``source``, which says who requests it.
 
     Pods of ``others`` count too, where a PodDisruptionBudget selects several workloads.
     """
@@ -97,12 +97,12 @@ class WorkloadResult:
 
     @JsonProperty
     def keeps_minimum_throughout(self) -> bool:
-        """Whether the pods on nodes that stay are enough."""
+        """Return whether the pods on nodes that stay are enough."""
         return self.surviving + self.minimum.others.surviving >= self.minimum.pods
 
     @JsonProperty
     def keeps_minimum(self) -> bool:
-        """Whether there are enough pods once all that can get another node have got one."""
+        """Return whether there are enough pods once all that can get another node have got one."""
         return not self.lacking
 
     @property
@@ -124,7 +124,7 @@ class WorkloadResult:
 
     @JsonProperty
     def minimum_of(self) -> int:
-        """The number of pods that count for the minimum."""
+        """Return the number of pods that count for the minimum."""
         return self.replicas + self.minimum.others.pods
 
 
@@ -139,7 +139,7 @@ class GroupCount(NamedTuple):
 class FailureResult:
     """What one failure does. ``lost`` and ``added`` are nodes by group, sorted by name."""
 
-    failure: Failure = field(metadata=INLINED)
+    failure: CapacityFailure = field(metadata=INLINED)
     workloads: tuple[WorkloadResult, ...]
     lost: tuple[GroupCount, ...] = ()
     added: tuple[GroupCount, ...] = ()
@@ -151,7 +151,7 @@ class FailureResult:
 
     @JsonProperty
     def short_workloads(self) -> int:
-        """The number of workloads that do not keep their minimum."""
+        """Return the number of workloads that do not keep their minimum."""
         return len(self.short)
 
 
@@ -173,10 +173,10 @@ class CapacityReport:
 
     @JsonProperty
     def workloads(self) -> int:
-        """The number of workloads."""
+        """Return the number of workloads."""
         return len(self.without_failure.workloads)
 
     @JsonProperty
     def pods(self) -> int:
-        """The number of pods."""
+        """Return the number of pods."""
         return sum(each.replicas for each in self.without_failure.workloads)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from multiarch.capacity.failures import Before
 from multiarch.capacity.model import FailureResult
-from multiarch.capacity.waiting import described
+from multiarch.capacity.waiting import describe_waits
 from multiarch.capacity.workloads import Replicas, claims_volumes
 from multiarch.facts.architectures import Architecture
 from multiarch.prices.model import RegionPrices
-from multiarch.scheduling.fit import unmodelled
+from multiarch.scheduling.fit import list_unmodelled
 from multiarch.simulate.supply import Supply
 
 _PREEMPTION = "priority class"
@@ -20,15 +20,15 @@ _SHOWN = 5
 """Workloads that a sentence names."""
 
 
-def named(workloads: Iterable[Replicas]) -> str:
-    """``shop Deployment/api, shop Deployment/web and 3 more``."""
+def name_workloads(workloads: Iterable[Replicas]) -> str:
+    """Return ``shop Deployment/api, shop Deployment/web and 3 more``."""
     names = [str(each) for each in workloads]
     if len(names) <= _SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
 
 
-def assumptions_on(before: Before, workloads: Sequence[Replicas], node_start: int) -> Iterator[str]:
+def list_assumptions(before: Before, workloads: Sequence[Replicas], node_start: int) -> Iterator[str]:
     """Yield what is assumed for these workloads, a sentence or more each."""
     if before.context.assumed:
         yield before.context.assumed
@@ -37,22 +37,22 @@ def assumptions_on(before: Before, workloads: Sequence[Replicas], node_start: in
     without = [each for each in workloads if not all((each.pods[0].requests.cpu, each.pods[0].requests.memory))]
     if without:
         yield (
-            f"{named(without)}: without a request for CPU or memory, which counts as 0. Defaults of a LimitRange are "
-            "not read."
+            f"{name_workloads(without)}: without a request for CPU or memory, which counts as 0. Defaults of a "
+            "LimitRange are not read."
         )
     if not before.daemons:
         yield "There are no DaemonSets among the workloads; theirs take CPU, memory and a pod slot on every node."
     claiming = [each for each in workloads if claims_volumes(each.pods[0].spec)]
     if claiming and before.zonal_volumes:
         yield (
-            f"{named(claiming)}: volumes of PersistentVolumeClaims stay in the zone of their pod, as EBS volumes do; "
-            "--movable-volumes is for others. How many an instance can attach is not checked."
+            f"{name_workloads(claiming)}: volumes of PersistentVolumeClaims stay in the zone of their pod, as EBS "
+            "volumes do; --movable-volumes is for others. How many an instance can attach is not checked."
         )
-    yield from described(node_start)
+    yield from describe_waits(node_start)
 
 
 def _about_types(prices: RegionPrices | None) -> str:
-    """Which instance types Karpenter's nodes are of: failures lose other pods with other nodes."""
+    """Return which instance types Karpenter's nodes are of: failures lose other pods with other nodes."""
     if prices is None:
         return "Karpenter's nodes are of the smallest instance type that holds their pods; by --prices of the cheapest."
     return (
@@ -61,7 +61,7 @@ def _about_types(prices: RegionPrices | None) -> str:
     )
 
 
-def warnings_on(
+def list_warnings(
     before: Before, workloads: Sequence[Replicas], without_failure: FailureResult, supply: Supply
 ) -> Iterator[str]:
     """Yield what makes the report uncertain or worse than it has to be."""
@@ -74,15 +74,15 @@ def warnings_on(
     yield from _about_images(before, workloads, supply)
     by_note: dict[str, list[Replicas]] = {}
     for workload in workloads:
-        for note in unmodelled(workload.pods[0]):
+        for note in list_unmodelled(workload.pods[0]):
             if not note.startswith(_PREEMPTION) and not (before.zonal_volumes and note.startswith(_VOLUMES)):
                 by_note.setdefault(note, []).append(workload)
     unknown = [each for each in workloads if each.pods[0].spec.priority is None]
     if unknown:
         names = ", ".join(dict.fromkeys(each.pods[0].spec.priority_class for each in unknown))
-        yield f"{named(unknown)}: the PriorityClass {names} is not among the manifests; its priority counts as 0."
+        yield f"{name_workloads(unknown)}: the PriorityClass {names} is not in the manifests; its priority counts as 0."
     for note, found in by_note.items():
-        yield f"{named(found)}: not checked: {note}."
+        yield f"{name_workloads(found)}: not checked: {note}."
 
 
 def _about_images(before: Before, workloads: Sequence[Replicas], supply: Supply) -> Iterator[str]:

@@ -10,13 +10,13 @@ from multiarch.capacity.workloads import ImageSupport, WorkloadName, name_of
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.kubernetes.manifests import names_of
-from multiarch.kubernetes.source import LoadedObject, placed
-from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
-from multiarch.manifests.objects import Object, objects_in
+from multiarch.kubernetes.manifests import format_names
+from multiarch.kubernetes.source import LoadedObject, add_object_source
+from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
+from multiarch.manifests.objects import Object, unpack_objects
 from multiarch.manifests.values import ManifestError
-from multiarch.observed.cluster import pods_in
-from multiarch.plurals import counted
+from multiarch.observed.cluster import read_object_pods
+from multiarch.plurals import format_count
 from multiarch.scheduling.pods import Pod
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
@@ -31,18 +31,18 @@ class Workloads:
     notes: tuple[str, ...] = ()
 
 
-def workloads_in(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workloads:
+def read_workloads(objects: Sequence[LoadedObject], files: Sequence[str]) -> Workloads:
     """Read the workloads of ``objects``; ``files`` are those that they come from.
 
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
-    pods, budgets = pods_in(objects), budgets_in(objects)
+    pods, budgets = read_object_pods(objects), read_budgets(objects)
     if all(pod.per_node for pod in pods):
-        there = f": {counted(len(pods), 'DaemonSet')}, and no node is created for a DaemonSet" if pods else ""
+        there = f": {format_count(len(pods), 'DaemonSet')}, and no node is created for a DaemonSet" if pods else ""
         hint = "Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods."
         if not objects and "-" in files:
             hint = f"Did the command before the pipe fail? {hint}"
-        raise MultiarchError(f"{names_of(files)}: no workloads found{there}.", hint=hint)
+        raise MultiarchError(f"{format_names(files)}: no workloads found{there}.", hint=hint)
     return Workloads(pods, budgets, tuple(_scaled(objects, pods)))
 
 
@@ -51,11 +51,11 @@ def _scaled(objects: Iterable[LoadedObject], pods: Iterable[Pod]) -> Iterator[st
     counts = Counter(name_of(pod) for pod in pods)
     for each in objects:
         try:
-            for found in objects_in(each.value, 1):
+            for found in unpack_objects(each.value, 1):
                 if found.kind == _AUTOSCALER:
                     yield from _number_of(found, counts)
         except ManifestError as error:
-            raise placed(error, [each]) from error
+            raise add_object_source(error, [each]) from error
 
 
 def _number_of(scaler: Object, counts: Counter[WorkloadName]) -> Iterator[str]:
@@ -70,16 +70,16 @@ def _number_of(scaler: Object, counts: Counter[WorkloadName]) -> Iterator[str]:
         )
 
 
-def budgets_in(objects: Sequence[LoadedObject]) -> tuple[DisruptionBudget, ...]:
-    """The PodDisruptionBudgets among ``objects``. Raises MultiarchError, naming the object's source."""
+def read_budgets(objects: Sequence[LoadedObject]) -> tuple[DisruptionBudget, ...]:
+    """Return the PodDisruptionBudgets among ``objects``. Raises MultiarchError, naming the object's source."""
     try:
-        return tuple(disruption_budgets_from(each.value for each in objects))
+        return tuple(read_disruption_budgets(each.value for each in objects))
     except ManifestError as error:
-        raise placed(error, objects) from error
+        raise add_object_source(error, objects) from error
 
 
-def image_support(judged: Iterable[tuple[WorkloadName, str, Judgement]]) -> dict[WorkloadName, ImageSupport]:
-    """What look-ups of images say, by workload; each entry of ``judged`` is about one image of a workload."""
+def get_image_support(judged: Iterable[tuple[WorkloadName, str, Judgement]]) -> dict[WorkloadName, ImageSupport]:
+    """Return what look-ups of images say, by workload; each entry of ``judged`` is about one image of a workload."""
     unsupported: dict[WorkloadName, set[tuple[str, Architecture]]] = {}
     unknown: dict[WorkloadName, dict[str, str]] = {}
     for key, image, judgement in judged:

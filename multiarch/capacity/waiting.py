@@ -26,24 +26,24 @@ NODE_START = 90
 """Until a new node is ready, unless another time is given."""
 
 
-def eviction(toleration: int, nodes: int) -> int:
+def estimate_eviction(toleration: int, nodes: int) -> int:
     """Until pods of the last of ``nodes`` failed nodes of a zone are deleted, and their controllers make others."""
     return DETECTION + max(nodes - 1, 0) * PER_NODE + toleration
 
 
-def added(evicted: int, plan: AutoscalingPlan, node_start: int) -> int:
-    """Until a node is ready that the autoscaler adds for pods that were evicted then."""
+def estimate_added_node(evicted: int, plan: AutoscalingPlan, node_start: int) -> int:
+    """Return until a node is ready that the autoscaler adds for pods that were evicted then."""
     delay = plan.cluster_autoscaler.scale_up_delay_seconds if plan.cluster_autoscaler else 0
     slow = delay if plan.use is Autoscaler.CLUSTER_AUTOSCALER else 0
     return evicted + slow + SCALE_UP + node_start
 
 
-def replaced(evicted: int, node_start: int) -> int:
-    """Until a node that replaces a failed one has pods."""
+def estimate_replaced_node(evicted: int, node_start: int) -> int:
+    """Return until a node that replaces a failed one has pods."""
     return max(evicted, REPLACEMENT + node_start)
 
 
-def described(node_start: int) -> Iterator[str]:
+def describe_waits(node_start: int) -> Iterator[str]:
     """Yield a sentence for each assumption."""
     yield (
         f"A failed node counts as unreachable after {DETECTION} s, and the nodes of a zone one every {PER_NODE} s. Its "

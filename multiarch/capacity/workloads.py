@@ -41,7 +41,7 @@ class ImageSupport:
         return tuple(sorted(each for each in Architecture if each not in missing))
 
     def missing(self, architecture: Architecture) -> tuple[str, ...]:
-        """The images without a build for ``architecture``."""
+        """Return the images without a build for ``architecture``."""
         return tuple(sorted(image for image, each in self.unsupported if each is architecture))
 
 
@@ -75,20 +75,20 @@ class Replicas:
 
 
 def name_of(pod: Pod) -> WorkloadName:
-    """What a pod's workload is called; a pod without a controller is one by itself."""
+    """Return what a pod's workload is called; a pod without a controller is one by itself."""
     return pod.namespace, str(pod.owner) if pod.owner else f"Pod/{pod.name}"
 
 
-def alike(pod: Pod) -> Hashable:
-    """Equal for the pods of one controller, and for pods without one that differ in nothing but their names."""
+def get_pod_key(pod: Pod) -> Hashable:
+    """Return equal for the pods of one controller, and for pods without one that differ in nothing but their names."""
     return (pod.namespace, pod.owner) if pod.owner else (pod.namespace, None, pod.labels, pod.spec)
 
 
-def replicas_of(pods: Iterable[Pod]) -> list[Replicas]:
+def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:
     """The workloads of ``pods``, sorted by namespace and name. Pods without a controller are one if they are alike."""
     found: dict[Hashable, list[Pod]] = {}
     for pod in pods:
-        found.setdefault(alike(pod), []).append(pod)
+        found.setdefault(get_pod_key(pod), []).append(pod)
     made = []
     for of_workload in found.values():
         namespace, name = name_of(of_workload[0])
@@ -99,13 +99,13 @@ def replicas_of(pods: Iterable[Pod]) -> list[Replicas]:
 
 
 def can_move(pod: Pod) -> bool:
-    """Whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or on its way out."""
+    """Return whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or on its fix."""
     static = pod.owner is not None and pod.owner.kind == _NODE
     return not (pod.daemon or pod.per_node or pod.terminating or static or pod.phase in ("Succeeded", "Failed"))
 
 
-def unreachable_seconds(spec: PodSpec, default: int) -> int | None:
-    """How long a pod stays on a node that can't be reached; None without a bound.
+def get_unreachable_seconds(spec: PodSpec, default: int) -> int | None:
+    """Return how long a pod stays on a node that can't be reached; None without a bound.
 
     The admission plugin DefaultTolerationSeconds gives ``default`` to pods without a toleration of their own.
     """
@@ -117,23 +117,23 @@ def unreachable_seconds(spec: PodSpec, default: int) -> int | None:
 
 
 def claims_volumes(spec: PodSpec) -> bool:
-    """Whether a pod uses PersistentVolumeClaims, as the notes on its spec say."""
+    """Return whether a pod uses PersistentVolumeClaims, as the notes on its spec say."""
     return any(each == VOLUME_CLAIMS or ("volumes (" in each and _CLAIM in each) for each in spec.unmodelled)
 
 
-def waiting_again(pod: Pod) -> Pod:
-    """The pod that its controller makes in place of one that was on a node."""
+def make_waiting(pod: Pod) -> Pod:
+    """Return the pod that its controller makes in place of one that was on a node."""
     return replace(pod, node_name="", phase="") if pod.node_name or pod.phase else pod
 
 
-def restricted(pods: Iterable[Pod], images: Mapping[WorkloadName, ImageSupport]) -> Iterator[Pod]:
+def restrict_pods(pods: Iterable[Pod], images: Mapping[WorkloadName, ImageSupport]) -> Iterator[Pod]:
     """Yield the pods, kept off the nodes of architectures that their images do not support by required affinity."""
     for pod in pods:
         support = images.get(name_of(pod))
-        yield narrowed(pod, ARCHITECTURE, support.architectures) if support and support.unsupported else pod
+        yield narrow_pod(pod, ARCHITECTURE, support.architectures) if support and support.unsupported else pod
 
 
-def narrowed(pod: Pod, label: str, values: tuple[str, ...]) -> Pod:
+def narrow_pod(pod: Pod, label: str, values: tuple[str, ...]) -> Pod:
     """Return the pod, with one of ``values`` of a node label required besides its own rules."""
     return replace(pod, spec=_narrowed_spec(pod.spec, label, values))
 

@@ -45,14 +45,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     # Looking for plugins of pydantic reads the metadata of every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from multiarch.cli import streams  # noqa: PLC0415
-    from multiarch.cli.application import application  # noqa: PLC0415
-    from multiarch.cli.options.stacks import completed_words  # noqa: PLC0415
-    from multiarch.cli.terminal import say, show_error  # noqa: PLC0415
+    from multiarch.cli.application import build_application  # noqa: PLC0415
+    from multiarch.cli.options.stacks import list_completed_words  # noqa: PLC0415
+    from multiarch.cli.terminal import print_message, show_error  # noqa: PLC0415
 
     streams.escape_unknown_characters()
     try:
         given = sys.argv[1:] if arguments is None else list(arguments)
-        application(*_names(given or completed_words(os.environ)))(given, prog_name="multiarch")
+        build_application(*_names(given or list_completed_words(os.environ)))(given, prog_name="multiarch")
     except SystemExit as done:
         # Typer exits with 1 on a closed pipe, which would mean findings.
         if isinstance(done.__context__, BrokenPipeError):
@@ -67,6 +67,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         if arguments is None:
             streams.discard_output()
         with suppress(OSError):
-            say(f"error: the output can't be written: {error.strerror}.")
+            print_message(f"error: the output can't be written: {error.strerror}.")
         return OutsideError.exit_code
     return 0

@@ -46,7 +46,7 @@ _NOUNS = (
 _SHOW_HELP_WITHOUT_ARGUMENTS = ("image", "workload")
 
 
-def application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
+def build_application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
     """Return the application, a command to call: with ``noun`` and ``verb`` alone, or with all if they are unknown."""
     known = noun in _VERBS and verb in _VERBS[noun][1]
     return _application(noun if noun in _NOUNS else None, verb if known else None)
@@ -59,7 +59,7 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
         cls=Application,
         help="EKS with amd64 and arm64 (Graviton) node groups, from a few lines of YAML per team.",
         no_args_is_help=True,
-        # Plain help texts: the same on every terminal and in the documents.
+        # Plain help strings: the same on every terminal and in the documents.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

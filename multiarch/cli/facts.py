@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from multiarch.aws_errors import failures_as_errors, open_client
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.aws_errors import open_client, translate_failures
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import print_message
 from multiarch.errors import MultiarchError
 from multiarch.facts.instance_types import DATA_FILE
-from multiarch.facts.refresh import refresh_file
+from multiarch.facts.refresh import update_file
 
 HELP = """Refresh the tables of instance types and regions from EC2.
 
@@ -51,12 +51,12 @@ def refresh(
     if not table.parent.is_dir():
         raise MultiarchError(f"{table} can't be written: there is no folder {table.parent}.")
     ec2 = open_client("ec2", region)
-    with failures_as_errors():
-        report = refresh_file(ec2, table, merge=merge)
+    with translate_failures():
+        report = update_file(ec2, table, merge=merge)
     changes = {"added": report.added, "changed": report.changed, "removed": report.removed}
     rows = [(change, name) for change, names in changes.items() for name in names]
     rows += [("new region", name) for name in report.regions]
-    show(
+    print_report(
         Report(
             "facts-refresh",
             data={"file": table, **changes, "kept": report.kept, "regions": report.regions},
@@ -66,4 +66,6 @@ def refresh(
     )
     kept = f"; kept {len(report.kept)} that the region does not offer" if report.kept else ""
     regions = f"; new regions: {', '.join(report.regions)}" if report.regions else ""
-    say(f"{table}: {', '.join(f'{len(names)} {change}' for change, names in changes.items())}{kept}{regions}.")
+    print_message(
+        f"{table}: {', '.join(f'{len(names)} {change}' for change, names in changes.items())}{kept}{regions}."
+    )

@@ -18,16 +18,16 @@ _COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:{_NOUNS})\b)")
 _WORD = re.compile(r"[^\s`]*`[^`]+`\S*|\S+")
 
 
-def runnable(text: str, program: Path | None = None) -> str:
+def make_runnable(text: str, program: Path | None = None) -> str:
     """The text with ``multiarch …`` as a shell here finds it: by its path, unless ``multiarch`` on PATH is this one.
 
     ``program`` is by default what this process was called by.
     """
-    return _COMMAND.sub(lambda _: own_name(program), text)
+    return _COMMAND.sub(lambda _: find_own_name(program), text)
 
 
-def own_name(program: Path | None = None) -> str:
-    """How a shell here finds ``program``, as of :func:`runnable`."""
+def find_own_name(program: Path | None = None) -> str:
+    """Return how a shell here finds ``program``, as of :func:`make_runnable`."""
     program = program or Path(sys.argv[0])
     if program.name != _NAME or not program.is_file():
         return _NAME
@@ -35,8 +35,8 @@ def own_name(program: Path | None = None) -> str:
     return _NAME if on_path and program.samefile(on_path) else shlex.quote(os.fspath(program))
 
 
-def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:
-    """Break a text between words into lines of at most ``room`` characters, indented by ``first`` and ``others``.
+def wrap_lines(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:
+    """Break a string between words into lines of at most ``room`` characters, indented by ``first`` and ``others``.
 
     Commands in backticks are not broken, so that they can be copied, unless they are longer than a line. A word that is
     longer than a line is not broken either: the terminal breaks its line.

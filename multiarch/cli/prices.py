@@ -9,15 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from multiarch.aws_errors import failures_as_errors, open_client
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.aws_errors import open_client, translate_failures
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.options.prices import PricesFile
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import print_message
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError, UnknownFactError
-from multiarch.facts.instance_types import instance_type
-from multiarch.facts.partitions import partition_of
+from multiarch.facts.instance_types import get_instance_type
+from multiarch.facts.partitions import find_partition
 from multiarch.prices import fetch as fetching
 from multiarch.prices import file as files
 from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
@@ -75,7 +75,7 @@ def fetch(
 ) -> None:
     """Fetch prices, as :data:`FETCH` says."""
     now = datetime.now(UTC)
-    prices = files.read(file) if file.exists() else PriceList(str(file), {})
+    prices = files.read_prices(file) if file.exists() else PriceList(str(file), {})
     regions = list(dict.fromkeys(region or [str(open_client("pricing", None, profile=profile).meta.region_name)]))
     fetched, kept = [], []
     for name in regions:
@@ -84,11 +84,11 @@ def fetch(
         if recent and old is not None and (old.with_spot or not spot):
             kept.append(name)
             continue
-        prices = files.merged(prices, _fetched(name, profile, now, spot=spot), str(file))
+        prices = files.merge_prices(prices, _fetched(name, profile, now, spot=spot), str(file))
         fetched.append(name)
     if fetched:
-        files.write(file, prices)
-    show(
+        files.write_prices(file, prices)
+    print_report(
         Report(
             "prices-fetch",
             data=lambda: {"file": str(file), "fetched": fetched, "kept": kept},
@@ -97,7 +97,7 @@ def fetch(
         output,
     )
     for name in kept:
-        say(f"{file}: the prices of {name} are recent enough; nothing was fetched.")
+        print_message(f"{file}: the prices of {name} are recent enough; nothing was fetched.")
 
 
 @commands.command("show", cls=Command, help=SHOW)
@@ -113,7 +113,7 @@ def show_prices(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Show prices, as :data:`SHOW` says."""
-    prices = files.read(file)
+    prices = files.read_prices(file)
     wanted = region or sorted(prices.regions)
     chosen = []
     for name in wanted:
@@ -121,7 +121,7 @@ def show_prices(
         if isinstance(found, UnknownPrice):
             raise MultiarchError(f"{found.reason}.")
         chosen.append(found)
-    show(
+    print_report(
         Report(
             "prices-list",
             data=lambda: {"file": str(file), "regions": [_data(each, types) for each in chosen]},
@@ -134,13 +134,15 @@ def show_prices(
 def _fetched(region: str, profile: str | None, now: datetime, *, spot: bool) -> RegionPrices:
     import boto3  # noqa: PLC0415
 
-    partition = partition_of(region)
+    partition = find_partition(region)
     available = boto3.session.Session(region_name=region).get_available_regions(
         "pricing", partition_name=partition.name if partition else "aws"
     )
-    pricing = open_client("pricing", fetching.pricing_region(region, available), profile=profile)
-    with failures_as_errors():
-        return fetching.fetch(pricing, open_client("ec2", region, profile=profile) if spot else None, region, now)
+    pricing = open_client("pricing", fetching.get_pricing_region(region, available), profile=profile)
+    with translate_failures():
+        return fetching.fetch_prices(
+            pricing, open_client("ec2", region, profile=profile) if spot else None, region, now
+        )
 
 
 def _summary(prices: PriceList) -> Iterator[Sequence[str]]:
@@ -170,7 +172,7 @@ def _names(prices: RegionPrices, types: Sequence[str] | None) -> Sequence[str]:
 
 
 def _unknown(prices: RegionPrices, name: str) -> Iterator[str]:
-    """Why a type has no price."""
+    """Yield why a type has no price."""
     amounts = prices.on_demand_hour(name), prices.spot_hour(name)
     yield from (each.reason for each in amounts if isinstance(each, UnknownPrice))
 
@@ -186,7 +188,7 @@ def _others(prices: RegionPrices) -> dict[str, Amount]:
 
 def _shape(name: str) -> tuple[str, str, str]:
     try:
-        row = instance_type(name)
+        row = get_instance_type(name)
     except UnknownFactError:
         return _UNKNOWN, _UNKNOWN, _UNKNOWN
     return str(row.architecture), str(row.vcpus), f"{row.memory_mib / 1024:g}"
@@ -201,7 +203,7 @@ def _date(prices: RegionPrices) -> str:
 
 
 def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, Any]:
-    whole = files.region_as_json(prices)
+    whole = files.build_region(prices)
     found = [
         {
             "name": name,

@@ -30,7 +30,7 @@ def discard_output() -> None:
 
 
 @contextmanager
-def few_collections() -> Iterator[None]:
+def reduce_collections() -> Iterator[None]:
     """Collect cyclic garbage less often than usual.
 
     JSON has no cycles, and each collection visits everything that is kept: for 10,000 pods that takes longer than

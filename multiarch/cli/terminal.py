@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 
 import typer
 
-from multiarch.cli.lines import runnable, wrapped
-from multiarch.errors import MultiarchError, Problem, ProblemsError, said_once
-from multiarch.escaping import escaped
+from multiarch.cli.lines import make_runnable, wrap_lines
+from multiarch.errors import MultiarchError, Problem, ProblemsError, merge_warnings
+from multiarch.escaping import escape_terminal
 from multiarch.rules import Severity
 
 Progress = Callable[[int, int], None]
@@ -20,15 +20,15 @@ _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
 _USUAL = 80
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Print one line to stderr."""
-    typer.echo(escaped(runnable(text)), err=True)
+    typer.echo(escape_terminal(make_runnable(text)), err=True)
 
 
-def say_notes(notes: Iterable[str]) -> None:
+def print_notes(notes: Iterable[str]) -> None:
     """Print notes that came with a result, such as what could not be read besides."""
     for each in notes:
-        say(f"note: {each}")
+        print_message(f"note: {each}")
 
 
 def show_error(error: MultiarchError) -> None:
@@ -44,12 +44,12 @@ def show_problems(problems: Iterable[Problem]) -> None:
 
     One per line; a terminal gets lines that are broken between words.
     """
-    for problem in said_once(problems):
+    for problem in merge_warnings(problems):
         _say_marked(problem.severity, f"{problem} [{problem.rule}]")
 
 
 @contextmanager
-def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
+def show_progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
     """Show a progress bar on stderr if that is a terminal; it is gone at the end."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
@@ -72,9 +72,9 @@ def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
 
 def _say_marked(severity: Severity, text: str) -> None:
     mark, terminal = str(severity), sys.stderr.isatty()
-    lines = [f"{mark}: {escaped(runnable(text))}"]
+    lines = [f"{mark}: {escape_terminal(make_runnable(text))}"]
     if terminal and len(lines[0]) > (room := _columns()):
-        lines = list(wrapped(lines[0], room, others="  "))
+        lines = list(wrap_lines(lines[0], room, others="  "))
     if terminal and "NO_COLOR" not in os.environ:
         lines[0] = lines[0].replace(mark, f"\x1b[{_COLORS[severity]}m{mark}\x1b[0m", 1)
     for line in lines:
@@ -82,7 +82,7 @@ def _say_marked(severity: Severity, text: str) -> None:
 
 
 def _columns() -> int:
-    """Characters in a line of the terminal that stderr is."""
+    """Return characters in a line of the terminal that stderr is."""
     set_by_user = os.environ.get("COLUMNS", "")
     if set_by_user.isdecimal() and int(set_by_user):
         return int(set_by_user)

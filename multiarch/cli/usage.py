@@ -1,4 +1,4 @@
-"""Typer's help texts and messages of usage, without the words of Python and pydantic."""
+"""Typer's help strings and messages of usage, without the words of Python and pydantic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from pydantic import ValidationError
 from typer.core import TyperCommand, TyperGroup
 
-from multiarch.cli.lines import own_name
+from multiarch.cli.lines import find_own_name
 
 _OLD_SPELLINGS = re.compile(r", --(workloads|pods|pending)\b")
 """Options that are still accepted and that help does not show."""
@@ -43,7 +43,7 @@ class Application(TyperGroup):
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (as above)
         """Run the command. Raises BadParameter for an invalid value."""
         # Usage errors say: Try 'NAME stack check -h'.
-        ctx.info_name = own_name()
+        ctx.info_name = find_own_name()
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

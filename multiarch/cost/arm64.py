@@ -11,24 +11,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.cost.model import CostReport, Saving
-from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
-from multiarch.cost.stack import NodePrices, share, stack_costs
+from multiarch.cost.pricing import PricedCapacity, Pricing, get_capacity, list_zones
+from multiarch.cost.stack import NodePrices, compute_stack_costs, get_node_share
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, instance_types
+from multiarch.facts.instance_types import InstanceType, list_instance_types
 from multiarch.facts.taints import Effect, Taint
-from multiarch.manifests.owners import WorkloadKey, top_of
+from multiarch.manifests.owners import WorkloadKey, find_top_owner
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.amounts import largest_first, minus, share_of, total
+from multiarch.prices.amounts import multiply_amount, sort_by_amount, subtract_amounts, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.affinity import NodeAffinity
-from multiarch.scheduling.architectures import as_pod_spec, why_excluded
-from multiarch.scheduling.fit import allowed_zones
+from multiarch.scheduling.architectures import explain_exclusion, wrap_pod_spec
+from multiarch.scheduling.fit import list_allowed_zones
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.simulate.offerings import priced_types
+from multiarch.simulate.offerings import list_priced_types
 from multiarch.simulate.settled import NodeState
-from multiarch.simulate.shapes import group_shape, pool_shape
+from multiarch.simulate.shapes import build_group_shape, build_pool_shape
 from multiarch.stack.model import Plan
 
 HOW_COMPARED = (
@@ -45,11 +45,11 @@ class _Offer:
 
     shape: NodeShape
     instance: InstanceType
-    capacity: Capacity
+    capacity: PricedCapacity
     month: Amount
 
 
-def arm64_costs(
+def compute_arm64_costs(
     plan: Plan,
     pricing: Pricing,
     nodes: Sequence[NodeState],
@@ -72,26 +72,26 @@ def arm64_costs(
         if node.shape.architecture is not Architecture.AMD64:
             continue
         for pod in node.pods:
-            key = top_of(_workload(pod), owners or {})
+            key = find_top_owner(_workload(pod), owners or {})
             if key not in blockers:
                 unjudged += 1
                 continue
-            here = share_of(prices.month(node), share(pod.requests, node.shape.allocatable))
-            saved = minus(here, offers.cheapest(pod, node, prices.capacity(node)))
+            here = multiply_amount(prices.month(node), get_node_share(pod.requests, node.shape.allocatable))
+            saved = subtract_amounts(here, offers.cheapest(pod, node, prices.capacity(node)))
             if blockers[key]:
                 blocked.setdefault(key, []).append(saved)
             else:
                 fallback.append(saved)
     savings = [
-        Saving(key.namespace, str(key), tuple(blockers[key]), len(amounts), total(amounts))
+        Saving(key.namespace, str(key), tuple(blockers[key]), len(amounts), sum_amounts(amounts))
         for key, amounts in blocked.items()
     ]
-    compared = total(fallback) if fallback or not unjudged else UnknownPrice(_NOT_FOUND)
-    report = stack_costs(plan, pricing, nodes, running=running)
+    compared = sum_amounts(fallback) if fallback or not unjudged else UnknownPrice(_NOT_FOUND)
+    report = compute_stack_costs(plan, pricing, nodes, running=running)
     notes = [HOW_COMPARED]
     if unjudged:
         notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {unjudged}.")
-    savings.sort(key=lambda each: (*largest_first(each.monthly), each.namespace, each.workload))
+    savings.sort(key=lambda each: (*sort_by_amount(each.monthly), each.namespace, each.workload))
     return replace(report, fallback=compared, savings=tuple(savings), notes=(*report.notes, *notes))
 
 
@@ -110,12 +110,12 @@ class _Offers:
         self._known: dict[tuple[object, ...], Amount] = {}
         self._taking: dict[PodSpec, list[_Offer]] = {}
 
-    def cheapest(self, pod: Pod, node: NodeState, capacity: Capacity | None) -> Amount:
+    def cheapest(self, pod: Pod, node: NodeState, capacity: PricedCapacity | None) -> Amount:
         """Return what the pod would cost in a month on arm64 instead of on ``node``."""
         bought = capacity.capacity_type if capacity else node.capacity_type
         key = (pod.spec, node.instance_type, bought)
         if key not in self._known:
-            self._known[key] = self._cheapest(pod, instance_types().get(node.instance_type), bought)
+            self._known[key] = self._cheapest(pod, list_instance_types().get(node.instance_type), bought)
         return self._known[key]
 
     def _cheapest(self, pod: Pod, now: InstanceType | None, bought: CapacityType | None) -> Amount:
@@ -129,7 +129,7 @@ class _Offers:
         same_way = [each for each in fitting if each.capacity.capacity_type is bought] or fitting
         size = None if now is None else (now.vcpus, now.memory_mib)
         alike = [each for each in same_way if (each.instance.vcpus, each.instance.memory_mib) == size] or same_way
-        parts = [share_of(each.month, share(pod.requests, each.shape.allocatable)) for each in alike]
+        parts = [multiply_amount(each.month, get_node_share(pod.requests, each.shape.allocatable)) for each in alike]
         known = [each for each in parts if not isinstance(each, UnknownPrice)]
         return min(known) if known else parts[0]
 
@@ -141,7 +141,7 @@ class _Offers:
             for each in self._offers
             if each.shape.allocatable.covers(pod.requests)
             and all(self._tolerates(spec, taint) for taint in each.shape.taints)
-            and allowed_zones(spec, each.shape)
+            and list_allowed_zones(spec, each.shape)
         ]
 
     def _tolerates(self, spec: PodSpec, taint: Taint) -> bool:
@@ -157,22 +157,22 @@ def _without_architecture(spec: PodSpec) -> PodSpec:
 
 
 def _allows_arm64(affinity: NodeAffinity) -> bool:
-    return why_excluded(as_pod_spec({}), affinity, Architecture.ARM64) is None
+    return explain_exclusion(wrap_pod_spec({}), affinity, Architecture.ARM64) is None
 
 
 def _offers(plan: Plan, pricing: Pricing) -> Iterator[_Offer]:
     region = plan.region
     for group in plan.node_groups:
         if group.architecture is Architecture.ARM64:
-            capacity = capacity_of(plan, group)
-            shape = group_shape(group, capacity.zones, region=region)
+            capacity = get_capacity(plan, group)
+            shape = build_group_shape(group, capacity.zones, region=region)
             yield _Offer(shape, group.instance_types[0], capacity, pricing.month(capacity, 1))
     karpenter = plan.autoscaling.karpenter
     for pool in karpenter.pools if karpenter else ():
-        zones = zones_of(plan, pool.name)
-        priced = () if pricing.known is None else priced_types(pool, pricing.known)
+        zones = list_zones(plan, pool.name)
+        priced = () if pricing.known is None else list_priced_types(pool, pricing.known)
         for instance in priced or pool.instance_types:
             if instance.architecture is Architecture.ARM64 and karpenter:
-                capacity = Capacity((instance.name,), pool.capacities[0].capacity_type, zones)
-                shape = pool_shape(pool, karpenter.node_class, instance, zones, region=region)
+                capacity = PricedCapacity((instance.name,), pool.capacities[0].capacity_type, zones)
+                shape = build_pool_shape(pool, karpenter.node_class, instance, zones, region=region)
                 yield _Offer(shape, instance, capacity, pricing.month(capacity, 1))

@@ -8,7 +8,7 @@ from decimal import Decimal
 from multiarch.cost.model import CostReport
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.amounts import total
+from multiarch.prices.amounts import sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
 
 
@@ -27,7 +27,7 @@ class Bar:
     capacity_type: CapacityType | None = None
 
 
-def bars(report: CostReport) -> tuple[Bar, ...]:
+def build_bars(report: CostReport) -> tuple[Bar, ...]:
     """A bar for each architecture and capacity type of nodes, then one for each other cost; the largest first."""
     nodes: dict[tuple[Architecture, CapacityType | None], list[Amount]] = {}
     labels: dict[tuple[Architecture, CapacityType | None], str] = {}
@@ -36,7 +36,7 @@ def bars(report: CostReport) -> tuple[Bar, ...]:
         nodes.setdefault(key, []).append(line.monthly)
         labels[key] = f"{line.capacity} nodes"
     found: list[tuple[str, Amount, Architecture | None, CapacityType | None]] = [
-        (labels[key], total(amounts), *key) for key, amounts in nodes.items()
+        (labels[key], sum_amounts(amounts), *key) for key, amounts in nodes.items()
     ]
     found += [(what, amount, None, None) for what, amount in report.others]
     amounts = [Decimal(0) if isinstance(amount, UnknownPrice) else amount for _, amount, _, _ in found]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.amounts import known_sum, reasons
+from multiarch.prices.amounts import list_unknown_reasons, sum_known
 from multiarch.prices.model import Amount
 from multiarch.serialization import JsonProperty
 
@@ -109,18 +109,18 @@ class CostReport:
 
     @JsonProperty
     def monthly(self) -> Decimal:
-        """The sum of all amounts that are known."""
-        return known_sum(self.amounts)
+        """Return the sum of all amounts that are known."""
+        return sum_known(self.amounts)
 
     @JsonProperty
     def unknown(self) -> tuple[str, ...]:
-        """Why amounts are unknown, sorted; empty if the total has all of them."""
+        """Return why amounts are unknown, sorted; empty if the total has all of them."""
         more = [self.fallback] if self.fallback is not None else []
         saved = [saving.monthly for saving in self.savings]
         at_most = [amount for _, amount in self.at_maximum_size]
-        return reasons([*self.amounts, *more, *saved, *at_most])
+        return list_unknown_reasons([*self.amounts, *more, *saved, *at_most])
 
     @JsonProperty
     def complete(self) -> bool:
-        """Whether the total has all amounts."""
-        return not reasons(self.amounts)
+        """Return whether the total has all amounts."""
+        return not list_unknown_reasons(self.amounts)

@@ -12,15 +12,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
-from multiarch.prices.amounts import mean, per_month
+from multiarch.prices.amounts import average_amounts, compute_month
 from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, Plan
 
-LEFT_OUT = "without volumes, traffic, discounts and taxes"
+OMITTED = "without volumes, traffic, discounts and taxes"
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class PricedCapacity:
     """What nodes of a group are bought as: instance types in the order of the group, and the zones of spot prices."""
 
     types: tuple[str, ...]
@@ -46,7 +46,7 @@ class Pricing:
 
     @property
     def stale(self) -> str:
-        """A clause that names old prices, or an empty text."""
+        """A clause that names old prices, or an empty string."""
         if isinstance(self.prices, UnknownPrice):
             return ""
         age, region = self.prices.age(datetime.combine(self.today, time.max, UTC)), self.prices.region
@@ -55,18 +55,18 @@ class Pricing:
         again = f"`multiarch prices fetch --region {region}` fetches them again"
         return f"The prices of {region} are {age.days} days old; {again}"
 
-    def hour(self, capacity: Capacity) -> Amount:
-        """Return the price of an hour of a node, as :func:`node_hour` does."""
-        return self.prices if isinstance(self.prices, UnknownPrice) else node_hour(self.prices, capacity)
+    def hour(self, capacity: PricedCapacity) -> Amount:
+        """Return the price of an hour of a node, as :func:`get_node_hour` does."""
+        return self.prices if isinstance(self.prices, UnknownPrice) else get_node_hour(self.prices, capacity)
 
-    def month(self, capacity: Capacity, nodes: int) -> Amount:
+    def month(self, capacity: PricedCapacity, nodes: int) -> Amount:
         """Return what a number of nodes cost in a month."""
-        return per_month(nodes, self.hour(capacity))
+        return compute_month(nodes, self.hour(capacity))
 
     def control_plane(self, version: str) -> tuple[Amount, str]:
         """What an EKS cluster costs in the support tier that its version has today, and the tier if it has a price."""
         try:
-            tier = kubernetes.support(version, self.today).tier
+            tier = kubernetes.get_support_status(version, self.today).tier
         except UnknownFactError as error:
             return UnknownPrice(f"control plane: {error.message.rstrip('.')}"), ""
         if tier == "unsupported":
@@ -82,32 +82,32 @@ class Pricing:
         return self._other(number, RegionPrices.nat_gateway_hour)
 
     def _other(self, number: int, hour: Callable[[RegionPrices], Amount]) -> Amount:
-        return per_month(number, self.prices if isinstance(self.prices, UnknownPrice) else hour(self.prices))
+        return compute_month(number, self.prices if isinstance(self.prices, UnknownPrice) else hour(self.prices))
 
 
-def node_hour(prices: RegionPrices, capacity: Capacity) -> Amount:
+def get_node_hour(prices: RegionPrices, capacity: PricedCapacity) -> Amount:
     """Return the price of an hour of a node: the one that costs, recommendations and reviews count with.
 
     Of several on-demand types EC2 takes the first while it can be had; of several spot types any, so these count with
     the mean of their prices.
     """
     hours = [prices.hour(each, capacity.capacity_type, capacity.zones) for each in capacity.types]
-    return mean(hours) if capacity.capacity_type is CapacityType.SPOT else hours[0]
+    return average_amounts(hours) if capacity.capacity_type is CapacityType.SPOT else hours[0]
 
 
-def zones_of(plan: Plan, group: str) -> tuple[str, ...]:
+def list_zones(plan: Plan, group: str) -> tuple[str, ...]:
     """Return the names of the zones of a node group or NodePool; empty where only their number is known."""
     own = next((each.zones for each in plan.node_groups if each.name == group), ())
     return own or (plan.network.zones if isinstance(plan.network, NewNetwork) else ())
 
 
-def capacity_of(plan: Plan, group: NodeGroupPlan) -> Capacity:
+def get_capacity(plan: Plan, group: NodeGroupPlan) -> PricedCapacity:
     """Return what a node group buys."""
     names = tuple(each.name for each in group.instance_types)
-    return Capacity(names, group.capacity_type, zones_of(plan, group.name))
+    return PricedCapacity(names, group.capacity_type, list_zones(plan, group.name))
 
 
-def nat_gateways_of(plan: Plan) -> int:
+def count_nat_gateways(plan: Plan) -> int:
     """Return the number of NAT gateways that a stack makes."""
     network = plan.network
     if isinstance(network, ExistingNetwork) or network.nat is Nat.NONE:

@@ -9,7 +9,7 @@ from datetime import datetime
 from multiarch.cost.model import GroupAmount
 from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import NodePrices
-from multiarch.prices.amounts import reasons, total
+from multiarch.prices.amounts import list_unknown_reasons, sum_amounts
 from multiarch.prices.model import Amount
 from multiarch.serialization import JsonProperty
 from multiarch.simulate.settled import NodeState, Settled
@@ -31,16 +31,16 @@ class SimulatedCosts:
 
     @JsonProperty
     def monthly(self) -> Amount:
-        """All nodes together."""
-        return total(amount for _, amount in self.groups)
+        """Return all nodes together."""
+        return sum_amounts(amount for _, amount in self.groups)
 
     @JsonProperty
     def unknown(self) -> tuple[str, ...]:
-        """Why amounts are unknown, sorted."""
-        return reasons(amount for _, amount in self.groups)
+        """Return why amounts are unknown, sorted."""
+        return list_unknown_reasons(amount for _, amount in self.groups)
 
 
-def simulated_costs(
+def compute_simulated_costs(
     plan: Plan, pricing: Pricing, settled: Settled, live: Sequence[NodeState] | None = None
 ) -> SimulatedCosts:
     """Return the costs of the existing and the new nodes of each group; ``live`` are the nodes of a cluster."""
@@ -54,10 +54,12 @@ def simulated_costs(
         groups=tuple(
             GroupAmount(
                 group.name,
-                total(month for node, month in zip(settled.nodes, months, strict=True) if node.group == group.name),
+                sum_amounts(
+                    month for node, month in zip(settled.nodes, months, strict=True) if node.group == group.name
+                ),
             )
             for group in groups
         ),
-        monthly_of_new_nodes=total(months[existing:]),
+        monthly_of_new_nodes=sum_amounts(months[existing:]),
         stale=pricing.stale,
     )

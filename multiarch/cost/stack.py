@@ -7,12 +7,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from multiarch.cost.model import CostLine, CostReport, GroupAmount, LabelCost, OtherAmount
-from multiarch.cost.pricing import LEFT_OUT, Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
+from multiarch.cost.pricing import OMITTED, PricedCapacity, Pricing, count_nat_gateways, get_capacity, list_zones
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
-from multiarch.facts.partitions import region_of_zone
-from multiarch.prices.amounts import largest_first, share_of, total
+from multiarch.facts.partitions import find_zone_region
+from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
 
@@ -25,12 +25,12 @@ class NodePrices:
         self._pricing, self._running = pricing, running
         groups = plan.node_groups if plan else ()
         pools = plan.autoscaling.karpenter.pools if plan and plan.autoscaling.karpenter else ()
-        self._groups = {each.name: capacity_of(plan, each) for each in groups if plan}
+        self._groups = {each.name: get_capacity(plan, each) for each in groups if plan}
         self._pools = {each.name: each.capacities[0].capacity_type for each in pools}
-        self._zones = zones_of(plan, "") if plan else ()
-        self._known: dict[Capacity, Amount] = {}
+        self._zones = list_zones(plan, "") if plan else ()
+        self._known: dict[PricedCapacity, Amount] = {}
 
-    def capacity(self, node: NodeState) -> Capacity | None:
+    def capacity(self, node: NodeState) -> PricedCapacity | None:
         """Return what the node is bought as; None where its instance type or capacity type is unknown."""
         group = self._groups.get(node.group)
         if group is not None and not self._running:
@@ -40,7 +40,7 @@ class NodePrices:
             return None
         # Zones that the stack does not name are placeholders.
         own = (node.zone,) if node.zone and (self._running or node.zone in self._zones) else self._zones
-        return Capacity((node.instance_type,), bought, own)
+        return PricedCapacity((node.instance_type,), bought, own)
 
     def month(self, node: NodeState) -> Amount:
         """Return the cost of a node."""
@@ -55,7 +55,7 @@ class NodePrices:
         return self._known[capacity]
 
 
-def stack_costs(
+def compute_stack_costs(
     plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None = None, *, running: bool = False
 ) -> CostReport:
     """Return the costs of ``nodes``; without nodes, of the stack's node groups at their desired size.
@@ -66,7 +66,7 @@ def stack_costs(
     known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
     control_plane, _ = pricing.control_plane(plan.cluster.version)
-    gateways = nat_gateways_of(plan)
+    gateways = count_nat_gateways(plan)
     return CostReport(
         stack=plan.stack,
         team=plan.team,
@@ -74,7 +74,7 @@ def stack_costs(
         prices_fetched_at=known.fetched if known else None,
         nodes=tuple(lines),
         at_maximum_size=tuple(
-            GroupAmount(group.name, pricing.month(capacity_of(plan, group), group.sizes.maximum))
+            GroupAmount(group.name, pricing.month(get_capacity(plan, group), group.sizes.maximum))
             for group in plan.node_groups
         ),
         others=(
@@ -86,7 +86,7 @@ def stack_costs(
     )
 
 
-def cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> CostReport:
+def compute_cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> CostReport:
     """Return the costs of a cluster's nodes, by the node group or NodePool that their labels name, without a stack."""
     known = pricing.known
     grouped = [replace(node, group=_group_by_labels(node)) for node in nodes]
@@ -103,9 +103,9 @@ def cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> Co
     )
 
 
-def region_of_nodes(nodes: Iterable[NodeState]) -> str | None:
+def find_region(nodes: Iterable[NodeState]) -> str | None:
     """Return the region that the nodes' labels name, None where they name none, or several."""
-    found = {dict(node.shape.labels).get(REGION) or region_of_zone(node.zone or "") for node in nodes} - {None}
+    found = {dict(node.shape.labels).get(REGION) or find_zone_region(node.zone or "") for node in nodes} - {None}
     return found.pop() if len(found) == 1 else None
 
 
@@ -116,7 +116,7 @@ def _group_by_labels(node: NodeState) -> str:
 
 def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
     for group in plan.node_groups:
-        capacity, nodes = capacity_of(plan, group), group.sizes.desired
+        capacity, nodes = get_capacity(plan, group), group.sizes.desired
         yield CostLine(
             group=group.name,
             architecture=group.architecture,
@@ -128,7 +128,7 @@ def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
 
 
 def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]:
-    """One line for each group, architecture, capacity type and choice of instance types, sorted."""
+    """Yield one line for each group, architecture, capacity type and choice of instance types, sorted."""
     found: dict[tuple[str, ...], list[NodeState]] = {}
     for node in nodes:
         capacity = prices.capacity(node)
@@ -144,12 +144,12 @@ def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]
             capacity_type=capacity.capacity_type if capacity else first.capacity_type,
             instance_types=capacity.types if capacity else (first.instance_type,) if first.instance_type else (),
             nodes=len(alike),
-            monthly=total(map(prices.month, alike)),
+            monthly=sum_amounts(map(prices.month, alike)),
         )
 
 
 def _pools(plan: Plan) -> Iterator[OtherAmount]:
-    """NodePools, whose nodes are as many as pods need."""
+    """Yield NodePools, whose nodes are as many as pods need."""
     for pool in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
         yield OtherAmount(f"NodePool {pool.name}", UnknownPrice("Karpenter adds nodes as pods need them"))
 
@@ -166,12 +166,12 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
 
 def _notes_on_prices(pricing: Pricing) -> Iterator[str]:
     if (prices := pricing.known) is not None:
-        yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}."
+        yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {OMITTED}."
     if pricing.stale:
         yield f"{pricing.stale}."
 
 
-def share(wanted: Resources, allocatable: Resources) -> Decimal:
+def get_node_share(wanted: ResourceAmounts, allocatable: ResourceAmounts) -> Decimal:
     """Return the largest share that a pod requests of a node's resources, 0 to 1."""
     here = {"pods": allocatable.pods, **dict(allocatable.items())}
     asked = {"pods": wanted.pods, **dict(wanted.items())}
@@ -179,7 +179,7 @@ def share(wanted: Resources, allocatable: Resources) -> Decimal:
     return min(max(shares, default=Decimal(0)), Decimal(1))
 
 
-def costs_by_label(nodes: Iterable[NodeState], prices: NodePrices, label: str) -> tuple[LabelCost, ...]:
+def compute_label_costs(nodes: Iterable[NodeState], prices: NodePrices, label: str) -> tuple[LabelCost, ...]:
     """Return what the pods of each value of a label cost, the largest amount first, and what no pod requests.
 
     Where the pods of a node request more than all of it, by different resources, each pays its part of the node.
@@ -188,12 +188,14 @@ def costs_by_label(nodes: Iterable[NodeState], prices: NodePrices, label: str) -
     amounts: dict[str | None, list[Amount]] = {}
     for node in nodes:
         month, taken = prices.month(node), Decimal(0)
-        shares = [(dict(pod.labels).get(label, ""), share(pod.requests, node.shape.allocatable)) for pod in node.pods]
+        shares = [
+            (dict(pod.labels).get(label, ""), get_node_share(pod.requests, node.shape.allocatable)) for pod in node.pods
+        ]
         whole = max(sum((part for _, part in shares), Decimal(0)), Decimal(1))
         for value, part in shares:
             taken += part / whole
             pods[value] = pods.get(value, 0) + 1
-            amounts.setdefault(value, []).append(share_of(month, part / whole))
-        amounts.setdefault(None, []).append(share_of(month, max(1 - taken, Decimal(0))))
-    found = [LabelCost(value, pods.get(value, 0), total(each)) for value, each in amounts.items()]
-    return tuple(sorted(found, key=lambda each: (*largest_first(each.monthly), each.value or "")))
+            amounts.setdefault(value, []).append(multiply_amount(month, part / whole))
+        amounts.setdefault(None, []).append(multiply_amount(month, max(1 - taken, Decimal(0))))
+    found = [LabelCost(value, pods.get(value, 0), sum_amounts(each)) for value, each in amounts.items()]
+    return tuple(sorted(found, key=lambda each: (*sort_by_amount(each.monthly), each.value or "")))

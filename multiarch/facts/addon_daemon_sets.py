@@ -144,6 +144,6 @@ TERMINATION_HANDLER = AddOnDaemon(
 """What `nodeTerminationHandler` installs, with the affinity that its component sets."""
 
 
-def daemons_of(add_on: str) -> tuple[AddOnDaemon, ...]:
+def list_daemons(add_on: str) -> tuple[AddOnDaemon, ...]:
     """The DaemonSets of an EKS add-on, none for one that has none. Raises UnknownFactError for one not known here."""
     return look_up("DaemonSets of EKS add-on", add_on, _DAEMONS)

@@ -116,7 +116,7 @@ _ADD_ONS = (
 
 @cache
 def add_ons() -> Mapping[str, AddOn]:
-    """All known add-ons by name, in the order of installation."""
+    """Return all known add-ons by name, in the order of installation."""
     return MappingProxyType({add_on.name: add_on for add_on in _ADD_ONS})
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from multiarch.facts.architectures import Architecture
 
 MODE_LABEL = "multiarch-eks/webhook"
-"""On a namespace: one of :class:`Mode`, or :data:`OFF`. Without it, the mode of the configuration."""
+"""On a namespace: one of :class:`AdmissionMode`, or :data:`OFF`. Without it, the mode of the configuration."""
 OFF = "off"
 """As the value of the label or of the annotation: the webhook leaves the namespace, or the pod, alone."""
 OPT_OUT_ANNOTATION = "multiarch-eks/webhook"
@@ -24,7 +24,7 @@ INSTALLATION_NAME = "multiarch-webhook"
 """The default name of the Helm release, of the webhook's namespace and of most of its objects."""
 
 
-class Mode(StrEnum):
+class AdmissionMode(StrEnum):
     """What the webhook does to the pods of a namespace."""
 
     TOLERATE = "tolerate"
@@ -37,6 +37,6 @@ class Mode(StrEnum):
     """Decide and record, and change nothing."""
 
 
-def tainted_architecture(architectures: Collection[str]) -> Architecture:
+def get_tainted_architecture(architectures: Collection[str]) -> Architecture:
     """Which of the required architectures has the nodes with the taints: arm64, unless amd64 is required alone."""
     return Architecture.ARM64 if Architecture.ARM64 in architectures else Architecture.AMD64

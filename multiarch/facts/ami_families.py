@@ -1,6 +1,6 @@
 """EKS-optimized images: which exist, for which architecture and accelerator, and where AWS publishes them.
 
-The names are the EKS API's ``amiType`` values. A combination without a row has no image, and asking
+The names are the EKS API's ``amiType`` values. A combination without a row has no image, and querying
 for it is an error, not a fallback to the nearest one.
 """
 
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from multiarch.errors import UnknownFactError, look_up
-from multiarch.facts.architectures import Architecture, to_ami
+from multiarch.facts.architectures import Architecture, format_ami_architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION
 
@@ -136,7 +136,7 @@ NODE_FAMILIES = tuple(_FAMILIES)
 """The families of node groups and of Karpenter's nodes."""
 
 
-def family_facts(family: AmiFamily) -> FamilyFacts:
+def get_family(family: AmiFamily) -> FamilyFacts:
     """Look a family up. Raises :class:`UnknownFactError` for one whose images AWS does not publish."""
     return look_up("AMI family", family, _FAMILIES)
 
@@ -158,7 +158,7 @@ class AmiType:
     also: tuple[Accelerator, ...] = ()
 
     def serves(self, accelerator: Accelerator) -> bool:
-        """Whether the image has the drivers for this accelerator (or needs none)."""
+        """Return whether the image has the drivers for this accelerator (or needs none)."""
         return accelerator is self.accelerator or accelerator in self.also
 
     def ssm_parameter(self, kubernetes_version: str, attribute: SsmAttribute) -> str:
@@ -172,12 +172,15 @@ class AmiType:
             raise UnknownFactError("published AMI type", self.name, hint="Set ami.id for a custom image.")
         published = facts.release_parameter if attribute == "release_version" else attribute
         return facts.parameter.format(
-            k=kubernetes_version, variant=self.variant, arch=to_ami(self.architecture), attribute=published
+            k=kubernetes_version,
+            variant=self.variant,
+            arch=format_ami_architecture(self.architecture),
+            attribute=published,
         )
 
 
 def _rows() -> tuple[AmiType, ...]:
-    """Every amiType, one row each. To add one, add its row; a test compares the names with the EKS API's enum.
+    """Return every amiType, one row each. To add one, add its row; a test compares the names with the EKS API's enum.
 
     Source for what serves which accelerator: EKS user guide, "Use EKS-optimized accelerated AMIs".
     """
@@ -213,14 +216,14 @@ def _rows() -> tuple[AmiType, ...]:
 
 
 @cache
-def ami_types() -> Mapping[str, AmiType]:
-    """All amiType values by name, sorted by name."""
+def list_ami_types() -> Mapping[str, AmiType]:
+    """Return all amiType values by name, sorted by name."""
     return MappingProxyType({row.name: row for row in sorted(_rows(), key=lambda row: row.name)})
 
 
-def ami_type(name: str) -> AmiType:
+def get_ami_type(name: str) -> AmiType:
     """Look an amiType up. Raises :class:`UnknownFactError` with the nearest names."""
-    return look_up("EKS AMI type", name, ami_types())
+    return look_up("EKS AMI type", name, list_ami_types())
 
 
 def choose_ami_type(
@@ -233,7 +236,7 @@ def choose_ami_type(
     """
     found = [
         row
-        for row in ami_types().values()
+        for row in list_ami_types().values()
         if (row.family, row.architecture, row.fips) == (family, architecture, fips) and row.serves(accelerator)
     ]
     # Prefer an image made for the accelerator to one that also has its drivers.
@@ -255,7 +258,7 @@ def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: boo
     families = sorted(
         {
             row.family
-            for row in ami_types().values()
+            for row in list_ami_types().values()
             if row.family is not AmiFamily.WINDOWS
             and (row.architecture, row.fips) == (architecture, fips)
             and row.serves(accelerator)
@@ -266,7 +269,7 @@ def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: boo
     return "AWS publishes none in any family; build an image of your own and use CUSTOM."
 
 
-def why_not_on(family: AmiFamily, instance: InstanceType) -> str | None:
+def explain_boot_failure(family: AmiFamily, instance: InstanceType) -> str | None:
     """Return why a family's images do not boot on a type of the same architecture, or ``None``."""
     reason = _FAMILIES[family].not_on.get(instance.family) if family in _FAMILIES else None
     return None if reason is None else f"{instance.name} {reason}"

@@ -64,7 +64,7 @@ _ELF_NAMES: Mapping[int, str] = MappingProxyType(
 _ELF_NO_PROCESSORS: Mapping[int, str] = MappingProxyType({190: "NVIDIA CUDA", 224: "AMD GPU", 247: "BPF"})
 
 
-def from_ec2(supported: Sequence[str]) -> Architecture:
+def parse_ec2_architecture(supported: Sequence[str]) -> Architecture:
     """Translate EC2's ``ProcessorInfo.SupportedArchitectures``.
 
     ``["x86_64"]``, ``["i386", "x86_64"]`` and ``["x86_64_mac"]`` are ``amd64``; ``["arm64"]`` and
@@ -84,16 +84,16 @@ def from_ec2(supported: Sequence[str]) -> Architecture:
 
 
 def names_architecture(text: str) -> bool:
-    """Whether a text, such as a taint's value, names an architecture: Kubernetes' or the kernel's name, or Graviton."""
+    """Return whether a string, such as a taint's value, is Kubernetes' or the kernel's name of one, or Graviton."""
     return text.lower() in _NAMES
 
 
-def to_ami(architecture: Architecture) -> str:
+def format_ami_architecture(architecture: Architecture) -> str:
     """Spell an architecture as AMIs and Amazon's SSM parameters do: ``x86_64`` or ``arm64``."""
     return _AMI[architecture]
 
 
-def image_platform(name: str, variant: str) -> tuple[str, str]:
+def normalise_platform(name: str, variant: str) -> tuple[str, str]:
     """Normalise an image's architecture and variant: Go's name, and no variant if it is the default.
 
     ``arm64`` with variant ``v8`` and ``amd64`` with ``v1`` are those without one; 32-bit ``arm`` always has one, ``v7``
@@ -109,7 +109,7 @@ def image_platform(name: str, variant: str) -> tuple[str, str]:
     return name, _IMAGE_ARM.get(variant, variant) if name == "arm" else variant
 
 
-def from_elf(machine: int, *, bits: int, little_endian: bool) -> Architecture | None:
+def parse_elf_machine(machine: int, *, bits: int, little_endian: bool) -> Architecture | None:
     """Translate an ELF header's ``e_machine``, ``EI_CLASS`` and ``EI_DATA``, or return None for other architectures.
 
     Both architectures are 64-bit and little-endian; x32 and ILP32 have their machine, but other kernels' ABIs.
@@ -118,11 +118,11 @@ def from_elf(machine: int, *, bits: int, little_endian: bool) -> Architecture | 
     return _ELF.get(machine) if bits == _ELF_BITS and little_endian else None
 
 
-def elf_machine(machine: int) -> str:
+def name_elf_machine(machine: int) -> str:
     """Name an ELF header's ``e_machine`` as Go does, or by its number: ``riscv``, ``machine 94``."""
     return _ELF_NAMES.get(machine) or _ELF_NO_PROCESSORS.get(machine) or f"machine {machine}"
 
 
-def elf_for_no_processor(machine: int) -> bool:
-    """Whether ``e_machine`` is not CPU code: BPF programs, or code for GPUs."""
+def is_elf_without_processor(machine: int) -> bool:
+    """Return whether ``e_machine`` is not CPU code: BPF programs, or code for GPUs."""
     return machine in _ELF_NO_PROCESSORS

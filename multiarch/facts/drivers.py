@@ -20,7 +20,7 @@ _SINCE: Mapping[tuple[AmiFamily, str], str] = MappingProxyType({(AmiFamily.AL202
 _DATE = re.compile(r"[0-9]{8}$", re.ASCII)
 
 
-def why_no_driver(family: AmiFamily, instance: InstanceType, release: str | None) -> str | None:
+def explain_missing_driver(family: AmiFamily, instance: InstanceType, release: str | None) -> str | None:
     """Say why an EKS image may lack the driver for an instance type, in a clause; None where it has one.
 
     ``release`` is that of the image, an EKS release (``1.35.2-20260917``) or Karpenter's (``v20260917``), None where

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from multiarch.facts.partitions import partition_of
+from multiarch.facts.partitions import find_partition
 
 PUBLIC_HOSTS = frozenset({"public.ecr.aws", "ecr-public.aws.com"})
 PUBLIC_REGION = "us-east-1"
@@ -35,7 +35,7 @@ class EcrHost:
     public: bool = False
 
 
-def ecr_host(registry: str) -> EcrHost | None:
+def parse_ecr_host(registry: str) -> EcrHost | None:
     """Parse a host name; None if it is not one of ECR's.
 
     ``ACCOUNT.dkr.ecr.REGION.SUFFIX`` (``dkr.ecr-fips`` for FIPS), ``ACCOUNT.dkr-ecr.REGION.on.aws`` (dual-stack),
@@ -46,7 +46,7 @@ def ecr_host(registry: str) -> EcrHost | None:
     match = _HOST.fullmatch(registry)
     if match is None:
         return None
-    partition = partition_of(match["region"])
+    partition = find_partition(match["region"])
     if partition is None:
         return None
     dual = registry.startswith(f"{match['account']}.dkr-ecr")
@@ -62,9 +62,9 @@ def may_be_vpc_endpoint(host: str) -> bool:
     Only AWS, and who owns the VPC's DNS, can give these names an address. Most other names below ``amazonaws.com`` are
     somebody's machine or load balancer.
     """
-    found = ecr_host(host)
+    found = parse_ecr_host(host)
     if found is not None:
         return not found.public
     match = _BUCKET.fullmatch(host)
-    partition = None if match is None else partition_of(match["region"])
+    partition = None if match is None else find_partition(match["region"])
     return match is not None and partition is not None and match["suffix"] == partition.dns_suffix

@@ -99,7 +99,7 @@ class InstanceType:
         return _category_and_generation(self.name)[1]
 
 
-@cache  # a plan of several NodePools asks for those of a thousand types again and again
+@cache  # a plan of several NodePools requests those of a thousand types again and again
 def _category_and_generation(name: str) -> tuple[str, str]:
     found = _NAME.match(name)
     return (found[1], found[2]) if found else ("", "")
@@ -144,30 +144,30 @@ def _from_row(row: list[str]) -> InstanceType:
 
 
 @cache
-def instance_types() -> Mapping[str, InstanceType]:
-    """All known types by name, sorted by name. Read once per process, on first use."""
+def list_instance_types() -> Mapping[str, InstanceType]:
+    """Return all known types by name, sorted by name. Read once per process, on first use."""
     return MappingProxyType(dict(read_csv(DATA_FILE)))
 
 
-def instance_type(name: str) -> InstanceType:
+def get_instance_type(name: str) -> InstanceType:
     """Look one type up.
 
     Raises :class:`UnknownFactError`; its hint names the nearest types, of the same family if that is known, and how to
     add what is new.
     """
-    table, family = instance_types(), name.strip().lower().partition(".")[0]
+    table, family = list_instance_types(), name.strip().lower().partition(".")[0]
     sizes = [each for each in table if each.startswith(f"{family}.")] if name not in table else ()
     return look_up("EC2 instance type", name, table, near=sizes, hint=_REFRESH)
 
 
-def why_not_eks(instance: InstanceType) -> str | None:
-    """Why EKS nodes can't run on this type, or ``None``."""
+def explain_no_eks_support(instance: InstanceType) -> str | None:
+    """Return why EKS nodes can't run on this type, or ``None``."""
     if instance.eks:
         return None
     return f"{instance.name} is a mac host: only macOS boots on it, and the EKS node images are Linux or Windows"
 
 
-def pod_ceiling(instance: InstanceType) -> int:
+def get_pod_ceiling(instance: InstanceType) -> int:
     """Return the most pods AWS recommends on a node: 110 up to 30 vCPUs, 250 above.
 
     Source: amazon-eks-ami, ``max-pods-calculator.sh``.
@@ -175,12 +175,12 @@ def pod_ceiling(instance: InstanceType) -> int:
     return POD_CEILING_LARGE if instance.vcpus > LARGE_VCPUS else POD_CEILING_SMALL
 
 
-def max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
-    """How many pods the VPC CNI can give an address on one node, host-network pods (2) included.
+def compute_max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
+    """Return how many pods the VPC CNI can give an address on one node, host-network pods (2) included.
 
     Without prefix delegation ``enis * (ipv4_per_eni - 1) + 2``, as in amazon-eks-ami's ``eni-max-pods.txt``:
     an interface's own address goes to no pod. With it every slot holds a /28,
-    ``enis * (ipv4_per_eni - 1) * 16 + 2``, capped at :func:`pod_ceiling`. Instances without Nitro cannot
+    ``enis * (ipv4_per_eni - 1) * 16 + 2``, capped at :func:`get_pod_ceiling`. Instances without Nitro cannot
     hold prefixes; there the CNI keeps to single addresses, and so does the number.
     Source: amazon-eks-ami, ``max-pods-calculator.sh``.
     """
@@ -188,13 +188,13 @@ def max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
     if not prefix_delegation:
         return slots + 2
     per_slot = IPS_PER_PREFIX if instance.nitro else 1
-    return min(slots * per_slot + 2, pod_ceiling(instance))
+    return min(slots * per_slot + 2, get_pod_ceiling(instance))
 
 
-def recommended_max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
-    """Return :func:`max_pods`, but never more than :func:`pod_ceiling`.
+def recommend_max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
+    """Return :func:`compute_max_pods`, but never more than :func:`get_pod_ceiling`.
 
     EKS sets this number on the nodes of a managed group without a custom AMI, and of several instance types the
     smallest. Source: EKS user guide, "Create a managed node group".
     """
-    return min(max_pods(instance, prefix_delegation=prefix_delegation), pod_ceiling(instance))
+    return min(compute_max_pods(instance, prefix_delegation=prefix_delegation), get_pod_ceiling(instance))

@@ -72,12 +72,12 @@ _BY_VERSION = {release.version: release for release in RELEASES}
 _MINOR = re.compile(r"([1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})", re.ASCII)
 
 
-def known_versions() -> tuple[str, ...]:
-    """Every minor in the calendar, oldest first, the unsupported ones included."""
+def list_versions() -> tuple[str, ...]:
+    """Return every minor in the calendar, oldest first, the unsupported ones included."""
     return tuple(_BY_VERSION)
 
 
-def parse(version: str) -> tuple[int, int]:
+def parse_version(version: str) -> tuple[int, int]:
     """Turn ``"1.35"`` into ``(1, 35)``, for comparing.
 
     Raises :class:`UnknownFactError` for anything but MAJOR.MINOR: ``v1.35``, ``1.35.2``, ``1``.
@@ -88,7 +88,7 @@ def parse(version: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def release_of(version: str) -> Release:
+def get_release(version: str) -> Release:
     """Return the row of a minor.
 
     Raises :class:`UnknownFactError` for a minor that is not in the calendar; a one-digit minor such as ``1.3``
@@ -99,12 +99,12 @@ def release_of(version: str) -> Release:
     return _BY_VERSION[version]
 
 
-def support(version: str, today: date) -> SupportStatus:
+def get_support_status(version: str, today: date) -> SupportStatus:
     """Say how EKS supports a minor on ``today`` (a UTC date). The day a tier ends belongs to the next one.
 
-    Raises :class:`UnknownFactError` as :func:`release_of`.
+    Raises :class:`UnknownFactError` as :func:`get_release`.
     """
-    release = release_of(version)
+    release = get_release(version)
     if release.standard_ends is None or release.extended_ends is None:
         return SupportStatus(version, "unconfirmed", None)
     if today < release.standard_ends:
@@ -114,17 +114,17 @@ def support(version: str, today: date) -> SupportStatus:
     return SupportStatus(version, "unsupported", release.extended_ends)
 
 
-def successor(today: date) -> str | None:
+def find_successor(today: date) -> str | None:
     """The minor to use instead of one without support: the default, or the newest that EKS supports on ``today``.
 
     None if the calendar has none: it is older than the support of all its minors.
     """
     names = [DEFAULT_VERSION, *(release.version for release in reversed(RELEASES))]
-    return next((name for name in names if support(name, today).tier in {"standard", "extended"}), None)
+    return next((name for name in names if get_support_status(name, today).tier in {"standard", "extended"}), None)
 
 
 def _hint(version: str) -> str:
-    known = f"Known are {', '.join(known_versions())}."
+    known = f"Known are {', '.join(list_versions())}."
     if f"{version}0" in _BY_VERSION:
         return f"Write '{version}0' in quotes: unquoted, YAML reads {version}0 as the number {version}. {known}"
     plain = re.match(r"v?(1\.[0-9]+)", version.strip(), re.ASCII)
@@ -134,5 +134,5 @@ def _hint(version: str) -> str:
 
 
 def supports_al2(version: str) -> bool:
-    """Whether Amazon Linux 2 images exist for a minor (up to 1.32). Raises as :func:`parse`."""
-    return parse(version) <= parse(LAST_AL2_VERSION)
+    """Return whether Amazon Linux 2 images exist for a minor (up to 1.32). Raises as :func:`parse_version`."""
+    return parse_version(version) <= parse_version(LAST_AL2_VERSION)

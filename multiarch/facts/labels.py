@@ -67,13 +67,13 @@ KARPENTER_MEMORY = "karpenter.k8s.aws/instance-memory"
 """MiB."""
 
 
-def in_domains(key: str, domains: Iterable[str]) -> bool:
-    """Whether a label's or taint's key is in one of ``domains`` or a subdomain of one."""
+def is_in_domains(key: str, domains: Iterable[str]) -> bool:
+    """Return whether a label's or taint's key is in one of ``domains`` or a subdomain of one."""
     own = key.rpartition("/")[0]
     return any(own == domain or own.endswith(f".{domain}") for domain in domains)
 
 
 def with_deprecated(labels: Mapping[str, str]) -> dict[str, str]:
-    """``labels`` with the deprecated names of those that have one: what a node carries."""
+    """Return ``labels`` with the deprecated names of those that have one: what a node carries."""
     old = {old: labels[new] for old, new in REPLACED_BY.items() if new in labels}
     return old | dict(labels)

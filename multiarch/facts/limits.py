@@ -46,7 +46,7 @@ _KEY_FORM = (
 )
 _VALUE_FORM = "takes letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
 # Letters, digits and spaces of any script: [\p{L}\p{Z}\p{N}_.:/=+\-@] in IAM's model. \w adds marks that IAM
-# refuses in no name worth writing; control characters stay out.
+# rejects in no name worth writing; control characters stay out.
 _TAG = r"[^\W_]|[ _.:/=+\-@]"
 _TAG_FORM = "takes letters, digits, spaces and _.:/=+-@"
 _NAME = r"[0-9A-Za-z][A-Za-z0-9_-]*"
@@ -80,7 +80,7 @@ class NameKind(Enum):
 
 
 def check_name(kind: NameKind, value: str) -> str | None:
-    """Say why AWS or Kubernetes would refuse ``value`` as a ``kind``, in one clause, or ``None`` if they take it."""
+    """Say why AWS or Kubernetes would reject ``value`` as a ``kind``, in one clause, or ``None`` if they take it."""
     rule: NameRule = kind.value
     if len(value) < rule.shortest:
         if not value:
@@ -92,7 +92,7 @@ def check_name(kind: NameKind, value: str) -> str | None:
         if value.lower().startswith(prefix):
             return f"{value!r} begins with {prefix!r}, which AWS keeps for itself in a {rule.what}"
     if re.fullmatch(rule.pattern, value) is None:
-        return f"{value!r} is refused: a {rule.what} {rule.form}"
+        return f"{value!r} is rejected: a {rule.what} {rule.form}"
     return None
 
 
@@ -106,31 +106,31 @@ Source: kubelet, ``pkg/apis/well_known_labels.go``.
 """
 
 
-def why_not_node_label(key: str) -> str | None:
-    """Why a node can't set a label with this key on itself, or ``None``.
+def explain_forbidden_label(key: str) -> str | None:
+    """Return why a node can't set a label with this key on itself, or ``None``.
 
     A kubelet does not start when ``--node-labels`` holds a key of Kubernetes' own domains outside a short list; EKS
     keeps its own domain for itself. Both hold for managed and self-managed groups, for every AMI family.
     Source: Kubernetes, "Admission controllers", NodeRestriction; EKS API, CreateNodegroup's answer.
     """
-    if labels.in_domains(key, (_EKS_DOMAIN,)):
+    if labels.is_in_domains(key, (_EKS_DOMAIN,)):
         return f"{key!r} is in {_EKS_DOMAIN}, which EKS keeps for its own labels"
     if (
-        not labels.in_domains(key, _KUBERNETES_DOMAINS)
+        not labels.is_in_domains(key, _KUBERNETES_DOMAINS)
         or key in NODE_REPORTED_LABELS
-        or labels.in_domains(key, _KUBELET_DOMAINS)
+        or labels.is_in_domains(key, _KUBELET_DOMAINS)
     ):
         return None
     return f"{key!r} is in a Kubernetes domain, and the kubelet does not start with such a label"
 
 
-def why_not_managed_taint(key: str) -> str | None:
-    """Why the EKS API refuses a taint with this key on a managed node group, or ``None`` if it takes it.
+def explain_forbidden_taint(key: str) -> str | None:
+    """Return why the EKS API rejects a taint with this key on a managed node group, or ``None`` if it takes it.
 
     EKS keeps ``kubernetes.io``, ``k8s.io`` and its own domain. A kubelet registers such taints without complaint, so
     a self-managed group, or a managed one whose own image gets kubelet flags, may carry them.
     Source: answers of the EKS API as its users report them (2024); its reference does not say so.
     """
-    if labels.in_domains(key, (*_KUBERNETES_DOMAINS, _EKS_DOMAIN)):
-        return f"{key!r} is in a domain that EKS refuses for taints of managed node groups"
+    if labels.is_in_domains(key, (*_KUBERNETES_DOMAINS, _EKS_DOMAIN)):
+        return f"{key!r} is in a domain that EKS rejects for taints of managed node groups"
     return None

@@ -6,7 +6,7 @@ Sources: amazon-eks-ami, nodeadm's and ``bootstrap.sh``'s kube-reserved and evic
 
 from __future__ import annotations
 
-from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods
+from multiarch.facts.instance_types import Accelerator, InstanceType, compute_max_pods
 
 MIB = 2**20
 GIB = 2**30
@@ -23,35 +23,37 @@ _CPU_STEPS = ((0, 1000, 600), (1000, 2000, 100), (2000, 4000, 50), (4000, 2**31,
 _DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
 
 
-def reserved_cpu(vcpus: int) -> int:
+def compute_reserved_cpu(vcpus: int) -> int:
     """Millicores kept for the kubelet: 6 % of the first core, 1 % of the second, 0.5 % of two more, then 0.25 %."""
     millicores = vcpus * 1000
     parts = sum((min(millicores, end) - start) * part for start, end, part in _CPU_STEPS if millicores > start)
     return parts // 10_000
 
 
-def reserved_memory(pods: int) -> int:
-    """Bytes kept for the kubelet on a node that takes ``pods`` pods: 255 MiB and 11 MiB for each."""
+def compute_reserved_memory(pods: int) -> int:
+    """Return bytes kept for the kubelet on a node that takes ``pods`` pods: 255 MiB and 11 MiB for each."""
     return (_RESERVED_MIB_PER_POD * pods + _RESERVED_MIB) * MIB
 
 
-def usable_memory(instance: InstanceType) -> int:
-    """Bytes that a node of this type reports as its capacity, estimated as Karpenter does, on the low side."""
+def compute_usable_memory(instance: InstanceType) -> int:
+    """Return bytes that a node of this type reports as its capacity, estimated as Karpenter does, on the low side."""
     mib = instance.memory_mib - (ARM64_CMA_MIB if instance.architecture == "arm64" else 0)
     return (mib + -mib * UNUSABLE_MEMORY_PER_MILLE // 1000) * MIB
 
 
-def allocatable(instance: InstanceType, *, pods: int, disk_gib: int, reserve_for: int | None = None) -> dict[str, int]:
-    """What an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
+def get_allocatable(
+    instance: InstanceType, *, pods: int, disk_gib: int, reserve_for: int | None = None
+) -> dict[str, int]:
+    """Return what an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
 
     ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods. Memory is reserved for
     ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: as the Amazon Linux
     images do, for any max pods. A tenth of the disk is kept free for evictions.
     """
-    reserve = max_pods(instance) if reserve_for is None else reserve_for
+    reserve = compute_max_pods(instance) if reserve_for is None else reserve_for
     given = {
-        "cpu": instance.vcpus * 1000 - reserved_cpu(instance.vcpus),
-        "memory": usable_memory(instance) - reserved_memory(reserve) - EVICTION_MIB * MIB,
+        "cpu": instance.vcpus * 1000 - compute_reserved_cpu(instance.vcpus),
+        "memory": compute_usable_memory(instance) - compute_reserved_memory(reserve) - EVICTION_MIB * MIB,
         "ephemeral-storage": disk_gib * GIB - disk_gib * GIB // 10 - _RESERVED_DISK_GIB * GIB,
         "pods": pods,
     }

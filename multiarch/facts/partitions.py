@@ -51,29 +51,29 @@ _BY_GEOGRAPHY = {geography: partition for partition in PARTITIONS for geography 
 _REGION = re.compile(r"(?P<geography>[a-z]+(?:-[a-z]+)?)-[a-z]+-[0-9]+", re.ASCII)
 
 
-def partition_of(region: str) -> Partition | None:
-    """The partition whose regions have names like ``region``, or None.
+def find_partition(region: str) -> Partition | None:
+    """Return the partition whose regions have names like ``region``, or None.
 
-    Only the form counts: :func:`known_regions` says whether there is such a region.
+    Only the form counts: :func:`list_regions` says whether there is such a region.
     """
     match = _REGION.fullmatch(region)
     return _BY_GEOGRAPHY.get(match["geography"]) if match else None
 
 
 def read_regions(path: Path) -> tuple[str, ...]:
-    """The names in a file of regions, below its heading, in the order of the file."""
+    """Return the names in a file of regions, below its heading, in the order of the file."""
     return tuple(path.read_text(encoding="ascii").split()[1:])
 
 
 @cache
-def known_regions() -> tuple[str, ...]:
-    """All regions that have EKS, sorted by name. Read once per process, on first use."""
+def list_regions() -> tuple[str, ...]:
+    """Return all regions that have EKS, sorted by name. Read once per process, on first use."""
     return read_regions(REGIONS_FILE)
 
 
-def why_not_region(text: str) -> str | None:
+def explain_unknown_region(text: str) -> str | None:
     """Say what to do about ``text`` where a region is expected: suggest the nearest one. None for a known region."""
-    known = known_regions()
+    known = list_regions()
     if text in known:
         return None
     from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
@@ -84,10 +84,10 @@ def why_not_region(text: str) -> str | None:
     near = [each for each in near if sorted(each) == sorted(bare) or bare.startswith(each)] or near[:2]
     first = f"Did you mean {' or '.join(near)}?" if near else "Write a region such as eu-west-1."
     # Of another form, it is not a region that AWS has just added.
-    return f"{first} If AWS has just added {text}, run `multiarch facts refresh`." if partition_of(text) else first
+    return f"{first} If AWS has just added {text}, run `multiarch facts refresh`." if find_partition(text) else first
 
 
-def region_of_zone(text: str) -> str | None:
+def find_zone_region(text: str) -> str | None:
     """The region of a zone, by the zone's name; None for what is not written as zones are, or of an unknown region."""
     match = _ZONE.fullmatch(text)
-    return match["region"] if match and match["region"] in known_regions() else None
+    return match["region"] if match and match["region"] in list_regions() else None

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.facts.architectures import from_ec2
+from multiarch.facts.architectures import parse_ec2_architecture
 from multiarch.facts.instance_types import COLUMNS, Accelerator, InstanceType, read_csv
-from multiarch.facts.partitions import REGIONS_FILE, partition_of, read_regions
-from multiarch.files import refuse_device, write_atomically
+from multiarch.facts.partitions import REGIONS_FILE, find_partition, read_regions
+from multiarch.files import reject_device, write_atomically
 
 Client = Any
 """boto3's client of EC2, which has no types."""
@@ -46,20 +46,20 @@ _SILENT: Mapping[str, tuple[Accelerator, int]] = MappingProxyType({"trn2u.48xlar
 _ACCELERATED = ("dl", "f1", "f2", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "gr", "inf", "p", "trn", "vt")
 
 
-def refresh(client: Client) -> list[InstanceType]:
+def fetch_instance_types(client: Client) -> list[InstanceType]:
     """Ask EC2 for every type its region offers, all pages, sorted by name.
 
     Raises :class:`UnknownFactError` for an unknown architecture, :class:`OutsideError` for an answer that is
     incomplete; botocore's own errors pass through.
     """
     pages = client.get_paginator("describe_instance_types").paginate()
-    rows = [from_description(description) for page in pages for description in page["InstanceTypes"]]
+    rows = [read_instance_type(description) for page in pages for description in page["InstanceTypes"]]
     if not rows:
         raise OutsideError("EC2 answered DescribeInstanceTypes without a single type.", hint="Check the region.")
     return sorted(rows, key=lambda row: row.name)
 
 
-def from_description(description: Mapping[str, Any]) -> InstanceType:
+def read_instance_type(description: Mapping[str, Any]) -> InstanceType:
     """Turn one element of DescribeInstanceTypes' ``InstanceTypes`` into a row.
 
     Raises :class:`OutsideError` when a field that the row needs is missing.
@@ -72,7 +72,7 @@ def from_description(description: Mapping[str, Any]) -> InstanceType:
         bare_metal = bool(description["BareMetal"])
         return InstanceType(
             name=name,
-            architecture=from_ec2(supported),
+            architecture=parse_ec2_architecture(supported),
             vcpus=int(description["VCpuInfo"]["DefaultVCpus"]),
             memory_mib=int(description["MemoryInfo"]["SizeInMiB"]),
             accelerator=accelerator,
@@ -151,7 +151,7 @@ def _write(rows: Iterable[list[str]], path: Path) -> None:
 
 def _read(path: Path) -> dict[str, InstanceType]:
     try:
-        refuse_device(path)
+        reject_device(path)
         return dict(read_csv(path))
     except OSError as error:
         raise MultiarchError(f"{path} can't be read: {error.strerror or error}.") from error
@@ -163,15 +163,16 @@ def _cells(row: InstanceType) -> list[str]:
     return [str(int(cell)) if isinstance(cell, bool) else str(cell) for cell in astuple(row)]
 
 
-def refresh_file(client: Client, path: Path, *, merge: bool = True) -> RefreshReport:
+def update_file(client: Client, path: Path, *, merge: bool = True) -> RefreshReport:
     """Rebuild the table at ``path`` from the client's region, with ``regions.csv`` beside it, and say what changed.
 
     With ``merge`` (the default) types that the region does not offer stay; without it they go.
-    ``path`` may not exist yet. Raises as :func:`refresh` and :func:`write_csv`; the old files then stay as they were.
+    ``path`` may not exist yet. Raises as :func:`fetch_instance_types` and :func:`write_csv`; the old files then stay as
+    they were.
     """
     old = _read(path) if path.exists() else {}
-    new = {row.name: row for row in refresh(client)}
-    regions = new_regions(client, path.with_name(REGIONS_FILE.name))
+    new = {row.name: row for row in fetch_instance_types(client)}
+    regions = add_regions(client, path.with_name(REGIONS_FILE.name))
     missing = sorted(old.keys() - new.keys())
     table = {**old, **new} if merge else new
     write_csv(table.values(), path)
@@ -184,14 +185,14 @@ def refresh_file(client: Client, path: Path, *, merge: bool = True) -> RefreshRe
     )
 
 
-def new_regions(client: Client, path: Path) -> tuple[str, ...]:
+def add_regions(client: Client, path: Path) -> tuple[str, ...]:
     """Add the regions that EC2 names to the file at ``path``, which may not exist yet; return those, sorted.
 
     A region of a geography that no partition here has is omitted.
     """
     old = read_regions(path) if path.exists() else ()
     named = {str(region["RegionName"]) for region in client.describe_regions(AllRegions=True)["Regions"]}
-    named = {name for name in named if partition_of(name)}
+    named = {name for name in named if find_partition(name)}
     new = tuple(sorted(named.difference(old)))
     if new:
         _write([["region"], *([name] for name in sorted({*old, *new}))], path)

@@ -29,7 +29,7 @@ class Effect(StrEnum):
 
 
 class TaintSyntaxError(MultiarchError):
-    """A taint that Kubernetes would refuse; ``hint`` says what to write."""
+    """A taint that Kubernetes would reject; ``hint`` says what to write."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,14 +55,14 @@ class Taint:
 
 
 def keeps_pods_away(taints: Iterable[Taint]) -> bool:
-    """Whether one of the taints keeps pods off that do not tolerate it; ``PreferNoSchedule`` does not."""
+    """Return whether one of the taints keeps pods off that do not tolerate it; ``PreferNoSchedule`` does not."""
     return any(taint.effect is not Effect.PREFER_NO_SCHEDULE for taint in taints)
 
 
 def parse_taint(text: str) -> Taint:
     """Read ``key=value:Effect`` or ``key:Effect``.
 
-    Raises TaintSyntaxError for anything the kubelet's ``--register-with-taints`` would refuse, including the EKS
+    Raises TaintSyntaxError for anything the kubelet's ``--register-with-taints`` would reject, including the EKS
     API's spelling of the effect.
     """
     key_and_value, colon, effect = text.rpartition(":")

@@ -40,7 +40,7 @@ class Toleration:
     seconds: int | None = None
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether a pod with this toleration may run on a node with ``taint``.
+        """Return whether a pod with this toleration may run on a node with ``taint``.
 
         ``Equal`` compares the whole value, so an empty one matches only a taint without a value; ``Exists`` matches
         every value. ``Lt`` and ``Gt`` match nothing: their feature gate is off.
@@ -61,7 +61,7 @@ class Toleration:
         return f"toleration {self}: {self.operator} needs the alpha feature {COMPARISON_GATE}, which is off in EKS"
 
     def as_dict(self) -> dict[str, str | int]:
-        """As a manifest has it, without the fields that are not set."""
+        """Return as a manifest has it, without the fields that are not set."""
         fields: dict[str, str | int | None] = {
             "key": self.key or None,
             "operator": str(self.operator),
@@ -85,8 +85,8 @@ CRITICAL_ADDONS = Toleration("CriticalAddonsOnly", TolerationOperator.EXISTS)
 """Tolerated by critical add-ons: nodes reserved for them have this taint."""
 
 
-def toleration_for(taint: Taint) -> Toleration:
-    """The toleration that matches ``taint`` and no other.
+def make_toleration(taint: Taint) -> Toleration:
+    """Return the toleration that matches ``taint`` and no other.
 
     A taint without a value gets ``Equal`` without a value: ``Exists`` would match every value.
     """

@@ -6,7 +6,7 @@ Source: pulumi/pulumi, sdk/go/common/resource/plugin/rpc.go.
 from __future__ import annotations
 
 UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""In the place of a text."""
+"""In the place of a string."""
 UNKNOWN_VALUES = frozenset(
     [
         UNKNOWN_TEXT,
@@ -16,4 +16,4 @@ UNKNOWN_VALUES = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
     ]
 )
-"""In the place of a text, a boolean, a number, a list and a mapping."""
+"""In the place of a string, a boolean, a number, a list and a mapping."""

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from functools import lru_cache
 
-from multiarch.facts.architectures import Architecture, elf_for_no_processor, elf_machine, from_elf
+from multiarch.facts.architectures import Architecture, is_elf_without_processor, name_elf_machine, parse_elf_machine
 
 HEAD = 256
 """Bytes of a file that are read: as many as the kernel reads to find a script's interpreter."""
@@ -31,12 +31,12 @@ class Elf:
     @property
     def architecture(self) -> Architecture | None:
         """The architecture whose nodes can run it, or None."""
-        return from_elf(self.machine, bits=self.bits, little_endian=self.little_endian)
+        return parse_elf_machine(self.machine, bits=self.bits, little_endian=self.little_endian)
 
     @property
     def is_for_a_processor(self) -> bool:
         """Whether it is CPU code: BPF programs and GPU code are not."""
-        return not elf_for_no_processor(self.machine)
+        return not is_elf_without_processor(self.machine)
 
     def to_json(self) -> str:
         """Return what the header is for, in words."""
@@ -44,7 +44,7 @@ class Elf:
 
     def __str__(self) -> str:
         """``arm64``; ``arm, 32-bit``; ``amd64 with 32-bit pointers``."""
-        name = elf_machine(self.machine)
+        name = name_elf_machine(self.machine)
         if self.architecture is not None or not self.is_for_a_processor:
             return name
         known = name in set(Architecture)
@@ -74,7 +74,7 @@ class OtherFile:
 Head = Elf | Script | OtherFile
 
 
-def head_of(start: bytes) -> Head:
+def identify_file(start: bytes) -> Head:
     """Tell what a file is by its first :data:`HEAD` bytes, or the whole file if it is shorter.
 
     Sources: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html and, for ``#!``,

@@ -32,7 +32,7 @@ class StartCommand:
         return name in _SHELLS and "-c" in self.command[1:2]
 
 
-def start_of(config: Mapping[str, object]) -> StartCommand:
+def read_start_command(config: Mapping[str, object]) -> StartCommand:
     """Read an image config's ``Entrypoint``, ``Cmd``, ``WorkingDir`` and ``Env``. Invalid values count as unset.
 
     Source: https://github.com/opencontainers/image-spec/blob/main/config.md
@@ -48,7 +48,7 @@ def start_of(config: Mapping[str, object]) -> StartCommand:
     return StartCommand(command, folder, search)
 
 
-def steps(tree: FileTree, start: StartCommand) -> tuple[Lookup, ...]:
+def follow_entry_point(tree: FileTree, start: StartCommand) -> tuple[Lookup, ...]:
     """Follow the command to its binary: a script to its interpreter, ``env NAME`` on to NAME.
 
     The last one is an ELF file, or where the search ends. ``start.command`` must not be empty.
@@ -74,7 +74,7 @@ def _followed(tree: FileTree, start: StartCommand) -> Iterator[Lookup]:
 
 
 def _interpreters(script: Script) -> list[str]:
-    """A script's interpreter; if that is ``env``, also the command that it runs."""
+    """Return a script's interpreter; if that is ``env``, also the command that it runs."""
     names = [script.interpreter]
     if posixpath.basename(script.interpreter) == "env":
         words = script.argument.split()

@@ -47,12 +47,12 @@ class FileTree:
     deadline: Deadline = field(default_factory=Deadline)
 
     def hidden(self, path: str) -> bool:
-        """Whether the layers so far hide ``path`` of the next lower layer."""
+        """Return whether the layers so far hide ``path`` of the next lower layer."""
         self.deadline.check()
         return any(layer.sets(path) or layer.hides(path) for layer in self.layers)
 
     def node(self, path: str) -> TreeNode | None:
-        """The node at a path without links. Raises LowerLayerNeededError."""
+        """Return the node at a path without links. Raises LowerLayerNeededError."""
         self.deadline.check()
         folder = False
         for layer in self.layers:
@@ -101,7 +101,7 @@ class FileTree:
         return Lookup("/" + "/".join(here), node)
 
     def _written_through(self, path: str, link: str) -> TreeNode | None:
-        """The program that a layer at or above the one with ``link`` has at ``path``, below the link.
+        """Return the program that a layer at or above the one with ``link`` has at ``path``, below the link.
 
         Unpacked, it ends up where the link points; builders that ignore lower layers create such paths.
         """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from tarfile import TarInfo
 
-from multiarch.images.elf import Elf, Head, head_of
+from multiarch.images.elf import Elf, Head, identify_file
 from multiarch.images.unpacking import Chunks, LayerError, read_members
 from multiarch.registry.model import LAYER_PREFIXES
 from multiarch.registry.operation import Deadline
@@ -94,7 +94,7 @@ class Layer:
     elves: dict[str, Elf] = field(default_factory=dict)
 
     def hides(self, path: str) -> bool:
-        """Whether this layer hides ``path`` of lower layers; what it adds there itself does not count."""
+        """Return whether this layer hides ``path`` of lower layers; what it adds there itself does not count."""
         if path in self.removed:
             return True
         above = path
@@ -107,12 +107,12 @@ class Layer:
         return False
 
     def sets(self, path: str) -> bool:
-        """Whether this layer adds something at ``path``."""
+        """Return whether this layer adds something at ``path``."""
         return path in self.nodes or path in self.folders
 
 
 def is_layer(media_type: str) -> bool:
-    """Whether ``media_type`` is a layer that runtimes can unpack; encrypted ones are not."""
+    """Return whether ``media_type`` is a layer that runtimes can unpack; encrypted ones are not."""
     return media_type.startswith(LAYER_PREFIXES) and not media_type.endswith("+encrypted")
 
 
@@ -163,7 +163,7 @@ class _Builder:
         if path not in self.layer.nodes:
             self.budget.remember(path + member.linkname)
         self.layer.nodes[path] = self._node(member, start)
-        elf = self.layer.elves.get(_clean(member.linkname)) if member.islnk() else head_of(start)
+        elf = self.layer.elves.get(_clean(member.linkname)) if member.islnk() else identify_file(start)
         if self.elves and isinstance(elf, Elf):
             self.layer.elves[path] = elf
         else:
@@ -179,7 +179,7 @@ class _Builder:
             return self.layer.nodes.get(target) or SymbolicLink(f"/{target}")
         if not member.isreg():
             return PlainNode.SPECIAL
-        return Program(head_of(start)) if member.mode & _EXECUTABLE else PlainNode.FILE
+        return Program(identify_file(start)) if member.mode & _EXECUTABLE else PlainNode.FILE
 
     def _whiteout(self, folder: str, name: str) -> None:
         if name == _OPAQUE:
@@ -200,5 +200,5 @@ class _Builder:
 
 
 def _clean(name: str) -> str:
-    """A member's path without dots and double slashes; a path out of the root stays in it."""
+    """Return a member's path without dots and double slashes; a path out of the root stays in it."""
     return posixpath.normpath(f"/{name}").lstrip("/")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from multiarch.images.model import ImageKind, printable
+from multiarch.images.model import ImageKind, escape_printable
 from multiarch.registry.model import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
@@ -44,11 +44,11 @@ _WELL_KNOWN = {
 SCHEMA1_NOTE = "Docker schema 1, which has no platforms and which current runtimes do not pull; push the image again"
 
 
-def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, str]:
+def identify_kind(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, str]:
     """Tell what a manifest of ``media_type`` is, with a note if it is not an image.
 
     ``content`` may be empty if only the type is known. A content that contradicts its type is ``unrecognised``: clients
-    would read it differently, and containerd refuses it, also if the other kind's key is null or empty. Source:
+    would read it differently, and containerd rejects it, also if the other kind's key is null or empty. Source:
     ``validateMediaType`` in https://github.com/containerd/containerd/blob/main/core/images/image.go
     """
     written = _text(content.get("mediaType"))
@@ -64,15 +64,15 @@ def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, 
         note = f"served as an image ({media_type}), but its content is an index"
         return (ImageKind.UNRECOGNISED, note) if claims_other else _of_manifest(content)
     if media_type == _OCI_ARTIFACT:
-        return ImageKind.ARTIFACT, what_artifact(str(content.get("artifactType") or media_type))
+        return ImageKind.ARTIFACT, describe_artifact(str(content.get("artifactType") or media_type))
     return (
         ImageKind.UNRECOGNISED,
-        f"neither an image nor an index: media type {printable(media_type) or 'missing'}",
+        f"neither an image nor an index: media type {escape_printable(media_type) or 'missing'}",
     )
 
 
-def type_fault(content: Mapping[str, object]) -> str:
-    """What in a manifest or index Go can't decode, so that containerd refuses all of it; else an empty string.
+def check_types(content: Mapping[str, object]) -> str:
+    """Return what in a manifest or index Go can't decode, so that containerd rejects all of it; else an empty string.
 
     Source: https://github.com/opencontainers/image-spec/tree/main/specs-go/v1 (Descriptor, Index, Manifest, Platform)
     """
@@ -81,7 +81,7 @@ def type_fault(content: Mapping[str, object]) -> str:
     except ValidationError as error:
         place = error.errors(include_url=False, include_input=False, include_context=False)[0]["loc"]
         path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place)
-        return f"{printable(path[1:])} has another type than in an image's or index's manifest; containerd refuses it"
+        return f"{escape_printable(path[1:])} has another type than in a manifest or an index; containerd rejects it"
     return ""
 
 
@@ -135,19 +135,19 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
     config = content.get("config")
     config_type = _text(config.get("mediaType")) if isinstance(config, Mapping) else ""
     artifact = _text(content.get("artifactType"))
-    layers = [_text(layer.get("mediaType")) for layer in objects(content.get("layers"))]
+    layers = [_text(layer.get("mediaType")) for layer in list_objects(content.get("layers"))]
     if config_type not in IMAGE_CONFIGS:
         names = [artifact, config_type if config_type != _EMPTY else "", *layers, _EMPTY]
-        return ImageKind.ARTIFACT, what_artifact(next(name for name in names if name))
+        return ImageKind.ARTIFACT, describe_artifact(next(name for name in names if name))
     if layers and not any(layer.startswith(LAYER_PREFIXES) for layer in layers):
-        return ImageKind.ARTIFACT, what_artifact(next((layer for layer in layers if layer), "missing"))
+        return ImageKind.ARTIFACT, describe_artifact(next((layer for layer in layers if layer), "missing"))
     return ImageKind.IMAGE, ""
 
 
-def what_artifact(media_type: str) -> str:
+def describe_artifact(media_type: str) -> str:
     """Describe an artifact of ``media_type``."""
     known = _WELL_KNOWN.get(media_type)
-    what = f"{known} ({media_type})" if known else f"an artifact of type {printable(media_type)}"
+    what = f"{known} ({media_type})" if known else f"an artifact of type {escape_printable(media_type)}"
     return f"not an image: {what}"
 
 
@@ -155,12 +155,12 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def objects(value: object) -> Sequence[Mapping[str, object]]:
-    """The objects in a JSON list; other elements count as empty objects."""
+def list_objects(value: object) -> Sequence[Mapping[str, object]]:
+    """Return the objects in a JSON list; other elements count as empty objects."""
     return [each if isinstance(each, Mapping) else {} for each in value] if isinstance(value, list) else []
 
 
-def descriptor_of(value: object) -> Descriptor | None:
+def read_descriptor(value: object) -> Descriptor | None:
     """Read a descriptor, or return None if a part is missing or has the wrong type."""
     if not isinstance(value, Mapping):
         return None
@@ -171,8 +171,8 @@ def descriptor_of(value: object) -> Descriptor | None:
     return None
 
 
-def annotations_of(value: Mapping[str, object]) -> dict[str, str]:
-    """The annotations with string values, sorted by name."""
+def read_annotations(value: Mapping[str, object]) -> dict[str, str]:
+    """Return the annotations with string values, sorted by name."""
     found = value.get("annotations")
     if not isinstance(found, Mapping):
         return {}

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
-from multiarch.escaping import escaped
-from multiarch.facts.architectures import Architecture, image_platform
+from multiarch.escaping import escape_terminal
+from multiarch.facts.architectures import Architecture, normalise_platform
 from multiarch.registry.reference import Reference
 
-__all__ = ["Entry", "EntryKind", "ImageKind", "Inspected", "Judgement", "Platform", "Verdict", "parse_platform"]
+__all__ = ["EntryKind", "ImageKind", "Inspected", "Judgement", "Platform", "PlatformEntry", "Verdict", "parse_platform"]
 
 LINUX = "linux"
 _OTHER_SYSTEMS: Mapping[str, str] = {"macos": "darwin"}
 
 
-def printable(text: str, limit: int = 200) -> str:
-    """Text from outside, safe for a terminal: unprintable characters escaped, cut if long."""
-    return escaped(text if len(text) <= limit else f"{text[:limit]}…")
+def escape_printable(text: str, limit: int = 200) -> str:
+    """Return text from outside, safe for a terminal: unprintable characters escaped, cut if long."""
+    return escape_terminal(text if len(text) <= limit else f"{text[:limit]}…")
 
 
 class Verdict(StrEnum):
@@ -56,7 +56,7 @@ class Platform:
 
     ``arm64`` has no variant ``v8`` and ``amd64`` no ``v1``, because these are the defaults; 32-bit ``arm`` always has
     one. Unset parts are empty. ``os_features``, sorted, are what a node must have besides. Make one with
-    :func:`platform_of` or :func:`parse_platform`.
+    :func:`read_platform` or :func:`parse_platform`.
     """
 
     os: str
@@ -82,18 +82,18 @@ class Platform:
         return "unknown" in (self.os, self.architecture)
 
     def runs_on(self, architecture: Architecture) -> bool:
-        """Whether every Linux node of ``architecture`` can run it. Without an ``os``, the node's own counts."""
+        """Return whether every Linux node of ``architecture`` can run it. Without an ``os``, the node's own counts."""
         return self._is_for(architecture) and not self.variant and not self.os_features
 
     def needs_more_than(self, architecture: Architecture) -> bool:
-        """Whether it needs more than the base of ``architecture``: ``amd64/v3``, ``linux(+erofs)/arm64``."""
+        """Return whether it needs more than the base of ``architecture``: ``amd64/v3``, ``linux(+erofs)/arm64``."""
         return self._is_for(architecture) and bool(self.variant or self.os_features)
 
     def _is_for(self, architecture: Architecture) -> bool:
         return self.os in (LINUX, "") and self.architecture == architecture.value
 
 
-def platform_of(content: Mapping[str, object]) -> Platform:
+def read_platform(content: Mapping[str, object]) -> Platform:
     """Read a platform as descriptors and image configs have it.
 
     Keys: ``os``, ``architecture``, ``variant``, ``os.version``, ``os.features``. Values that are not strings count as
@@ -101,14 +101,16 @@ def platform_of(content: Mapping[str, object]) -> Platform:
     https://github.com/containerd/platforms/blob/main/database.go
     """
     system, name, variant, version = (
-        printable(value) if isinstance(value := content.get(key), str) else ""
+        escape_printable(value) if isinstance(value := content.get(key), str) else ""
         for key in ("os", "architecture", "variant", "os.version")
     )
     raw = "/".join(part for part in (system, name, variant) if part)
-    name, variant = image_platform(name, variant)
+    name, variant = normalise_platform(name, variant)
     system = system.lower()
     listed = content.get("os.features")
-    features = {printable(each) for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
+    features = (
+        {escape_printable(each) for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
+    )
     return Platform(_OTHER_SYSTEMS.get(system, system), name, variant, version, raw, tuple(sorted(features)))
 
 
@@ -122,11 +124,11 @@ def parse_platform(text: str) -> Platform:
         parts = [LINUX, *parts]
     if len(parts) not in (2, 3) or not all(part and part.isprintable() and " " not in part for part in parts):
         raise MultiarchError(f"Invalid platform {text!r}.", hint="Write linux/arm64 or linux/amd64.")
-    return platform_of(dict(zip(("os", "architecture", "variant"), parts, strict=False)))
+    return read_platform(dict(zip(("os", "architecture", "variant"), parts, strict=False)))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlatformEntry:
     """One entry of an index, or the manifest itself if there is no index.
 
     ``platform`` is what the entry declares (``declared``), or else what the config of its manifest says; None if
@@ -142,7 +144,7 @@ class Entry:
     annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
     note: str = ""
     declared: bool = True
-    children: tuple[Entry, ...] = ()
+    children: tuple[PlatformEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class Inspected:
     media_type: str
     digest: str
     size: int
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[PlatformEntry, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
     note: str = ""
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.inspect import inspect
-from multiarch.images.model import LINUX, Entry, EntryKind, ImageKind, Inspected, Judgement, Platform, Verdict
+from multiarch.images.inspect import inspect_image
+from multiarch.images.model import LINUX, EntryKind, ImageKind, Inspected, Judgement, Platform, PlatformEntry, Verdict
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
-from multiarch.registry.operation import one_image
+from multiarch.registry.operation import share_deadline
 from multiarch.registry.reference import Reference
 
-__all__ = ["judge"]
+__all__ = ["judge_image"]
 
 _FALLBACKS: Mapping[Architecture, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
@@ -38,7 +38,7 @@ _NODES_NEED_MORE = {
 }
 
 
-def judge(inspected: Inspected, architecture: Architecture) -> Judgement:
+def judge_image(inspected: Inspected, architecture: Architecture) -> Judgement:
     """Judge whether Linux nodes of ``architecture`` run the image; pure.
 
     ``unknown`` is what can't be determined, and everything that is not an image.
@@ -57,7 +57,7 @@ def judge_volume(inspected: Inspected, architecture: Architecture) -> Judgement:
     run, so a single manifest, and a 32-bit entry of an index, will do.
     Source: https://kubernetes.io/docs/concepts/storage/volumes/#image
     """
-    found = judge(inspected, architecture)
+    found = judge_image(inspected, architecture)
     if found.verdict is Verdict.SUPPORTED or inspected.note:
         return found
     if inspected.kind is ImageKind.IMAGE:
@@ -73,19 +73,19 @@ def judge_volume(inspected: Inspected, architecture: Architecture) -> Judgement:
     return Judgement(architecture, Verdict.SUPPORTED, reason, mounted.digest)
 
 
-async def verdicts(
+async def judge_architectures(
     registry: Registry,
     reference: Reference,
     architectures: Sequence[Architecture],
-    rule: Callable[[Inspected, Architecture], Judgement] = judge,
+    rule: Callable[[Inspected, Architecture], Judgement] = judge_image,
 ) -> tuple[Judgement, ...]:
-    """Judge an image for each architecture, in the order given, by :func:`judge` or :func:`judge_volume`.
+    """Judge an image for each architecture, in the order given, by :func:`judge_image` or :func:`judge_volume`.
 
     A registry's error makes it ``unknown``. The requests for it have one deadline.
     """
     try:
-        with one_image():
-            inspected = await inspect(registry, reference)
+        with share_deadline():
+            inspected = await inspect_image(registry, reference)
     except RegistryError as error:
         # Without the image's name, which stands beside the reason.
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
@@ -94,8 +94,8 @@ async def verdicts(
     return tuple(rule(inspected, architecture) for architecture in architectures)
 
 
-def _of_single(entry: Entry, architecture: Architecture) -> Judgement:
-    # No features are asked of a node if there is nothing to choose from.
+def _of_single(entry: PlatformEntry, architecture: Architecture) -> Judgement:
+    # No features are required of a node if there is nothing to choose from.
     platform = None if entry.platform is None else replace(entry.platform, os_features=())
     if platform is None or not platform.architecture:
         reason = f"single manifest, and {entry.note or 'its config has no architecture'}"
@@ -131,8 +131,8 @@ def _of_index(inspected: Inspected, architecture: Architecture) -> Judgement:
     return Judgement(architecture, Verdict.UNSUPPORTED, _lacking(everything, architecture), None)
 
 
-def _chosen(entries: Sequence[Entry], architecture: Architecture) -> Entry | None:
-    """The entry that containerd selects, or None."""
+def _chosen(entries: Sequence[PlatformEntry], architecture: Architecture) -> PlatformEntry | None:
+    """Return the entry that containerd selects, or None."""
     ranked = [(rank, at) for at, entry in enumerate(entries) if (rank := _rank(entry, architecture)) is not None]
     if not ranked:
         return None
@@ -140,8 +140,8 @@ def _chosen(entries: Sequence[Entry], architecture: Architecture) -> Entry | Non
     return _chosen(first.children, architecture) if first.kind is EntryKind.INDEX else first
 
 
-def _rank(entry: Entry, architecture: Architecture) -> int | None:
-    """The entry's rank in containerd's order, by what the index declares; None if it is never selected."""
+def _rank(entry: PlatformEntry, architecture: Architecture) -> int | None:
+    """Return the entry's rank in containerd's order, by what the index declares; None if it is never selected."""
     if not entry.declared or entry.platform is None:
         return _LAST
     if entry.platform.runs_on(architecture):
@@ -153,12 +153,12 @@ def _rank(entry: Entry, architecture: Architecture) -> int | None:
     return None
 
 
-def _fits(entry: Entry, architecture: Architecture) -> bool:
+def _fits(entry: PlatformEntry, architecture: Architecture) -> bool:
     return entry.kind is EntryKind.IMAGE and entry.platform is not None and entry.platform.runs_on(architecture)
 
 
-def _flat(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """The entries of all levels, without nested indexes."""
+def _flat(entries: Sequence[PlatformEntry]) -> Iterator[PlatformEntry]:
+    """Yield the entries of all levels, without nested indexes."""
     for entry in entries:
         if entry.kind is EntryKind.INDEX:
             yield from _flat(entry.children)
@@ -166,7 +166,7 @@ def _flat(entries: Sequence[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def _why(inspected: Inspected, chosen: Entry, architecture: Architecture) -> str:
+def _why(inspected: Inspected, chosen: PlatformEntry, architecture: Architecture) -> str:
     if not chosen.declared:
         return f"index entry without platform; its config says {chosen.platform}"
     nested = "" if chosen in inspected.entries else "nested "
@@ -177,30 +177,30 @@ def _why(inspected: Inspected, chosen: Entry, architecture: Architecture) -> str
     return text
 
 
-def _passed_over(inspected: Inspected, chosen: Entry | None, architecture: Architecture) -> str:
+def _passed_over(inspected: Inspected, chosen: PlatformEntry | None, architecture: Architecture) -> str:
     fitting = next(entry for entry in _flat(inspected.entries) if _fits(entry, architecture))
     where = fitting.digest if fitting.declared else f"{fitting.digest}, which has no platform in the index,"
     taken = "an entry" if chosen is None else f"{chosen.digest or 'an entry'} ({_what(chosen)})"
     return f"{where} is linux/{architecture}, but containerd only tries one entry, and {taken} comes first"
 
 
-def _what(entry: Entry) -> str:
+def _what(entry: PlatformEntry) -> str:
     if entry.kind is EntryKind.IMAGE:
         return str(entry.platform or "no platform")
     return str(entry.kind)
 
 
-def _platforms(entries: Sequence[Entry], architecture: Architecture) -> str | None:
-    """The platforms that need more than the architecture's base, as text."""
+def _platforms(entries: Sequence[PlatformEntry], architecture: Architecture) -> str | None:
+    """Return the platforms that need more than the architecture's base, as text."""
     found = [platform for platform in _runnable(entries) if platform.needs_more_than(architecture)]
     return _listed(found) if found else None
 
 
-def _runnable(entries: Sequence[Entry]) -> list[Platform]:
+def _runnable(entries: Sequence[PlatformEntry]) -> list[Platform]:
     return [entry.platform for entry in entries if entry.kind is EntryKind.IMAGE and entry.platform is not None]
 
 
-def _lacking(entries: Sequence[Entry], architecture: Architecture) -> str:
+def _lacking(entries: Sequence[PlatformEntry], architecture: Architecture) -> str:
     platforms = _runnable(entries)
     if not platforms:
         return "index is empty"
@@ -218,7 +218,7 @@ def _listed(platforms: Sequence[Platform]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _kinds(entries: Sequence[Entry]) -> str:
+def _kinds(entries: Sequence[PlatformEntry]) -> str:
     counts: dict[str, int] = {}
     for entry in entries:
         counts[str(entry.kind)] = counts.get(str(entry.kind), 0) + 1

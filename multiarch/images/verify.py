@@ -9,19 +9,19 @@ from dataclasses import dataclass, field, replace
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.elf import Elf, Script
-from multiarch.images.entry_point import StartCommand, start_of, steps
+from multiarch.images.entry_point import StartCommand, follow_entry_point, read_start_command
 from multiarch.images.file_tree import FileTree, Lookup, LowerLayerNeededError
-from multiarch.images.inspect import config_of, inspect
+from multiarch.images.inspect import fetch_config, inspect_image
 from multiarch.images.layers import Layer, LayerBudget, is_layer, read_layer
-from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fault
-from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
+from multiarch.images.manifests import check_types, identify_kind, list_objects, read_descriptor
+from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, escape_printable, read_platform
 from multiarch.images.unpacking import LayerError
-from multiarch.images.verdict import judge
+from multiarch.images.verdict import judge_image
 from multiarch.registry.model import Descriptor, Registry, read_object
-from multiarch.registry.operation import time_limit
+from multiarch.registry.operation import limit_time
 from multiarch.registry.reference import Reference
 
-__all__ = ["Check", "Verification", "verify"]
+__all__ = ["Check", "ImageVerification", "verify_platform"]
 
 FOREIGN_KEPT = 10_000
 """Maximum number of files of another architecture that are listed; all are counted."""
@@ -66,7 +66,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class ImageVerification:
     """The result. ``digest`` is that of the manifest that was read; None if the index has none."""
 
     reference: Reference
@@ -82,7 +82,7 @@ class Verification:
         return next(each for each in (Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.SUPPORTED) if each in found)
 
 
-async def verify(
+async def verify_platform(
     registry: Registry,
     reference: Reference,
     platform: Platform,
@@ -91,7 +91,7 @@ async def verify(
     budget: LayerBudget | None = None,
     seconds: float = SECONDS,
     progress: Progress = lambda _done, _all: None,
-) -> Verification:
+) -> ImageVerification:
     """Check that an image is really for the platform that it declares.
 
     Layers are read from the last to the first until the entry point is found; ``deep`` reads all of them and lists
@@ -103,26 +103,26 @@ async def verify(
         RegistryError: a request to the registry fails, or (TIMEOUT) the time is up.
     """
     architecture = _architecture(platform)
-    async with time_limit(reference, seconds) as deadline:
-        inspected = await inspect(registry, reference)
+    async with limit_time(reference, seconds) as deadline:
+        inspected = await inspect_image(registry, reference)
         first, digest = _declared(inspected, platform, architecture)
         if digest is None:
-            return Verification(reference, platform, None, (first,))
+            return ImageVerification(reference, platform, None, (first,))
         at = reference.at(digest)
         manifest = await registry.manifest(at)
         content = read_object(manifest.content, at)
-        kind, note = kind_of(manifest.media_type, content)
+        kind, note = identify_kind(manifest.media_type, content)
         if kind is not ImageKind.IMAGE:
-            return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
-        if fault := type_fault(content):
-            return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNKNOWN, fault)))
-        config = await config_of(registry, at, content)
+            return ImageVerification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
+        if fault := check_types(content):
+            return ImageVerification(reference, platform, digest, (first, Check("manifest", Verdict.UNKNOWN, fault)))
+        config = await fetch_config(registry, at, content)
         checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
         tree = FileTree(deadline=deadline)
         budget = replace(budget or LayerBudget(), deadline=deadline)
         reading = _LayerReader(registry, at, architecture, budget, progress, tree, deep=deep)
         checks += await reading.checks(config, content)
-        return Verification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
+        return ImageVerification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
 
 
 def _architecture(platform: Platform) -> Architecture:
@@ -133,14 +133,14 @@ def _architecture(platform: Platform) -> Architecture:
 
 
 def _declared(inspected: Inspected, platform: Platform, architecture: Architecture) -> tuple[Check, str | None]:
-    """The check of the index, or of a single manifest's config, and the digest of the manifest to read."""
+    """Return the check of the index, or of a single manifest's config, and the digest of the manifest to read."""
     subject = "index" if inspected.kind is ImageKind.INDEX else "config"
     exact = next((entry for entry in inspected.entries if entry.platform == platform), None)
     if platform.variant and exact is not None:
         return Check(subject, Verdict.SUPPORTED, f"declares {platform}"), exact.digest
     if platform.variant:
         return Check(subject, Verdict.UNSUPPORTED, f"has no {platform}"), None
-    judged = judge(inspected, architecture)
+    judged = judge_image(inspected, architecture)
     if inspected.kind is ImageKind.IMAGE:
         # The binary is checked even if the config is wrong.
         return Check(subject, judged.verdict, judged.reason), inspected.digest
@@ -148,7 +148,7 @@ def _declared(inspected: Inspected, platform: Platform, architecture: Architectu
 
 
 def _of_config(config: Mapping[str, object], platform: Platform) -> Check:
-    found = platform_of(config)
+    found = read_platform(config)
     # A config may omit the variant that its index entry has.
     if not found.architecture:
         return Check("config", Verdict.UNKNOWN, "declares no architecture")
@@ -176,9 +176,9 @@ class _LayerReader:
 
     async def checks(self, config: Mapping[str, object], content: Mapping[str, object]) -> list[Check]:
         """Read as many layers as needed, and return the checks."""
-        start = start_of(config)
-        rows = objects(content.get("layers"))
-        descriptors = [descriptor_of(row) for row in reversed(rows)]
+        start = read_start_command(config)
+        rows = list_objects(content.get("layers"))
+        descriptors = [read_descriptor(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
         found: tuple[Lookup, ...] | None = None
         fault = ""
@@ -196,12 +196,12 @@ class _LayerReader:
         return [entry, self._of_scan(fault)] if self.deep else [entry]
 
     def scan(self) -> Scan:
-        """The ELF files found."""
+        """Return the ELF files found."""
         return Scan(self.files, self.hidden, tuple(sorted(self.foreign)), self.more)
 
     def _steps(self, start: StartCommand) -> tuple[Lookup, ...] | None:
         try:
-            return steps(self.tree, start) if start.command else None
+            return follow_entry_point(self.tree, start) if start.command else None
         except LowerLayerNeededError:
             return None
 
@@ -210,7 +210,7 @@ class _LayerReader:
         if descriptor is None:
             return "the manifest has an invalid layer descriptor"
         if not is_layer(descriptor.media_type):
-            return f"layer {descriptor.digest}: unsupported media type {printable(descriptor.media_type)}"
+            return f"layer {descriptor.digest}: unsupported media type {escape_printable(descriptor.media_type)}"
         try:
             async with aclosing(self._chunks(descriptor, done, total)) as chunks:
                 layer = await read_layer(descriptor.digest, chunks, self.budget, elves=self.deep)
@@ -236,7 +236,9 @@ class _LayerReader:
             if elf.architecture is self.architecture or not elf.is_for_a_processor:
                 continue
             if len(self.foreign) < FOREIGN_KEPT:
-                self.foreign.append(ForeignFile(printable(f"/{path}", PATH_SHOWN), str(elf), layer.digest, hidden))
+                self.foreign.append(
+                    ForeignFile(escape_printable(f"/{path}", PATH_SHOWN), str(elf), layer.digest, hidden)
+                )
             else:
                 self.more += 1
         layer.elves.clear()
@@ -273,7 +275,7 @@ def _of_entry_point(
 
 
 def _shown(reason: str) -> str:
-    return printable(reason, PATH_SHOWN)
+    return escape_printable(reason, PATH_SHOWN)
 
 
 def _via(found: tuple[Lookup, ...], step: Lookup) -> str:

@@ -18,7 +18,7 @@ from multiarch import __version__
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import read_connection
 from multiarch.kubernetes.source import ClusterAccess
-from multiarch.registry.errors import one_line
+from multiarch.registry.errors import format_line
 from multiarch.registry.settings import MIB
 
 ATTEMPTS = 5
@@ -34,7 +34,7 @@ _NOT_KUBERNETES = "Check that this is the address of an API server."
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """What the API server answered: an object, or for any ``status`` from 300 on the ``message`` of a Status."""
 
     status: int
@@ -42,7 +42,7 @@ class Answer:
     message: str
 
 
-class Client:
+class ApiClient:
     """Connections to one API server, kept open between requests. Safe to use from one thread at a time."""
 
     def __init__(self, access: ClusterAccess, *, first_wait: float) -> None:
@@ -76,7 +76,7 @@ class Client:
         """Close the connections."""
         self._pool.clear()
 
-    def send(self, method: str, path: str, body: object = None, *, busy: tuple[int, ...] = BUSY) -> Answer:
+    def send(self, method: str, path: str, body: object = None, *, busy: tuple[int, ...] = BUSY) -> ApiAnswer:
         """Return the answer. A request that the server was too ``busy`` for is sent again, up to four times.
 
         So is one whose credentials were rejected, if the exec plugin or a token's file has others now. A request may
@@ -92,7 +92,7 @@ class Client:
                 return self._answer(method, path, body, busy)
         return answer
 
-    def _answer(self, method: str, path: str, body: object, busy: tuple[int, ...]) -> Answer:
+    def _answer(self, method: str, path: str, body: object, busy: tuple[int, ...]) -> ApiAnswer:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"multiarch/{__version__}"}
         if self.connection.authorization:
             headers["Authorization"] = self.connection.authorization
@@ -124,7 +124,7 @@ class Client:
                 raise ClusterError(f"{self.server} did not answer with a Kubernetes object.", hint=_NOT_KUBERNETES)
             value = {}
         secret = self.connection.authorization.partition(" ")[2]
-        return Answer(response.status, value, one_line(str(value.get("message") or ""), secrets=(secret,)))
+        return ApiAnswer(response.status, value, format_line(str(value.get("message") or ""), secrets=(secret,)))
 
     def _retries(self, busy: tuple[int, ...]) -> Retry:
         return Retry(
@@ -143,7 +143,7 @@ class Client:
 
     def _unreachable(self, error: Exception) -> ClusterError:
         cause = _first_cause(error)
-        said = one_line(getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause))
+        said = format_line(getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause))
         if isinstance(cause, ssl.SSLCertVerificationError):
             hint = "Recreate the kubeconfig, or set tls-server-name in it to a name in the server's certificate."
             return ClusterError(f"{self.server} is not trusted: {said}.", hint=hint)

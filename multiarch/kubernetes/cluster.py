@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
-from multiarch.kubernetes.resources import EVICTIONS, RESOURCES, SECRETS, Kind, Resource, lean
+from multiarch.kubernetes.resources import EVICTIONS, RESOURCES, SECRETS, ApiResource, Kind, strip_unused_fields
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject, Source
 
 if TYPE_CHECKING:
-    from multiarch.kubernetes.client import Answer
+    from multiarch.kubernetes.client import ApiAnswer
 
 PAGE = 500
 """Objects per answer. 500 pods are about 5 MB of JSON."""
@@ -29,16 +29,16 @@ _BY_ADMISSION = re.compile(r"is forbidden: (?!User )|^admission webhook ")
 """In the API server's answer where not RBAC rejects, but a quota, Pod Security, an admission policy or a webhook."""
 
 
-def open_cluster(access: ClusterAccess) -> Cluster:
+def open_cluster(access: ClusterAccess) -> KubernetesCluster:
     """Open a cluster to read from, in a ``with`` statement. Runs the exec plugin, but sends nothing yet.
 
     Raises KubeconfigError for a kubeconfig that does not say how to reach it, ClusterError for an exec plugin that
     fails.
     """
-    return Cluster(access)
+    return KubernetesCluster(access)
 
 
-class Cluster:
+class KubernetesCluster:
     """One cluster. All methods raise ClusterError (exit code 3) when it can't be reached or rejects a request.
 
     What RBAC does not allow raises ForbiddenError, which says the rule that is missing. Safe to use from one thread
@@ -47,9 +47,9 @@ class Cluster:
 
     def __init__(self, access: ClusterAccess, *, first_wait: float = 0.5) -> None:
         """Use :func:`open_cluster`; ``first_wait`` are seconds before the second attempt, doubled for later ones."""
-        from multiarch.kubernetes.client import Client  # noqa: PLC0415 (a third of a second, for live clusters alone)
+        from multiarch.kubernetes.client import ApiClient  # noqa: PLC0415 (a third of a second, for live clusters alone)
 
-        self._client = Client(access, first_wait=first_wait)
+        self._client = ApiClient(access, first_wait=first_wait)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -85,7 +85,7 @@ class Cluster:
         ``namespaces`` None is all of them. ``selector`` is a label selector and ``fields`` a field selector, in
         kubectl's notation; both apply to all kinds. Objects without a namespace are listed whole, except that only the
         named Namespaces are read. No more than one page of ``limit`` objects is held at a time. Objects are as
-        :func:`multiarch.kubernetes.resources.lean` leaves them.
+        :func:`multiarch.kubernetes.resources.strip_unused_fields` leaves them.
 
         Several pages show the cluster as it was at the first one. Raises ClusterError if the API server has forgotten
         that state meanwhile, which takes minutes.
@@ -120,7 +120,7 @@ class Cluster:
         """Return one Secret as the API server sends it, or None if it does not exist."""
         return self.get(SECRETS, namespace, name)
 
-    def get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any] | None:
+    def get(self, resource: ApiResource, namespace: str | None, name: str) -> dict[str, Any] | None:
         """Return one object as the API server sends it, its latest state, or None if it does not exist."""
         answer = self._client.send("GET", resource.path(namespace, name))
         return None if answer.status == _NOT_FOUND else self._value(answer, "get", resource, namespace, name)
@@ -130,7 +130,7 @@ class Cluster:
         self.patch(RESOURCES[Kind.NODE], None, name, operations)
 
     def patch(
-        self, resource: Resource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
+        self, resource: ApiResource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
     ) -> None:
         """Change an object by a JSON patch that tests its ``resourceVersion``.
 
@@ -144,7 +144,7 @@ class Cluster:
             raise ConflictError(f"{resource.kind} {name} was deleted meanwhile.")
         self._value(answer, "patch", resource, namespace, name)
 
-    def create(self, resource: Resource, namespace: str | None, value: Mapping[str, Any]) -> None:
+    def create(self, resource: ApiResource, namespace: str | None, value: Mapping[str, Any]) -> None:
         """Create an object. Raises ConflictError if there is one of its name, ClusterError without its namespace."""
         name = value["metadata"]["name"]
         answer = self._client.send("POST", resource.path(namespace), value)
@@ -154,7 +154,7 @@ class Cluster:
             raise ClusterError(f"There is no namespace {namespace}.", status=_NOT_FOUND)
         self._value(answer, "create", resource, namespace, name)
 
-    def delete(self, resource: Resource, namespace: str | None, name: str) -> None:
+    def delete(self, resource: ApiResource, namespace: str | None, name: str) -> None:
         """Delete an object, as kubectl does; nothing happens if there is none of this name."""
         answer = self._client.send("DELETE", resource.path(namespace, name))
         if answer.status != _NOT_FOUND:
@@ -184,7 +184,7 @@ class Cluster:
             self._value(answer, "create", EVICTIONS, namespace, name)
         return ""
 
-    def _listed(self, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Iterator[LoadedObject]:
+    def _listed(self, resource: ApiResource, namespace: str | None, query: Mapping[str, str]) -> Iterator[LoadedObject]:
         more = ""
         while True:
             words = {key: text for key, text in {**query, "continue": more}.items() if text}
@@ -198,13 +198,13 @@ class Cluster:
             if not more:
                 return
 
-    def _found(self, value: dict[str, Any], resource: Resource) -> LoadedObject:
+    def _found(self, value: dict[str, Any], resource: ApiResource) -> LoadedObject:
         # A list's items do not say what they are.
         whole = {**value, "apiVersion": resource.api_version, "kind": str(resource.kind)}
-        return LoadedObject(lean(whole), Source(f"cluster {self.name}"))
+        return LoadedObject(strip_unused_fields(whole), Source(f"cluster {self.name}"))
 
     def _value(
-        self, answer: Answer, verb: str, resource: Resource, namespace: str | None, name: str | None
+        self, answer: ApiAnswer, verb: str, resource: ApiResource, namespace: str | None, name: str | None
     ) -> dict[str, Any]:
         """Return what a request that succeeded returned. Raises for any other what :meth:`_rejection` makes of it."""
         if answer.status < _REDIRECT:
@@ -212,7 +212,7 @@ class Cluster:
         raise self._rejection(answer, verb, resource, namespace, name)
 
     def _rejection(
-        self, answer: Answer, verb: str, resource: Resource, namespace: str | None, name: str | None
+        self, answer: ApiAnswer, verb: str, resource: ApiResource, namespace: str | None, name: str | None
     ) -> MultiarchError:
         server, status = self._client.server, answer.status
         if status == _UNAUTHORIZED:

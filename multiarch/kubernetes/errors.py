@@ -14,7 +14,7 @@ class KubeconfigError(MultiarchError):
 
 
 class ClusterError(OutsideError):
-    """A cluster that can't be reached or does not do what was asked. ``status`` is the HTTP status, if it answered."""
+    """A cluster that can't be reached or does not do what was requested. ``status`` is that of HTTP, if it answered."""
 
     def __init__(self, message: str, *, hint: str = "", status: int | None = None) -> None:
         """Neither message nor hint holds a credential."""

@@ -25,7 +25,7 @@ from yaml import YAMLError
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.source import ClusterAccess
-from multiarch.registry.errors import one_line
+from multiarch.registry.errors import format_line
 
 _HOW = "Create one with `aws eks update-kubeconfig --region REGION --name CLUSTER`, or pass one with --kubeconfig."
 _EXPIRED = "The credentials have expired, or are of another cluster: renew them."
@@ -163,10 +163,10 @@ def _run_plugin(user: ConfigNode, cluster: ConfigNode) -> str:
     try:
         status = ExecProvider(ConfigNode("exec", plugin), str(Path(user.path).parent.absolute()), cluster).run()
     except OSError as error:
-        hint = one_line(str(plugin.get("installHint") or f"Install {program}, or put its folder on PATH"))
+        hint = format_line(str(plugin.get("installHint") or f"Install {program}, or put its folder on PATH"))
         raise ClusterError(f"{title} can't be run: {error.strerror}.", hint=f"{hint}.") from None
     except ConfigException as error:
-        said = one_line(str(error).splitlines()[-1].removeprefix("exec: "))
+        said = format_line(str(error).splitlines()[-1].removeprefix("exec: "))
         hint = "Log in to the AWS CLI first, for example with `aws sso login`." if program.startswith("aws") else ""
         raise ClusterError(f"{title} failed: {said}.", hint=hint) from None
     if status.get("token"):

@@ -11,8 +11,8 @@ from typing import Any
 from multiarch import files
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import LoadedObject, Source
-from multiarch.manifests.values import yaml_type
-from multiarch.yaml_text.json_text import DuplicateKeyError, json_documents
+from multiarch.manifests.values import name_yaml_type
+from multiarch.yaml_text.json_text import DuplicateKeyError, read_json_documents
 
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "standard input"
@@ -42,19 +42,19 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
             if seen_stdin:
                 raise MultiarchError("Standard input (-) can only be read once.")
             seen_stdin = True
-            yield from objects_in_text(standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
+            yield from read_objects(read_standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
             continue
         for file in find_files(Path(path)):
-            yield from objects_in_text(read_manifest_text(file), str(file))
+            yield from read_objects(read_manifest_text(file), str(file))
 
 
-def names_of(paths: Iterable[str]) -> str:
-    """Files as messages name them: ``a.yaml, standard input``."""
+def format_names(paths: Iterable[str]) -> str:
+    """Return files as messages name them: ``a.yaml, standard input``."""
     return ", ".join(STANDARD_INPUT_NAME if path == STANDARD_INPUT else path for path in paths)
 
 
-def standard_input() -> str:
-    """All of standard input, which must be UTF-8 in every locale. Raises MultiarchError if it is not."""
+def read_standard_input() -> str:
+    """Return all of standard input, which must be UTF-8 in every locale. Raises MultiarchError if it is not."""
     try:
         return files.read_standard_input(files.MANIFESTS)
     except (OSError, UnicodeDecodeError) as error:
@@ -62,8 +62,8 @@ def standard_input() -> str:
         raise MultiarchError(f"{STANDARD_INPUT_NAME} can't be read: {why}.") from error
 
 
-def objects_in_text(text: str, where: str) -> Iterator[LoadedObject]:
-    """Yield the objects of one text like :func:`read_manifests`; ``where`` names it in errors."""
+def read_objects(text: str, where: str) -> Iterator[LoadedObject]:
+    """Yield the objects of one string like :func:`read_manifests`; ``where`` names it in errors."""
     suspicious = "{{" in text
     for source, value, lines in _documents(text.removeprefix("\ufeff"), where):
         if value is None:
@@ -105,10 +105,12 @@ def read_manifest_text(path: Path) -> str:
 
 
 def _documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
-    """Each document, with its place and the lines of a list's items."""
+    """Yield each document, with its place and the lines of a list's items."""
     if text.lstrip().startswith(("{", "[")):
         try:
-            found = [each for value in json_documents(text) for each in (value if isinstance(value, list) else [value])]
+            found = [
+                each for value in read_json_documents(text) for each in (value if isinstance(value, list) else [value])
+            ]
         except DuplicateKeyError as error:
             raise MultiarchError(f"{where}: {error}.") from error
         except RecursionError as error:
@@ -125,11 +127,11 @@ def _documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[in
 
 def _yaml_documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
     from multiarch.yaml_text.events import YamlError  # noqa: PLC0415 # JSON alone needs no libyaml
-    from multiarch.yaml_text.reader import documents  # noqa: PLC0415 # as above
+    from multiarch.yaml_text.reader import read_documents  # noqa: PLC0415 # as above
 
     number = 0
     try:
-        for document in documents(text):
+        for document in read_documents(text):
             number = document.number
             yield Source(where, number, document.line), document.value, document.items
     except YamlError as error:
@@ -142,7 +144,7 @@ def _unpacked(
     value: object, source: Source, lines: tuple[int, ...] = (), parent: Mapping[str, Any] | None = None
 ) -> Iterator[LoadedObject]:
     if not isinstance(value, dict):
-        fault = f"{source} is {yaml_type(value)}, not a Kubernetes object."
+        fault = f"{source} is {name_yaml_type(value)}, not a Kubernetes object."
         raise MultiarchError(fault, hint=_NOT_AN_OBJECT)
     kind = value.get("kind")
     if kind is None and parent is not None and parent["kind"] != "List":

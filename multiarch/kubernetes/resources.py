@@ -41,7 +41,7 @@ WORKLOADS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class ApiResource:
     """A kind's place in the API: ``group`` is empty for the core group."""
 
     kind: str
@@ -56,7 +56,7 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
-        """The path below the server's address of a list (of all namespaces with None) or of one object."""
+        """Return the path below the server's address of a list (of all namespaces with None) or of one object."""
         root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
         place = f"/namespaces/{_part(namespace)}" if namespace and self.namespaced else ""
         return f"{root}{place}/{self.plural}" + (f"/{_part(name)}" if name else "")
@@ -69,24 +69,24 @@ def _part(name: str) -> str:
 
 RESOURCES = MappingProxyType(
     {
-        Kind.POD: Resource(Kind.POD, "", "pods"),
-        Kind.REPLICATION_CONTROLLER: Resource(Kind.REPLICATION_CONTROLLER, "", "replicationcontrollers"),
-        Kind.DEPLOYMENT: Resource(Kind.DEPLOYMENT, "apps", "deployments"),
-        Kind.STATEFUL_SET: Resource(Kind.STATEFUL_SET, "apps", "statefulsets"),
-        Kind.DAEMON_SET: Resource(Kind.DAEMON_SET, "apps", "daemonsets"),
-        Kind.REPLICA_SET: Resource(Kind.REPLICA_SET, "apps", "replicasets"),
-        Kind.JOB: Resource(Kind.JOB, "batch", "jobs"),
-        Kind.CRON_JOB: Resource(Kind.CRON_JOB, "batch", "cronjobs"),
-        Kind.SERVICE_ACCOUNT: Resource(Kind.SERVICE_ACCOUNT, "", "serviceaccounts"),
-        Kind.NODE: Resource(Kind.NODE, "", "nodes", namespaced=False),
-        Kind.NAMESPACE: Resource(Kind.NAMESPACE, "", "namespaces", namespaced=False),
-        Kind.POD_DISRUPTION_BUDGET: Resource(Kind.POD_DISRUPTION_BUDGET, "policy", "poddisruptionbudgets"),
+        Kind.POD: ApiResource(Kind.POD, "", "pods"),
+        Kind.REPLICATION_CONTROLLER: ApiResource(Kind.REPLICATION_CONTROLLER, "", "replicationcontrollers"),
+        Kind.DEPLOYMENT: ApiResource(Kind.DEPLOYMENT, "apps", "deployments"),
+        Kind.STATEFUL_SET: ApiResource(Kind.STATEFUL_SET, "apps", "statefulsets"),
+        Kind.DAEMON_SET: ApiResource(Kind.DAEMON_SET, "apps", "daemonsets"),
+        Kind.REPLICA_SET: ApiResource(Kind.REPLICA_SET, "apps", "replicasets"),
+        Kind.JOB: ApiResource(Kind.JOB, "batch", "jobs"),
+        Kind.CRON_JOB: ApiResource(Kind.CRON_JOB, "batch", "cronjobs"),
+        Kind.SERVICE_ACCOUNT: ApiResource(Kind.SERVICE_ACCOUNT, "", "serviceaccounts"),
+        Kind.NODE: ApiResource(Kind.NODE, "", "nodes", namespaced=False),
+        Kind.NAMESPACE: ApiResource(Kind.NAMESPACE, "", "namespaces", namespaced=False),
+        Kind.POD_DISRUPTION_BUDGET: ApiResource(Kind.POD_DISRUPTION_BUDGET, "policy", "poddisruptionbudgets"),
     }
 )
-SECRETS = Resource("Secret", "", "secrets")
-EVICTIONS = Resource("Eviction", "", "pods/eviction")
+SECRETS = ApiResource("Secret", "", "secrets")
+EVICTIONS = ApiResource("Eviction", "", "pods/eviction")
 """For messages: rules of RBAC name it so."""
-LEASES = Resource("Lease", "coordination.k8s.io", "leases")
+LEASES = ApiResource("Lease", "coordination.k8s.io", "leases")
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -96,7 +96,7 @@ _NOT_OF_CONTAINERS = (
 )
 
 
-def lean(value: dict[str, Any]) -> dict[str, Any]:
+def strip_unused_fields(value: dict[str, Any]) -> dict[str, Any]:
     """Take out, in place, fields that are not used and make thousands of pods large.
 
     Gone are managed fields, the applied configuration, a node's list of images; and of each container its

@@ -51,7 +51,7 @@ class LoadedObject:
         return f"<{self.value.get('kind')} from {self.source}>"
 
 
-def placed(error: ManifestError, found: Sequence[LoadedObject]) -> MultiarchError:
-    """The error with the source of its object; ``found`` are the objects in the order of their documents."""
+def add_object_source(error: ManifestError, found: Sequence[LoadedObject]) -> MultiarchError:
+    """Return the error with the source of its object; ``found`` are the objects in the order of their documents."""
     source = found[error.document - 1].source
     return MultiarchError(f"{source}{error.message.removeprefix(f'document {error.document}')}", hint=error.hint)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from multiarch.errors import KeyPath
-from multiarch.manifests.kinds import own_pod_spec
+from multiarch.manifests.kinds import find_pod_spec
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 """Keys of a pod spec, in the order in which containers start."""
@@ -29,14 +29,14 @@ class ContainerRole(StrEnum):
     VOLUME = "image volume"
 
 
-def role_of(key: str, container: Mapping[str, object]) -> ContainerRole:
-    """The role of a container in the list ``key`` of a pod spec."""
+def get_role(key: str, container: Mapping[str, object]) -> ContainerRole:
+    """Return the role of a container in the list ``key`` of a pod spec."""
     if key == "initContainers":
         return ContainerRole.SIDECAR if container.get("restartPolicy") == "Always" else ContainerRole.INIT
     return ContainerRole.CONTAINER if key == "containers" else ContainerRole.EPHEMERAL
 
 
-def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:
+def find_pod_specs(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:
     """Yield the pod specs of an object of any kind in their order, each with the keys that lead to it.
 
     Kubernetes' own kinds have one at a known path, whatever it holds. In other objects a pod spec is every mapping in
@@ -44,9 +44,9 @@ def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mappi
     an image: CustomResourceDefinitions may omit the name (Knative's) or the containers (those of operators that
     add their own). One that several YAML aliases share is yielded once.
     """
-    path = own_pod_spec(str(content.get("kind")), content.get("apiVersion"))
+    path = find_pod_spec(str(content.get("kind")), content.get("apiVersion"))
     if path is None:
-        yield from ((path, value) for path, value in mappings_below(content) if path and is_pod_spec(value))
+        yield from ((path, value) for path, value in walk_mappings(content) if path and is_pod_spec(value))
         return
     here: object = content
     for key in path:
@@ -55,7 +55,7 @@ def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mappi
         yield path, here
 
 
-def mappings_below(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[Any, object]]]:
+def walk_mappings(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[Any, object]]]:
     """Yield an object and every mapping below it in their order, each once, with the keys that lead to it.
 
     ``metadata`` and ``status`` are omitted at every level, and so are the containers and volumes of pod specs.
@@ -88,8 +88,8 @@ def mappings_below(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Map
 
 
 def is_pod_spec(value: Mapping[str, object]) -> bool:
-    """Whether any list of containers has one."""
-    # Asked of every mapping: most have none of the keys.
+    """Return whether any list of containers has one."""
+    # Required of every mapping: most have none of the keys.
     for key in CONTAINER_LISTS:
         found = value.get(key)
         if isinstance(found, list) and any(_is_container(each) for each in found):

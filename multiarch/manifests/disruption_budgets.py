@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from multiarch.manifests.objects import objects_in
-from multiarch.manifests.selectors import LabelSelector, label_selector_from
+from multiarch.manifests.objects import unpack_objects
+from multiarch.manifests.selectors import LabelSelector, read_label_selector
 from multiarch.manifests.values import Labels, Value
 
 DISRUPTION_BUDGET = "PodDisruptionBudget"
@@ -27,7 +27,7 @@ class PodCount:
     percent: bool = False
 
     def of(self, pods: int) -> int:
-        """The number for ``pods`` pods, rounded up."""
+        """Return the number for ``pods`` pods, rounded up."""
         return -(-self.value * pods // _WHOLE) if self.percent else self.value
 
     def __str__(self) -> str:
@@ -50,11 +50,11 @@ class DisruptionBudget:
     allowed: int = 0
 
     def selects(self, namespace: str, labels: Labels) -> bool:
-        """Whether it is for the pods with these labels in ``namespace``."""
+        """Return whether it is for the pods with these labels in ``namespace``."""
         return self.selector is not None and namespace == self.namespace and self.selector.matches(dict(labels))
 
     def least(self, pods: int) -> int:
-        """The number of its ``pods`` pods that have to stay available. It can be larger than ``pods``."""
+        """Return the number of its ``pods`` pods that have to stay available. It can be larger than ``pods``."""
         if self.max_unavailable is not None:
             return max(0, pods - self.max_unavailable.of(pods))
         return 0 if self.min_available is None else self.min_available.of(pods)
@@ -71,13 +71,13 @@ class DisruptionBudget:
         return f"{self.namespace}/{self.name}"
 
 
-def disruption_budgets_from(documents: Iterable[object]) -> Iterator[DisruptionBudget]:
+def read_disruption_budgets(documents: Iterable[object]) -> Iterator[DisruptionBudget]:
     """Yield the PodDisruptionBudgets of loaded YAML or JSON documents; lists are unpacked, other kinds skipped.
 
-    Raises ManifestError, naming document, kind, name and path, for one that the API server refuses.
+    Raises ManifestError, naming document, kind, name and path, for one that the API server rejects.
     """
     for number, document in enumerate(documents, start=1):
-        for each in objects_in(document, number):
+        for each in unpack_objects(document, number):
             if each.kind == DISRUPTION_BUDGET:
                 yield _budget(each.namespace, each.name, each.value)
 
@@ -90,11 +90,11 @@ def _budget(namespace: str, name: str, value: Value) -> DisruptionBudget:
     if not name:
         raise value["metadata"]["name"].error("is missing or empty.")
     allowed = value["status"]["disruptionsAllowed"].whole(0, least=0)
-    return DisruptionBudget(namespace, name, label_selector_from(spec["selector"]), least, most, allowed)
+    return DisruptionBudget(namespace, name, read_label_selector(spec["selector"]), least, most, allowed)
 
 
-def percentage(text: str) -> PodCount | None:
-    """``25%`` as a share of pods, or None for another text."""
+def parse_percentage(text: str) -> PodCount | None:
+    """Return ``25%`` as a share of pods, or None for another string."""
     found = _PERCENT.fullmatch(text)
     return PodCount(int(found[1]), percent=True) if found else None
 
@@ -103,7 +103,7 @@ def _count(value: Value) -> PodCount | None:
     if value.missing:
         return None
     if isinstance(value.raw, str):
-        found = percentage(value.raw)
+        found = parse_percentage(value.raw)
         if found is None or found.value > _WHOLE:
             raise value.error(f"must be a number or a percentage up to 100%, not {value.raw!r}.")
         return found

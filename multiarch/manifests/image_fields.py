@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from multiarch.errors import KeyPath
-from multiarch.manifests.containers import mappings_below
+from multiarch.manifests.containers import walk_mappings
 
 _EACH = "[]"
 """In a path: every element of the list before it."""
@@ -31,7 +31,7 @@ _IMAGE = _paths("spec", fields=("image",))
 
 
 def _below(*parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Every combination of the parts, joined by a dot."""
+    """Return every combination of the parts, joined by a dot."""
     found: tuple[str, ...] = ("spec",)
     for part in parts:
         found = tuple(f"{before}.{each}" for before in found for each in part)
@@ -79,7 +79,7 @@ _NAMES_AN_IMAGE = re.compile(r"(?:.*[a-z0-9_-])?images?(?:name|ref|reference|rep
 _PARTS_OF_A_NAME = ("repository", "reference", "name", "newName", "registry", "image")
 
 
-def images_outside(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, object]]:
+def list_field_images(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, object]]:
     """Yield what the fields of a known kind hold, in the order of :data:`IMAGE_FIELDS`, each with its keys."""
     version = content.get("apiVersion")
     group = version.rpartition("/")[0] if isinstance(version, str) else ""
@@ -87,10 +87,10 @@ def images_outside(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, obj
         yield from _at(content, path, ())
 
 
-def possible_images(content: Mapping[str, object]) -> Iterator[KeyPath]:
+def find_possible_images(content: Mapping[str, object]) -> Iterator[KeyPath]:
     """Yield the keys of what looks like an image by its name, and is neither in a pod spec nor in a known field."""
-    known = {path for path, _ in images_outside(content)}
-    for path, value in mappings_below(content):
+    known = {path for path, _ in list_field_images(content)}
+    for path, value in walk_mappings(content):
         for key, inner in value.items():
             if not isinstance(key, str) or "image" not in key.lower() or not _NAMES_AN_IMAGE.fullmatch(key):
                 continue
@@ -110,7 +110,7 @@ def _at(value: object, path: tuple[str, ...], above: KeyPath) -> Iterator[tuple[
 
 
 def _may_name_one(value: object) -> bool:
-    """Whether a value is a text without blanks, has one as a part of an image's name, or is a list of such."""
+    """Return whether a value is a string without blanks, has one as a part of an image's name, or is a list of such."""
     if isinstance(value, list):
         return any(map(_may_name_one, value))
     if isinstance(value, Mapping):

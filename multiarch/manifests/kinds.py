@@ -23,7 +23,7 @@ class PodTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _WorkloadKind:
     """``template`` leads from the object to the pod template; ``count`` and ``first`` read the object's ``spec``."""
 
     count: Callable[[Value], int]
@@ -36,7 +36,7 @@ def _replicas(spec: Value) -> int:
 
 
 def _parallel(spec: Value) -> int:
-    """A Job runs as many pods at once as it may, and none while it is suspended."""
+    """Return a Job runs as many pods at once as it may, and none while it is suspended."""
     count = spec["parallelism"].whole(1, least=0)
     if not spec["completions"].missing:
         count = min(count, spec["completions"].whole(0, least=0))
@@ -48,15 +48,15 @@ def _of_one_run(spec: Value) -> int:
     return 0 if spec["suspend"].truth() else count
 
 
-KINDS: Mapping[str, _Kind] = MappingProxyType(
+KINDS: Mapping[str, _WorkloadKind] = MappingProxyType(
     {
-        "CronJob": _Kind(_of_one_run, template=("spec", "jobTemplate", *_TEMPLATE)),
-        DAEMON_SET: _Kind(lambda _: 1),
-        "Deployment": _Kind(_replicas),
-        "Job": _Kind(_parallel),
-        "ReplicaSet": _Kind(_replicas),
-        "ReplicationController": _Kind(_replicas),
-        "StatefulSet": _Kind(_replicas, lambda spec: spec["ordinals"]["start"].whole(0, least=0)),
+        "CronJob": _WorkloadKind(_of_one_run, template=("spec", "jobTemplate", *_TEMPLATE)),
+        DAEMON_SET: _WorkloadKind(lambda _: 1),
+        "Deployment": _WorkloadKind(_replicas),
+        "Job": _WorkloadKind(_parallel),
+        "ReplicaSet": _WorkloadKind(_replicas),
+        "ReplicationController": _WorkloadKind(_replicas),
+        "StatefulSet": _WorkloadKind(_replicas, lambda spec: spec["ordinals"]["start"].whole(0, least=0)),
     }
 )
 POD_SPECS: Mapping[str, KeyPath] = MappingProxyType(
@@ -68,14 +68,14 @@ _OWN_GROUPS = frozenset(("", "apps", "batch", "extensions"))
 """API groups of Kubernetes' own kinds; in other groups the same name is another kind."""
 
 
-def own_pod_spec(kind: str, api_version: object) -> KeyPath | None:
-    """Where an object of one of Kubernetes' own kinds has its pod spec; ``None`` for other kinds."""
+def find_pod_spec(kind: str, api_version: object) -> KeyPath | None:
+    """Return where an object of one of Kubernetes' own kinds has its pod spec; ``None`` for other kinds."""
     group = api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
     return POD_SPECS.get(kind) if group in _OWN_GROUPS else None
 
 
-def pod_template_of(kind: str, content: Value) -> PodTemplate | None:
-    """The pod template of an object, ``None`` where it has none, as a Pod.
+def find_pod_template(kind: str, content: Value) -> PodTemplate | None:
+    """Return the pod template of an object, ``None`` where it has none, as a Pod.
 
     A kind that is not known has one where ``spec.template.spec.containers`` is a list, and makes ``spec.replicas``
     pods (1 if that is missing). Raises ManifestError for a known kind without its template, and for invalid counts.
@@ -87,7 +87,7 @@ def pod_template_of(kind: str, content: Value) -> PodTemplate | None:
             here = here.get(key) if isinstance(here, Mapping) else None
         if not isinstance(here, list | tuple):
             return None
-        row = _Kind(_replicas)
+        row = _WorkloadKind(_replicas)
     spec, template = content["spec"], content.at(row.template)
     found = PodTemplate(template, row.count(spec), row.first(spec))
     if template["spec"].missing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
+from multiarch.manifests.values import ManifestError, ObjectReference, Value, name_yaml_type
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +36,9 @@ class Object:
         return self.kind, self.namespace, self.name
 
 
-def objects_in(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[Object]:
+def unpack_objects(
+    document: object, number: int, kind_of_items: str = "", parent: Value | None = None
+) -> Iterator[Object]:
     """Unpack one document; a typed list's items (``PodList``) need no kind of their own.
 
     ``number`` is the document's in its stream, from 1. Raises ManifestError for what is not a Kubernetes object.
@@ -46,13 +48,13 @@ def objects_in(document: object, number: int, kind_of_items: str = "", parent: V
     place = ObjectReference(number)
     value = Value(document, place) if parent is None else Value(document, place, parent.parent, parent.key)
     if not isinstance(value.raw, Mapping):
-        raise ManifestError(f"is {yaml_type(document)}, not a Kubernetes object.", place, value.path)
+        raise ManifestError(f"is {name_yaml_type(document)}, not a Kubernetes object.", place, value.path)
     kind = value["kind"].text(kind_of_items)
     if not kind:
         raise ManifestError("has no kind.", place, value.path, hint="A Kubernetes object has apiVersion and kind.")
     if kind.endswith("List") and isinstance(value.raw.get("items"), list):
         for item in value["items"].items():
-            yield from objects_in(item.raw, number, kind.removesuffix("List"), item)
+            yield from unpack_objects(item.raw, number, kind.removesuffix("List"), item)
         return
     metadata = value["metadata"]
     name = metadata["name"].text()
@@ -66,7 +68,7 @@ def objects_in(document: object, number: int, kind_of_items: str = "", parent: V
 
 
 def _owner(references: Value) -> Owner | None:
-    """The controller, or else the first owner."""
+    """Return the controller, or else the first owner."""
     owners = list(references.items())
     chosen = next((each for each in owners if each["controller"].truth()), owners[0] if owners else None)
     return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None

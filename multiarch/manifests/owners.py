@@ -19,15 +19,15 @@ class WorkloadKey:
         return f"{self.kind}/{self.name}"
 
 
-def key_of(content: Mapping[str, object]) -> WorkloadKey:
-    """What an object is called; one without a namespace is in ``default``."""
+def get_workload_key(content: Mapping[str, object]) -> WorkloadKey:
+    """Return what an object is called; one without a namespace is in ``default``."""
     metadata = _metadata(content)
     name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
     return WorkloadKey(_namespace(metadata), _text(content.get("kind")) or "(no kind)", name)
 
 
-def owner_of(content: Mapping[str, object]) -> WorkloadKey | None:
-    """The object's controller, or its first owner where none is one."""
+def get_owner(content: Mapping[str, object]) -> WorkloadKey | None:
+    """Return the object's controller, or its first owner where none is one."""
     metadata = _metadata(content)
     listed = metadata.get("ownerReferences")
     references = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
@@ -38,12 +38,12 @@ def owner_of(content: Mapping[str, object]) -> WorkloadKey | None:
     return WorkloadKey(_namespace(metadata), _text(chosen.get("kind")), _text(chosen.get("name")))
 
 
-def owners_in(objects: Iterable[Mapping[str, object]]) -> dict[WorkloadKey, WorkloadKey]:
-    """Owners of objects by what they own."""
-    return {key_of(each): owner for each in objects if (owner := owner_of(each)) is not None}
+def map_owners(objects: Iterable[Mapping[str, object]]) -> dict[WorkloadKey, WorkloadKey]:
+    """Return owners of objects by what they own."""
+    return {get_workload_key(each): owner for each in objects if (owner := get_owner(each)) is not None}
 
 
-def top_of(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> WorkloadKey:
+def find_top_owner(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> WorkloadKey:
     """Go from owner to owner; one that owns itself ends the way."""
     here, been = start, {start}
     while (above := owners.get(here)) is not None and above not in been:

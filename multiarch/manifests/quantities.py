@@ -36,7 +36,7 @@ class QuantityError(MultiarchError):
 
 
 def parse_quantity(written: object) -> Fraction:
-    """Read a quantity as YAML or JSON holds it: a text, or a number without a suffix (anything else is refused).
+    """Read a quantity as YAML or JSON holds it: a string, or a number without a suffix (anything else is rejected).
 
     Like Kubernetes, what is finer than 10⁻⁹ is rounded up, away from zero. Raises QuantityError for an
     invalid quantity, and for one above 2⁶³-1, which Kubernetes caps without a warning.
@@ -80,24 +80,24 @@ def _hint(text: str) -> str:
 
 
 def round_up(value: Fraction) -> int:
-    """Whole units, rounded up as Kubernetes does: half a byte takes one."""
+    """Return whole units, rounded up as Kubernetes does: half a byte takes one."""
     return -(-value.numerator // value.denominator)
 
 
 def round_up_to_millis(value: Fraction) -> int:
-    """Thousandths, rounded up as Kubernetes does: ``0.0001`` of a CPU takes one millicore."""
+    """Return thousandths, rounded up as Kubernetes does: ``0.0001`` of a CPU takes one millicore."""
     return round_up(value * _MILLIS)
 
 
-def cpu_in_words(millicores: int) -> str:
-    """``250m``, ``2`` or ``3.92``: CPUs as people write them, exactly."""
+def format_cpu(millicores: int) -> str:
+    """Return ``250m``, ``2`` or ``3.92``: CPUs as people write them, exactly."""
     if abs(millicores) < _MILLIS and millicores:
         return f"{millicores}m"
     return f"{millicores / _MILLIS:.3f}".rstrip("0").rstrip(".")
 
 
-def bytes_in_words(count: int) -> str:
-    """``2Gi``, ``1.5Gi``, ``700Mi`` or ``12``: one decimal at most, so a large odd number is rounded."""
+def format_bytes(count: int) -> str:
+    """Return ``2Gi``, ``1.5Gi``, ``700Mi`` or ``12``: one decimal at most, so a large odd number is rounded."""
     for suffix, unit in _BINARY:
         if abs(count) >= unit:
             return f"{count / unit:.1f}".removesuffix(".0") + suffix

@@ -15,13 +15,13 @@ _USER = 65532
 """The unprivileged user of the project's image."""
 
 
-def enforced() -> dict[str, str]:
-    """Labels of a namespace whose pods must meet the standard."""
+def list_enforced_labels() -> dict[str, str]:
+    """Return labels of a namespace whose pods must meet the standard."""
     return {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
 
 
-def pod_security() -> Object:
-    """The security context of a pod."""
+def build_pod_security() -> Object:
+    """Return the security context of a pod."""
     return {
         "runAsNonRoot": True,
         "runAsUser": _USER,
@@ -31,8 +31,8 @@ def pod_security() -> Object:
     }
 
 
-def container_security() -> Object:
-    """The security context of a container that writes nothing outside of its volumes."""
+def build_container_security() -> Object:
+    """Return the security context of a container that writes nothing outside of its volumes."""
     return {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
@@ -40,8 +40,8 @@ def container_security() -> Object:
     }
 
 
-def service_account(metadata: Mapping[str, Any]) -> Object:
-    """A ServiceAccount; its pods say themselves whether they get its token."""
+def build_service_account(metadata: Mapping[str, Any]) -> Object:
+    """Return a ServiceAccount; its pods say themselves whether they get its token."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -50,7 +50,7 @@ def service_account(metadata: Mapping[str, Any]) -> Object:
     }
 
 
-def granted(metadata: Mapping[str, Any], rules: list[Object], name: str, namespace: str) -> Iterator[Object]:
+def grant_role(metadata: Mapping[str, Any], rules: list[Object], name: str, namespace: str) -> Iterator[Object]:
     """A Role with its RoleBinding for the service account ``name``; a ClusterRole where ``metadata`` has no namespace.
 
     ``namespace`` is the service account's.

@@ -46,7 +46,7 @@ class Expression:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether an object with ``labels`` meets this.
+        """Return whether an object with ``labels`` meets this.
 
         Without the label, ``NotIn`` and ``DoesNotExist`` are met and all others are not; ``Gt`` and ``Lt`` compare
         64-bit integers and are not met by anything else.
@@ -67,7 +67,7 @@ class Expression:
                 return self._compares(value)
 
     def _compares(self, value: str) -> bool:
-        there, wanted = integer(value), self.number
+        there, wanted = parse_integer(value), self.number
         if there is None or wanted is None:
             return False
         return there > wanted if self.operator is Operator.GT else there < wanted
@@ -75,7 +75,7 @@ class Expression:
     @property
     def number(self) -> int | None:
         """What ``Gt`` and ``Lt`` compare with, ``None`` if that is not a 64-bit integer."""
-        return integer(self.values[0]) if self.operator in _NUMBERS and self.values else None
+        return parse_integer(self.values[0]) if self.operator in _NUMBERS and self.values else None
 
     @property
     def invalid(self) -> bool:
@@ -110,11 +110,11 @@ class LabelSelector:
     expressions: tuple[Expression, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether an object with ``labels`` is selected."""
+        """Return whether an object with ``labels`` is selected."""
         return all(expression.matches(labels) for expression in self.expressions)
 
     def narrowed(self, *more: Expression) -> LabelSelector:
-        """This selector with further requirements, in a form that is the same for the same requirements."""
+        """Return this selector with further requirements, in a form that is the same for the same requirements."""
         return LabelSelector(tuple(sorted({*self.expressions, *more})))
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class LabelSelector:
         return " and ".join(str(expression) for expression in self.expressions) or "every label"
 
 
-def integer(text: str) -> int | None:
+def parse_integer(text: str) -> int | None:
     """Read a 64-bit integer in decimal digits, ``None`` for anything else, spaces and underscores included."""
     if _INTEGER.fullmatch(text) is None:
         return None
@@ -130,8 +130,8 @@ def integer(text: str) -> int | None:
     return number if -_INT64 <= number < _INT64 else None
 
 
-def expression_from(value: Value, operators: tuple[Operator, ...] = NODE_OPERATORS) -> Expression:
-    """Read ``{key, operator, values}``. Raises ManifestError for what the API server refuses."""
+def read_expression(value: Value, operators: tuple[Operator, ...] = NODE_OPERATORS) -> Expression:
+    """Read ``{key, operator, values}``. Raises ManifestError for what the API server rejects."""
     key = value["key"].required_text()
     written = value["operator"].required_text()
     if written not in operators:
@@ -146,10 +146,10 @@ def expression_from(value: Value, operators: tuple[Operator, ...] = NODE_OPERATO
     return Expression(key, operator, values)
 
 
-def label_selector_from(value: Value) -> LabelSelector | None:
+def read_label_selector(value: Value) -> LabelSelector | None:
     """Read ``{matchLabels, matchExpressions}``; ``None`` when there is no selector, which selects nothing."""
     if value.missing:
         return None
     equal = [Expression(key, Operator.IN, (text,)) for key, text in value["matchLabels"].pairs()]
-    other = [expression_from(element, LABEL_SELECTOR_OPERATORS) for element in value["matchExpressions"].items()]
+    other = [read_expression(element, LABEL_SELECTOR_OPERATORS) for element in value["matchExpressions"].items()]
     return LabelSelector().narrowed(*equal, *other)

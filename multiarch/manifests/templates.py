@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from multiarch.errors import KeyPath
-from multiarch.manifests.containers import CONTAINER_LISTS, pod_specs_in
-from multiarch.manifests.kinds import own_pod_spec, pod_template_of
-from multiarch.manifests.objects import Object, objects_in
+from multiarch.manifests.containers import CONTAINER_LISTS, find_pod_specs
+from multiarch.manifests.kinds import find_pod_spec, find_pod_template
+from multiarch.manifests.objects import Object, unpack_objects
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Labels, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class PodSpecPlace:
     """A pod's spec in an object.
 
     ``where`` is the path from the document to the object, ``path`` from there to the spec. ``namespace`` is ``default``
@@ -57,8 +57,8 @@ class Selection:
     namespaces: tuple[str, ...] = ()
     labels: LabelSelector = field(default_factory=LabelSelector)
 
-    def selects(self, template: Template) -> bool:
-        """Whether a template's object is selected."""
+    def selects(self, template: PodSpecPlace) -> bool:
+        """Return whether a template's object is selected."""
         return (
             (not self.kinds or template.kind.lower() in {kind.lower() for kind in self.kinds})
             and _any_fits(self.names, template.name)
@@ -72,7 +72,7 @@ class Selection:
         return self == Selection()
 
 
-def templates_in(document: object, number: int) -> Iterator[Template | UnknownContainers]:
+def find_templates(document: object, number: int) -> Iterator[PodSpecPlace | UnknownContainers]:
     """Yield the pod specs of one loaded document in its order, lists of objects unpacked.
 
     Kubernetes' own kinds have one at a known path. In objects of other kinds it is every mapping ``spec`` that has
@@ -81,10 +81,10 @@ def templates_in(document: object, number: int) -> Iterator[Template | UnknownCo
     """
     if isinstance(document, list) and document and all(_says_its_kind(each) for each in document):
         for index, element in enumerate(document):
-            for each in objects_in(element, number):
+            for each in unpack_objects(element, number):
                 yield from _templates(each, (index,))
         return
-    for each in objects_in(document, number):
+    for each in unpack_objects(document, number):
         yield from _templates(each, ())
 
 
@@ -92,31 +92,31 @@ def _says_its_kind(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("kind"), str)
 
 
-def _templates(each: Object, above: KeyPath) -> Iterator[Template | UnknownContainers]:
-    where = path_of(each.value)
+def _templates(each: Object, above: KeyPath) -> Iterator[PodSpecPlace | UnknownContainers]:
+    where = get_path(each.value)
     for spec in _specs(each):
         if isinstance(spec, UnknownContainers):
             yield spec
             continue
-        yield Template(
+        yield PodSpecPlace(
             kind=each.kind,
             name=each.name,
             namespace=each.namespace,
             labels=each.value["metadata"]["labels"].pairs(),
             where=(*above, *where),
-            path=path_of(spec)[len(where) :],
+            path=get_path(spec)[len(where) :],
             spec=spec,
             written=each.value.mapping(),
         )
 
 
 def _specs(each: Object) -> Iterator[Value | UnknownContainers]:
-    path = own_pod_spec(each.kind, each.value["apiVersion"].text())
+    path = find_pod_spec(each.kind, each.value["apiVersion"].text())
     if path is not None:
-        found = pod_template_of(each.kind, each.value)
+        found = find_pod_template(each.kind, each.value)
         yield each.value.at(path) if found is None else found.value["spec"]
         return
-    for path, written in pod_specs_in(each.value.mapping()):
+    for path, written in find_pod_specs(each.value.mapping()):
         spec = each.value.at(path)
         lists = [spec[key].path for key in CONTAINER_LISTS if key in written]
         yield spec if _in_a_template(spec) else UnknownContainers(spec.reference.title, lists[0])
@@ -131,9 +131,9 @@ def _in_a_template(value: Value) -> bool:
     return above is not None and isinstance(above.key, str) and above.key.lower().endswith(("template", "templates"))
 
 
-def path_of(value: Value) -> KeyPath:
-    """The keys and indexes from the top of the document to a value."""
-    return () if value.parent is None else (*path_of(value.parent), value.key)
+def get_path(value: Value) -> KeyPath:
+    """Return the keys and indexes from the top of the document to a value."""
+    return () if value.parent is None else (*get_path(value.parent), value.key)
 
 
 def _any_fits(patterns: tuple[str, ...], text: str) -> bool:

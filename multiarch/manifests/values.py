@@ -14,7 +14,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class ManifestError(MultiarchError):
-    """A manifest that Kubernetes would refuse.
+    """A manifest that Kubernetes would reject.
 
     ``document`` counts from 1; ``kind`` and ``name`` are empty where the document has none; ``path`` is as in
     ``spec.containers[0].resources``, empty for the whole document.
@@ -55,7 +55,7 @@ class Value:
 
     @property
     def path(self) -> str:
-        """``spec.containers[0].name``, or the empty text at the top."""
+        """``spec.containers[0].name``, or the empty string at the top."""
         if self.parent is None:
             return str(self.key)
         before = self.parent.path
@@ -69,7 +69,7 @@ class Value:
         return self.raw is None
 
     def error(self, fault: str, *, hint: str = "") -> ManifestError:
-        """An error at this path."""
+        """Return an error at this path."""
         return ManifestError(fault, self.reference, self.path, hint=hint)
 
     def __getitem__(self, key: str) -> Value:
@@ -77,18 +77,18 @@ class Value:
         raw = self.raw
         if raw is None:
             return Value(None, self.reference, self, key)
-        # dict first: asking for the abstract type takes longer than all the rest.
+        # dict first: requesting the abstract type takes longer than all the rest.
         return Value((raw if isinstance(raw, dict) else self.mapping()).get(key), self.reference, self, key)
 
     def at(self, path: KeyPath) -> Value:
-        """The value that keys and indexes lead to. Raises ManifestError like the steps on the way."""
+        """Return the value that keys and indexes lead to. Raises ManifestError like the steps on the way."""
         here = self
         for key in path:
             here = here[key] if isinstance(key, str) else list(here.items())[key]
         return here
 
     def mapping(self) -> Mapping[str, object]:
-        """The value as a mapping, empty if missing. Raises ManifestError for anything else."""
+        """Return the value as a mapping, empty if missing. Raises ManifestError for anything else."""
         if self.raw is None:
             return {}
         if not isinstance(self.raw, dict | Mapping):
@@ -96,7 +96,7 @@ class Value:
         return self.raw
 
     def items(self) -> Iterator[Value]:
-        """The elements of a list, none if missing. Raises ManifestError for anything else."""
+        """Yield the elements of a list, none if missing. Raises ManifestError for anything else."""
         if self.raw is None:
             return
         if not isinstance(self.raw, list | tuple):
@@ -105,7 +105,7 @@ class Value:
             yield Value(element, self.reference, self, index)
 
     def text(self, default: str = "") -> str:
-        """The value as text. Raises ManifestError for numbers and booleans, as the API server does."""
+        """Return the value as text. Raises ManifestError for numbers and booleans, as the API server does."""
         if self.raw is None:
             return default
         if not isinstance(self.raw, str):
@@ -113,13 +113,13 @@ class Value:
         return str(self.raw)
 
     def required_text(self) -> str:
-        """The value as text that is not empty."""
+        """Return the value as text that is not empty."""
         if not (text := self.text()):
             raise self.error("is missing or empty.")
         return text
 
     def whole(self, default: int, *, least: int) -> int:
-        """The value as an integer of at least ``least``."""
+        """Return the value as an integer of at least ``least``."""
         if self.raw is None:
             return default
         if isinstance(self.raw, bool) or not isinstance(self.raw, int):
@@ -129,7 +129,7 @@ class Value:
         return int(self.raw)
 
     def truth(self) -> bool:
-        """The value as a boolean, false if missing."""
+        """Return the value as a boolean, false if missing."""
         if self.raw is None:
             return False
         if not isinstance(self.raw, bool):
@@ -137,15 +137,15 @@ class Value:
         return self.raw
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts, in its order."""
+        """Return a list of strings, in its order."""
         return tuple(element.text() for element in self.items())
 
     def pairs(self) -> Labels:
-        """A mapping of texts, sorted."""
+        """Return a mapping of strings, sorted."""
         return tuple(sorted((self._name(key), self[key].text()) for key in self.mapping()))
 
     def quantities(self) -> dict[str, Fraction]:
-        """Resource names and quantities. Raises ManifestError for invalid and for negative quantities."""
+        """Return resource names and quantities. Raises ManifestError for invalid and for negative quantities."""
         amounts: dict[str, Fraction] = {}
         for key, written in self.mapping().items():
             there = self[self._name(key)]
@@ -164,8 +164,8 @@ class Value:
         return key
 
 
-def yaml_type(raw: object) -> str:
-    """What a value is in YAML's terms, with its article: ``a string``."""
+def name_yaml_type(raw: object) -> str:
+    """Return what a value is in YAML's terms, with its article: ``a string``."""
     match raw:
         case None:
             return "null"
@@ -182,7 +182,7 @@ def yaml_type(raw: object) -> str:
 
 
 def _quotes(raw: object) -> str:
-    """The hint for a value that must be a string. Its notation, as in ``no``, ``0755`` or ``1.30``, is lost."""
+    """Return the hint for a value that must be a string. Its notation, as in ``no``, ``0755`` or ``1.30``, is lost."""
     if isinstance(raw, bool):
         words = "true, false, yes, no, on, off, y and n"
         return f"YAML reads {words} as booleans: put it in quotes."
@@ -190,6 +190,6 @@ def _quotes(raw: object) -> str:
 
 
 def _shown(raw: object) -> str:
-    """The value, cut: an error is one line."""
+    """Return the value, cut: an error is one line."""
     text = repr(raw)
     return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 # a line's worth

@@ -1,23 +1,23 @@
-"""What a node group may not be: contradictions that AWS would refuse late, or that would strand pods."""
+"""What a node group may not be: contradictions that AWS would reject late, or that would strand pods."""
 
 from __future__ import annotations
 
 from multiarch.errors import KeyPath, UnknownFactError
-from multiarch.facts.ami_families import AmiFamily, family_facts
-from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
+from multiarch.facts.ami_families import AmiFamily, get_family
+from multiarch.facts.instance_types import InstanceType, explain_no_eks_support, get_instance_type
 from multiarch.facts.limits import (
     MAX_TAINTS_PER_NODE_GROUP,
     MAX_USER_DATA_BYTES,
     NameKind,
     check_name,
-    why_not_managed_taint,
+    explain_forbidden_taint,
 )
 from multiarch.facts.taints import Taint
 from multiarch.nodes import labels_taints
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import PLANNED_FLAGS, insecure_kubelet_flag, kubelet_flag_fault
+from multiarch.nodes.user_data import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
 
 
 def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[InstanceType, ...]:
@@ -29,11 +29,11 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
             report("duplicate-instance-type", path, f"{name} is named twice.")
             continue
         try:
-            found = instance_type(name)
+            found = get_instance_type(name)
         except UnknownFactError as error:
             report("unknown-instance-type", path, error.message, hint=error.hint)
             continue
-        if reason := why_not_eks(found):
+        if reason := explain_no_eks_support(found):
             report("not-an-eks-type", path, f"{reason}.")
             continue
         if spec.capacity_type is CapacityType.SPOT and not found.spot:
@@ -63,7 +63,7 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
 
 
 def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
-    """Min <= desired <= max."""
+    """Return min <= desired <= max."""
     least, most = spec.settings.min_size, spec.settings.max_size
     desired = least if spec.settings.desired_size is None else spec.settings.desired_size
     if least > most:
@@ -113,7 +113,7 @@ def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, repor
     """A managed group's taints go through the EKS API, which takes less than the kubelet does."""
     if spec.kind is not NodeGroupKind.MANAGED:
         return
-    if fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key) or why_not_managed_taint(taint.key):
+    if fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key) or explain_forbidden_taint(taint.key):
         hint = "Use kind: self-managed, or another key."
         report("managed-taint", path, f"the taint {taint}: {fault}.", hint=hint)
 
@@ -138,9 +138,9 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
     if bootstrap.pre_bootstrap:
         from multiarch.nodes.user_data.kubelet_start import starts_kubelet  # noqa: PLC0415  (few groups have a script)
 
-        if not family_facts(family).has_shell:
+        if not get_family(family).has_shell:
             report("pre-bootstrap-family", (*path, "preBootstrap"), f"{family} runs no scripts from user data.")
-        # A longer script is refused with its user data, and takes long to search.
+        # A longer script is rejected with its user data, and takes long to search.
         elif len(bootstrap.pre_bootstrap.encode()) <= MAX_USER_DATA_BYTES and (
             line := starts_kubelet(bootstrap.pre_bootstrap)
         ):
@@ -155,9 +155,9 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
 
 def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: ProblemReport) -> None:
     path, flags = (*spec.path, "bootstrap", "kubeletExtraArgs"), spec.settings.bootstrap.kubelet_extra_args
-    if flags and not family_facts(family).has_shell:
+    if flags and not get_family(family).has_shell:
         report("kubelet-flags-family", path, f"{family} takes settings, not kubelet flags.")
-    if case is BootstrapCase.EKS and not family_facts(family).takes_kubelet:
+    if case is BootstrapCase.EKS and not get_family(family).takes_kubelet:
         for key, written in (
             ("bootstrap.kubeletExtraArgs", bool(flags)),
             ("maxPods", spec.settings.max_pods is not None),
@@ -177,9 +177,9 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 f"{name} is written by the plan.",
                 hint=f"Use the key {PLANNED_FLAGS[name]}.",
             )
-        elif fault := kubelet_flag_fault(flag):
+        elif fault := check_kubelet_flag(flag):
             report("kubelet-flag", (*path, index), f"{fault}.")
-        elif opened := insecure_kubelet_flag(flag):
+        elif opened := explain_insecure_flag(flag):
             report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.")
 
 
@@ -190,7 +190,7 @@ def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
 
 
 def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> tuple[str, ...]:
-    """Zones must be among the network's, and the network's must have names."""
+    """Return zones must be among the network's, and the network's must have names."""
     chosen = spec.settings.zones
     if chosen is None:
         if spec.settings.one_per_zone and spec.zone is None:

@@ -1,6 +1,6 @@
 """The image of a node group: its amiType and release, checked against the instance types.
 
-The EKS API refuses an amiType of another architecture only when the group is created; here it is refused earlier.
+The EKS API rejects an amiType of another architecture only when the group is created; here it is rejected earlier.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ import re
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, family_facts, why_not_on
+from multiarch.facts.ami_families import (
+    AmiFamily,
+    AmiType,
+    choose_ami_type,
+    explain_boot_failure,
+    get_ami_type,
+    get_family,
+)
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.nodes.model import AmiSource, BootstrapCase, NodeGroupKind
@@ -20,8 +27,8 @@ _AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 _STACKS: KeyPath = ("amiFamily",)
 
 
-def bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
-    """Who starts the kubelet: it follows from the kind of group and whether it has a custom AMI."""
+def get_bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
+    """Return who starts the kubelet: it follows from the kind of group and whether it has a custom AMI."""
     if spec.kind is NodeGroupKind.SELF_MANAGED:
         return BootstrapCase.SELF_MANAGED
     return BootstrapCase.CUSTOM_AMI if spec.ami.id else BootstrapCase.EKS
@@ -51,7 +58,7 @@ def plan_ami_type(
     if chosen is None:
         return None
     for instance in types:
-        if reason := why_not_on(chosen.family, instance):
+        if reason := explain_boot_failure(chosen.family, instance):
             report("image-does-not-boot", spec.types_path, f"{reason}.")
             return None
     return chosen
@@ -87,7 +94,7 @@ def _written(
     """Check the amiType that the team set."""
     path = (*spec.path, "amiType")
     try:
-        found = ami_type(spec.ami_type or "")
+        found = get_ami_type(spec.ami_type or "")
     except UnknownFactError as error:
         report("unknown-ami-type", path, error.message, hint=error.hint)
         return None
@@ -160,7 +167,7 @@ def check_amazon_linux_2(
 
 
 def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: ProblemReport) -> AmiSource:
-    """Where the image comes from, and whether it is pinned."""
+    """Return where the image comes from, and whether it is pinned."""
     path = spec.ami_path
     if spec.ami.id is not None and spec.ami.release is not None:
         report("ami-twice", path, "ami.id and ami.release are both given.")
@@ -191,7 +198,7 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
     if spec.kind is NodeGroupKind.SELF_MANAGED:
         report("release-self-managed", path, "a self-managed group takes an AMI ID, not an EKS release.")
         return
-    facts = family_facts(chosen.family)
+    facts = get_family(chosen.family)
     found = re.fullmatch(facts.release, release)
     if not found:
         example = facts.release_example.format(k=context.version)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from multiarch.errors import KeyPath
-from multiarch.facts.limits import NODE_REPORTED_LABELS, NameKind, check_name, why_not_node_label
+from multiarch.facts.limits import NODE_REPORTED_LABELS, NameKind, check_name, explain_forbidden_label
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.report import ProblemReport
 
 
-def restricted_label(key: str) -> str | None:
-    """Why a node can't have a label with this key, or None if it can.
+def explain_restricted_label(key: str) -> str | None:
+    """Return why a node can't have a label with this key, or None if it can.
 
-    The kubelet does not start with a key in Kubernetes' domains that is not on its list, and EKS refuses it. The keys
+    The kubelet does not start with a key in Kubernetes' domains that is not on its list, and EKS rejects it. The keys
     on that list are reported by the kubelet and the cloud provider (architecture, zone, instance type …): a flag would
     override them, and a node could claim a wrong architecture. Taints have neither restriction.
     Sources: kubelet, ``pkg/apis/well_known_labels.go`` and ``ValidateKubeletFlags``; facts in ``limits``.
     """
     if key in NODE_REPORTED_LABELS:
         return f"{key!r} is reported by the node itself, and a label would override it"
-    return why_not_node_label(key)
+    return explain_forbidden_label(key)
 
 
 def check_labels(
@@ -43,14 +43,14 @@ def check_labels(
             report("label-key", where, f"{fault}.")
         elif reason := reserved(key):
             report("restricted-label", where, f"{reason}.")
-        elif reason := restricted_label(key):
+        elif reason := explain_restricted_label(key):
             report("restricted-label", where, f"a node can't label itself {key}: {reason}.")
         if fault := check_name(NameKind.MANAGED_LABEL_VALUE if managed else NameKind.LABEL_VALUE, value):
             report("label-value", where, f"{fault}.")
 
 
 def read_taint(text: str, path: KeyPath, report: ProblemReport) -> Taint | None:
-    """Read a taint, or report one that Kubernetes would refuse."""
+    """Read a taint, or report one that Kubernetes would reject."""
     try:
         return parse_taint(text)
     except TaintSyntaxError as error:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import family_facts
+from multiarch.facts.ami_families import get_family
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods, recommended_max_pods
+from multiarch.facts.instance_types import Accelerator, InstanceType, compute_max_pods, recommend_max_pods
 from multiarch.facts.labels import EKS_ACCELERATOR
 from multiarch.manifests.values import Labels
 from multiarch.nodes import checks, image
@@ -16,7 +16,7 @@ from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 
 _CERTIFICATE_CHARACTERS = 1500
 """The approximate length of a cluster's certificate authority in base64."""
@@ -25,7 +25,7 @@ _CERTIFICATE_CHARACTERS = 1500
 def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> NodeGroupPlan | None:
     """Derive the plan of one group, reporting every problem; None when architecture or image are unknown.
 
-    After a reported error the returned plan is only for further checks: the stack is refused.
+    After a reported error the returned plan is only for further checks: the stack is rejected.
     """
     settings, bootstrap = spec.settings, spec.settings.bootstrap
     types = checks.check_instance_types(spec, report)
@@ -34,7 +34,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     zones = checks.check_zones(spec, context, report)
     checks.check_hop_limit(settings.imds_hop_limit, spec.path, report)
     update = _update(spec, report)
-    case = image.bootstrap_case(spec)
+    case = image.get_bootstrap_case(spec)
     if not types:
         return None
     architecture = types[0].architecture
@@ -49,7 +49,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     checks.check_bootstrap(spec, case, ami_type.family, report)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
-    written = written and (case is not BootstrapCase.EKS or family_facts(ami_type.family).takes_kubelet)
+    written = written and (case is not BootstrapCase.EKS or get_family(ami_type.family).takes_kubelet)
     plan = NodeGroupPlan(
         path=spec.path,
         name=spec.name,
@@ -80,7 +80,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
 
 
 def _labels(spec: NodeGroupSpec, types: Sequence[InstanceType]) -> Labels:
-    """The team's labels, and that of NVIDIA GPUs; a value that the team sets stays."""
+    """Return the team's labels, and that of NVIDIA GPUs; a value that the team sets stays."""
     own = {EKS_ACCELERATOR: "nvidia"} if types[0].accelerator is Accelerator.NVIDIA else {}
     return tuple(sorted({**own, **dict(spec.labels)}.items()))
 
@@ -94,7 +94,7 @@ def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: ProblemRe
         service_cidr="172.20.0.0/16",
     )
     try:
-        render(plan, cluster)
+        render_user_data(plan, cluster)
     except MultiarchError as error:
         report("user-data", (*spec.path, "bootstrap"), error.message, hint=error.hint)
 
@@ -117,9 +117,9 @@ def _max_pods(
     case: BootstrapCase,
     report: ProblemReport,
 ) -> tuple[int, bool]:
-    """Max pods, by the instance type with the fewest addresses, and whether the user data has to set it."""
+    """Return max pods, by the instance type with the fewest addresses, and whether the user data has to set it."""
     # EKS caps nodes that it bootstraps at 110 or 250 pods; other user data sets the number itself.
-    count = recommended_max_pods if case is BootstrapCase.EKS else max_pods
+    count = recommend_max_pods if case is BootstrapCase.EKS else compute_max_pods
     fewest = min(types, key=lambda t: count(t, prefix_delegation=context.prefix_delegation))
     possible = count(fewest, prefix_delegation=context.prefix_delegation)
     wanted = spec.settings.max_pods
@@ -161,7 +161,7 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
         ),
         Derived(
             "device",
-            family_facts(plan.family).devices.node_storage,
+            get_family(plan.family).devices.node_storage,
             f"{plan.family} stores images and pod files on it",
         ),
     ]

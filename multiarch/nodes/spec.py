@@ -82,7 +82,7 @@ class NodeGroupSpec:
         return tuple(sorted(self.settings.labels.items()))
 
 
-def node_group_specs(
+def list_node_group_specs(
     groups: Mapping[str, NodeGroup], pairs: Mapping[str, MultiArchitectureGroup], zones: Sequence[str]
 ) -> Iterator[NodeGroupSpec]:
     """Yield one specification for each node group, by name; a multi-architecture group gives its two halves.

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ManifestError
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
-from multiarch.observed.nodes import ObservedNode, omission_notes, read_nodes
+from multiarch.observed.nodes import ObservedNode, list_omission_notes, read_nodes
 from multiarch.scheduling.nodes import NodeShape
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.scheduling.pods import Pod, read_pods
 from multiarch.simulate.settled import NodeState
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
@@ -61,7 +61,7 @@ class ClusterState:
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence for each reason why something is omitted."""
-        return omission_notes(self.omitted)
+        return list_omission_notes(self.omitted)
 
     def choose_pending(self, namespaces: Collection[str], selector: LabelSelector | None) -> tuple[Pod, ...]:
         """Return the pending pods in ``namespaces`` (all if empty) whose labels match."""
@@ -84,11 +84,11 @@ def read_cluster_state(running: Running, groups: Sequence[NodeGroupPlan], pools:
     reader = _Reader(groups, frozenset(pools), omitted)
     for node in nodes:
         reader.add_node(node)
-    pods = pods_in(running.pods)
+    pods = read_object_pods(running.pods)
     gated = _find_gated(running.pods)
     for pod in pods:
         reader.add_pod(pod, gated=(pod.namespace, pod.name) in gated)
-    return reader.state(pods_in(running.daemon_sets))
+    return reader.state(read_object_pods(running.daemon_sets))
 
 
 def find_group(labels: Mapping[str, str], groups: Iterable[NodeGroupPlan], pools: Collection[str]) -> str:
@@ -104,15 +104,15 @@ def find_group(labels: Mapping[str, str], groups: Iterable[NodeGroupPlan], pools
     return next((each.name for each in managed if each.made_name.fullmatch(made)), "")
 
 
-def pods_in(found: Sequence[LoadedObject]) -> tuple[Pod, ...]:
-    """Return the pods that the objects are or make, as :func:`multiarch.scheduling.pods.pods_from` reads them.
+def read_object_pods(found: Sequence[LoadedObject]) -> tuple[Pod, ...]:
+    """Return the pods that the objects are or make, as :func:`multiarch.scheduling.pods.read_pods` reads them.
 
     Raises MultiarchError, naming the object's source, for what Kubernetes would reject.
     """
     try:
-        return tuple(pods_from(each.value for each in found))
+        return tuple(read_pods(each.value for each in found))
     except ManifestError as error:
-        raise placed(error, found) from error
+        raise add_object_source(error, found) from error
 
 
 def _find_gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
@@ -213,7 +213,7 @@ def _capacity_type(labels: Mapping[str, str]) -> CapacityType | None:
 
 
 def _made_again(pod: Pod) -> Pod:
-    """The pod that its controller makes in its place, under its Deployment's name."""
+    """Return the pod that its controller makes in its place, under its Deployment's name."""
     owner = pod.owner
     made = dict(pod.labels).get(_TEMPLATE_HASH, "")
     if owner is not None and owner.kind == "ReplicaSet" and made and owner.name.endswith(f"-{made}"):

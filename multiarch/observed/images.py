@@ -11,13 +11,13 @@ from typing import TypeVar
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.images.verdict import judge, judge_volume, verdicts
+from multiarch.images.verdict import judge_architectures, judge_image, judge_volume
 from multiarch.observed.newest_tags import find_newest_tags
 from multiarch.observed.verdicts import NO_IMAGE, ImageRow, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
-from multiarch.registry.cache import Cache, cache_file
+from multiarch.registry.cache import Cache, find_cache_file
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.docker_config import config_file, load
+from multiarch.registry.credentials.docker_config import find_config_file, load_docker_config
 from multiarch.registry.credentials.ecr import EcrCredentials
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.model import Registry
@@ -79,9 +79,9 @@ def use_registry(
         read_seconds=min(seconds, usual.read_seconds),
         fresh_seconds=0.0 if fresh_tags else usual.fresh_seconds,
     )
-    own = load(access.docker_config or config_file(os.environ))
+    own = load_docker_config(access.docker_config or find_config_file(os.environ))
     chain = (own, *([] if credentials is None else [credentials]), EcrCredentials())
-    cache = Cache(cache_file(os.environ) if access.cache else None)
+    cache = Cache(find_cache_file(os.environ) if access.cache else None)
 
     async def run() -> Result:
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
@@ -155,7 +155,7 @@ async def judge_uses(
     wanted = sorted({found for found in parsed.values() if not isinstance(found, str)})
 
     def judged_of(pair: _Asked) -> Awaitable[tuple[Judgement, ...]]:
-        return verdicts(registry, pair[0], architectures, judge_volume if pair[1] else judge)
+        return judge_architectures(registry, pair[0], architectures, judge_volume if pair[1] else judge_image)
 
     judged = await map_concurrently(wanted, judged_of, _AT_ONCE, progress)
     rows: dict[tuple[str, tuple[Judgement, ...]], list[ImageUse]] = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
-from multiarch.images.verdict import verdicts
+from multiarch.images.verdict import judge_architectures
 from multiarch.observed.verdicts import Newest
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
@@ -27,7 +27,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class TagVersion:
     """A tag's numbers and what stands between them.
 
     ``shape`` is the tag with ``#`` in place of each number: ``1.27.3-alpine3.20`` has ``#.#.#-alpine#.#``.
@@ -39,17 +39,17 @@ class Version:
     numbers: tuple[int, ...]
 
 
-def parse_version(tag: str) -> Version | None:
+def parse_version(tag: str) -> TagVersion | None:
     """Read a tag such as ``1.27``, ``v2.4.0``, ``1.27.3-alpine3.20`` or ``release-14-r2``.
 
     ``None`` for one without an order: a word such as ``latest``, or a commit.
     """
     if not is_tag(tag) or _COMMIT.fullmatch(tag) or not _VERSION.fullmatch(tag):
         return None
-    return Version(tag, _DIGITS.sub("#", tag), tuple(int(each) for each in _DIGITS.findall(tag)))
+    return TagVersion(tag, _DIGITS.sub("#", tag), tuple(int(each) for each in _DIGITS.findall(tag)))
 
 
-def sort_same_format(version: Version, tags: Iterable[str]) -> list[str]:
+def sort_same_format(version: TagVersion, tags: Iterable[str]) -> list[str]:
     """Return those of ``tags`` that have the version's shape, newest first: by their numbers, the first counts most."""
     found = [other for tag in tags if (other := parse_version(tag)) is not None and other.shape == version.shape]
     return [each.tag for each in sorted(found, key=lambda each: (each.numbers, each.tag), reverse=True)]
@@ -87,7 +87,7 @@ async def find_newest_tag(
     unread = 0
     for tried, tag in enumerate(like[:look_ups], start=1):
         other = Reference(reference.registry, reference.repository, tag, None)
-        (judgement,) = await verdicts(registry, other, (architecture,))
+        (judgement,) = await judge_architectures(registry, other, (architecture,))
         if judgement.verdict is Verdict.SUPPORTED:
             return Newest(other.familiar, _compared(tag, reference.tag, like), tried)
         unread += judgement.verdict is Verdict.UNKNOWN

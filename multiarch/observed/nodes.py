@@ -10,10 +10,10 @@ from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.images.model import LINUX
-from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import taint_from
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.scheduling.tolerations import read_taint
 from multiarch.serialization import OMITTED
 
 
@@ -41,7 +41,7 @@ class ObservedNode:
     """The object's ``resourceVersion``."""
     operating_system: str = field(default=LINUX, metadata=OMITTED)
     unschedulable: bool = field(default=False, metadata=OMITTED)
-    allocatable: Resources = field(default_factory=Resources, metadata=OMITTED)
+    allocatable: ResourceAmounts = field(default_factory=ResourceAmounts, metadata=OMITTED)
 
     @property
     def known(self) -> Architecture | None:
@@ -73,7 +73,7 @@ def read_nodes(objects: Iterable[LoadedObject]) -> tuple[tuple[ObservedNode, ...
     return tuple(node for node in nodes if not node.why_omitted), omitted
 
 
-def omission_notes(omitted: Mapping[str, int]) -> tuple[str, ...]:
+def list_omission_notes(omitted: Mapping[str, int]) -> tuple[str, ...]:
     """Return a sentence for each reason, such as that 2 Fargate node(s) are omitted."""
     return tuple(f"Omitted: {count} {what}." for what, count in sorted(omitted.items()))
 
@@ -85,7 +85,7 @@ def read_node(found: LoadedObject) -> ObservedNode:
     try:
         return _read(Value(found.value, ObjectReference(1, "Node", written)))
     except ManifestError as error:
-        raise placed(error, [found]) from error
+        raise add_object_source(error, [found]) from error
 
 
 def _read(value: Value) -> ObservedNode:
@@ -99,7 +99,7 @@ def _read(value: Value) -> ObservedNode:
         architecture=info["architecture"].text() or labels.get(keys.ARCHITECTURE, ""),
         instance=identifier if identifier.startswith("i-") else "",
         labels=labels,
-        taints=tuple(sorted(taint_from(each) for each in spec["taints"].items())),
+        taints=tuple(sorted(read_taint(each) for each in spec["taints"].items())),
         ready=ready,
         why_not_ready=why,
         kubelet=info["kubeletVersion"].text(),
@@ -109,7 +109,7 @@ def _read(value: Value) -> ObservedNode:
         version=meta["resourceVersion"].text(),
         operating_system=info["operatingSystem"].text() or labels.get(keys.OPERATING_SYSTEM, LINUX),
         unschedulable=spec["unschedulable"].truth(),
-        allocatable=Resources.of(value["status"]["allocatable"].quantities()),
+        allocatable=ResourceAmounts.of(value["status"]["allocatable"].quantities()),
     )
 
 

@@ -9,8 +9,14 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_text
-from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, names_of, read_manifests, standard_input
+from multiarch.kubernetes.cluster import KubernetesCluster
+from multiarch.kubernetes.manifests import (
+    STANDARD_INPUT,
+    STANDARD_INPUT_NAME,
+    format_names,
+    read_manifests,
+    read_standard_input,
+)
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.cluster import Running
@@ -37,7 +43,7 @@ def read_manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject],
     Raises MultiarchError while iterating, also if there are no objects: a check of nothing would pass.
     """
     # Standard input is read once, because its lines are needed after its objects.
-    stdin = standard_input() if STANDARD_INPUT in paths else ""
+    stdin = read_standard_input() if STANDARD_INPUT in paths else ""
 
     @cache
     def lines(where: str) -> tuple[str, ...]:
@@ -47,13 +53,13 @@ def read_manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject],
     return _require_some(read_manifests(paths, stdin=stdin), paths), lines
 
 
-def read_workload_objects(cluster: Cluster, source: ObjectSource) -> Iterator[LoadedObject]:
+def read_workload_objects(cluster: KubernetesCluster, source: ObjectSource) -> Iterator[LoadedObject]:
     """Yield a cluster's workloads and pods. Raises MultiarchError for a missing namespace."""
     check_namespaces(cluster, source.namespaces)
     yield from cluster.objects((*WORKLOADS, Kind.POD), namespaces=source.namespaces or None, selector=source.selector)
 
 
-def check_namespaces(cluster: Cluster, namespaces: Sequence[str]) -> None:
+def check_namespaces(cluster: KubernetesCluster, namespaces: Sequence[str]) -> None:
     """Raise MultiarchError for a namespace that the cluster does not have."""
     if missing := cluster.missing_namespaces(namespaces):
         raise MultiarchError(f"There is no namespace {', '.join(missing)} in the cluster of context {cluster.name}.")
@@ -66,11 +72,12 @@ def _require_some(objects: Iterator[LoadedObject], paths: Sequence[str]) -> Iter
         yield each
     if empty:
         raise MultiarchError(
-            f"{names_of(paths)}: no Kubernetes objects found.", hint="Did the command that writes the manifests fail?"
+            f"{format_names(paths)}: no Kubernetes objects found.",
+            hint="Did the command that writes the manifests fail?",
         )
 
 
-def read_running(cluster: Cluster, *, budgets: bool = False) -> Running:
+def read_running(cluster: KubernetesCluster, *, budgets: bool = False) -> Running:
     """Read the whole cluster, page by page; ``budgets``: its PodDisruptionBudgets too.
 
     It takes the right to list Nodes, Pods and DaemonSets, and PodDisruptionBudgets, in the whole cluster. Raises

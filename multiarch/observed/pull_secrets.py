@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.resources import Kind
-from multiarch.registry.credentials.pull_secrets import PodCredentials, PullSecrets, from_secret
+from multiarch.registry.credentials.pull_secrets import PodCredentials, PullSecrets, read_secret
 
 
 class ImageUser(Protocol):
@@ -30,7 +30,7 @@ class ImageUser(Protocol):
         ...
 
 
-def read_pull_secrets(cluster: Cluster, users: Iterable[ImageUser]) -> PodCredentials:
+def read_pull_secrets(cluster: KubernetesCluster, users: Iterable[ImageUser]) -> PodCredentials:
     """Read the pull secrets of pods and of their ServiceAccounts.
 
     A secret that can't be read is noted: the images that need it are unknown, with that reason.
@@ -49,13 +49,15 @@ def read_pull_secrets(cluster: Cluster, users: Iterable[ImageUser]) -> PodCreden
     return PodCredentials(found.credentials, (*notes, *found.notes))
 
 
-def read_secrets(cluster: Cluster, names: Iterable[tuple[str, str]], *, note_missing: bool = False) -> PodCredentials:
+def read_secrets(
+    cluster: KubernetesCluster, names: Iterable[tuple[str, str]], *, note_missing: bool = False
+) -> PodCredentials:
     """Read the pull secrets of these namespaces and names; those that can't be used are noted."""
     found, notes = [], []
     for namespace, name in names:
         try:
             if (secret := cluster.secret(namespace, name)) is not None:
-                pair = from_secret(secret)
+                pair = read_secret(secret)
                 PullSecrets([pair])
                 found.append(pair)
             elif note_missing:
@@ -65,7 +67,7 @@ def read_secrets(cluster: Cluster, names: Iterable[tuple[str, str]], *, note_mis
     return PodCredentials(PullSecrets(found) if found else None, tuple(notes))
 
 
-def _read_accounts(cluster: Cluster, accounts: set[tuple[str, str]]) -> set[tuple[str, str]]:
+def _read_accounts(cluster: KubernetesCluster, accounts: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return the secrets of these ServiceAccounts, as (namespace, name) pairs."""
     names = sorted({namespace for namespace, _ in accounts})
     found: set[tuple[str, str]] = set()

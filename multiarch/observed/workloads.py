@@ -15,12 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 from multiarch.errors import KeyPath
-from multiarch.kubernetes.source import LoadedObject, Source, placed
-from multiarch.manifests.containers import CONTAINER_LISTS, ContainerRole, pod_specs_in, role_of
-from multiarch.manifests.image_fields import images_outside, possible_images
-from multiarch.manifests.kinds import own_pod_spec
-from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
-from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
+from multiarch.kubernetes.source import LoadedObject, Source, add_object_source
+from multiarch.manifests.containers import CONTAINER_LISTS, ContainerRole, find_pod_specs, get_role
+from multiarch.manifests.image_fields import find_possible_images, list_field_images
+from multiarch.manifests.kinds import find_pod_spec
+from multiarch.manifests.owners import WorkloadKey, find_top_owner, get_owner, get_workload_key
+from multiarch.manifests.values import ManifestError, ObjectReference, Value, name_yaml_type
 from multiarch.serialization import INLINED, OMITTED
 
 _NAMES = ("name", "generateName", "namespace")
@@ -40,7 +40,7 @@ Lines = Callable[[str], Sequence[str]]
 """The lines of a file, by the name that its objects' sources give it."""
 
 
-def no_lines(_: str) -> Sequence[str]:
+def find_no_lines(_: str) -> Sequence[str]:
     """Know no file's lines."""
     return ()
 
@@ -96,17 +96,17 @@ class NotRead:
 
     def look_at(self, found: LoadedObject, *, has_images: bool) -> None:
         """Note what of an object is not read."""
-        key = key_of(found.value)
+        key = get_workload_key(found.value)
         if not has_images:
             self.without_images[key.kind] += 1
-        if own_pod_spec(key.kind, found.value.get("apiVersion")) is None:
-            paths = tuple(dict.fromkeys(_path_text(found.value, path) for path in possible_images(found.value)))
+        if find_pod_spec(key.kind, found.value.get("apiVersion")) is None:
+            paths = tuple(dict.fromkeys(_path_text(found.value, path) for path in find_possible_images(found.value)))
             if paths:
                 self.possible[f"{key.kind} {key.namespace}/{key.name}"] = paths
 
 
-def uses_in(
-    objects: Iterable[LoadedObject], lines: Lines = no_lines, not_read: NotRead | None = None
+def list_uses(
+    objects: Iterable[LoadedObject], lines: Lines = find_no_lines, not_read: NotRead | None = None
 ) -> list[ImageUse]:
     """List what uses images in all objects, each once, sorted by workload. ``not_read`` collects what is passed over.
 
@@ -123,7 +123,7 @@ def uses_in(
     templates: dict[tuple[WorkloadKey, str, str, ContainerRole], ImageUse] = {}
     for each in objects:
         _check_names(each)
-        key, owner = key_of(each.value), owner_of(each.value)
+        key, owner = get_workload_key(each.value), get_owner(each.value)
         is_pod = key.kind == "Pod"
         if owner is not None:
             owners[key] = owner
@@ -154,11 +154,11 @@ def _check_names(found: LoadedObject) -> None:
             try:
                 Value(metadata, ObjectReference(1, kind), None, "metadata")[name].text()
             except ManifestError as error:
-                raise placed(error, (found,)) from None
+                raise add_object_source(error, (found,)) from None
 
 
 def has_ended(pod: Mapping[str, object]) -> bool:
-    """Whether a pod has run to its end."""
+    """Return whether a pod has run to its end."""
     return _mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
 
 
@@ -167,13 +167,13 @@ def _by_workload(
     owners: Mapping[WorkloadKey, WorkloadKey],
     labels: Mapping[WorkloadKey, Mapping[str, str]],
 ) -> list[ImageUse]:
-    """Hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
+    """Return hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
     merged: dict[WorkloadKey, dict[str, str]] = {}
     for nearest, pairs in labels.items():
-        merged.setdefault(top_of(nearest, owners), {}).update(pairs)
+        merged.setdefault(find_top_owner(nearest, owners), {}).update(pairs)
     uses: dict[tuple[WorkloadKey, str, str, ContainerRole], ImageUse] = {}
     for use in found:
-        top = top_of(use.workload, owners)
+        top = find_top_owner(use.workload, owners)
         whole = replace(use, workload=top, labels=tuple(sorted(merged[top].items())))
         uses.setdefault((top, use.image, use.container, use.role), whole)
     return sorted(uses.values(), key=lambda use: (use.workload, use.role, use.container, use.image))
@@ -181,15 +181,15 @@ def _by_workload(
 
 def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[ImageUse]:
     own = _mapping(_mapping(content.get("metadata")).get("labels"))
-    for path, spec in pod_specs_in(content):
+    for path, spec in find_pod_specs(content):
         labels = dict(own)
         here: Any = content
         for key in path[:-1]:
             # Pod templates have labels beside their spec.
             here = here[key]
             labels.update(_mapping(_mapping(_mapping(here).get("metadata")).get("labels")))
-        yield from uses_of_pod_spec(spec, workload, labels)
-    for path, written in images_outside(content):
+        yield from list_pod_spec_uses(spec, workload, labels)
+    for path, written in list_field_images(content):
         image, fault = _image(written)
         if any(mark in image for mark in _VARIABLES):
             fault = "has a variable, which a controller fills in"
@@ -197,7 +197,7 @@ def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[I
         yield ImageUse(image, name, role, workload, "default", labels=_texts(own), fault=fault)
 
 
-def uses_of_pod_spec(
+def list_pod_spec_uses(
     spec: Mapping[str, object], workload: WorkloadKey, labels: Mapping[str, object] = MappingProxyType({})
 ) -> Iterator[ImageUse]:
     """Yield what uses images in a pod's ``spec``: its containers and its image volumes."""
@@ -205,7 +205,7 @@ def uses_of_pod_spec(
     account = _text(spec.get("serviceAccountName")) or "default"
     pairs = _texts(labels)
     written = [
-        (container.get("image"), container.get("name"), role_of(part, container))
+        (container.get("image"), container.get("name"), get_role(part, container))
         for part in CONTAINER_LISTS
         for container in _list(spec.get(part))
         if isinstance(container, Mapping)
@@ -221,15 +221,15 @@ def uses_of_pod_spec(
 
 
 def _image(written: object) -> tuple[str, str]:
-    """The image and what is wrong with it: the API server takes strings only."""
+    """Return the image and what is wrong with it: the API server takes strings only."""
     if written is None or isinstance(written, str):
         return _text(written), ""
     shown = json.dumps(written) if isinstance(written, bool | int | float) else ""
-    return shown, f"must be a string, not {yaml_type(written)}" + (": put it in quotes" if shown else "")
+    return shown, f"must be a string, not {name_yaml_type(written)}" + (": put it in quotes" if shown else "")
 
 
 def _path_text(content: Mapping[str, object], path: KeyPath) -> str:
-    """``spec.steps[0].image``."""
+    """Return ``spec.steps[0].image``."""
     return Value(content, ObjectReference(1)).at(path).path
 
 
@@ -238,7 +238,7 @@ def _texts(labels: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 
 
 def _location(source: Source, image: str, lines: Lines) -> FileLine | None:
-    """The line that names the image, in its document; ``None`` for an object of a cluster.
+    """Return the line that names the image, in its document; ``None`` for an object of a cluster.
 
     Objects in JSON get the first line of their document.
     """

@@ -7,30 +7,30 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.errors import KeyPath, MultiarchError
-from multiarch.manifests.templates import Selection, Template, UnknownContainers, templates_in
-from multiarch.patching.transform import SchedulingChange, Transformed, transform
-from multiarch.yaml_text.additions import Addition, add
-from multiarch.yaml_text.documents import DocumentText, split
-from multiarch.yaml_text.edit import EditError, insert
+from multiarch.manifests.templates import PodSpecPlace, Selection, UnknownContainers, find_templates
+from multiarch.patching.transform import SchedulingChange, Transformed, transform_pod_spec
+from multiarch.yaml_text.additions import Addition, add_values
+from multiarch.yaml_text.documents import DocumentText, split_documents
+from multiarch.yaml_text.edit import EditError, insert_additions
 from multiarch.yaml_text.events import YamlError
-from multiarch.yaml_text.json_text import json_documents, json_like
-from multiarch.yaml_text.nodes import YamlNode, line_of
-from multiarch.yaml_text.reader import nodes, only_document
+from multiarch.yaml_text.json_text import format_json_like, read_json_documents
+from multiarch.yaml_text.nodes import YamlNode, find_line
+from multiarch.yaml_text.reader import read_document, read_nodes
 
 _BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TemplateOutcome:
     """The result for one template; ``line`` is where its object begins in the text, from 1 (always 1 in JSON)."""
 
-    template: Template
+    template: PodSpecPlace
     line: int
     transformed: Transformed
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TemplateFault:
     """Why a document was not changed; ``line`` is the fault's, or where the document begins."""
 
     line: int
@@ -48,8 +48,8 @@ class Edited:
     """
 
     text: str
-    outcomes: tuple[Outcome, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    outcomes: tuple[TemplateOutcome, ...] = ()
+    faults: tuple[TemplateFault, ...] = ()
     unknown: tuple[UnknownContainers, ...] = ()
     foreign: tuple[int, ...] = ()
     objects: int = 0
@@ -60,7 +60,7 @@ class Edited:
         return any(outcome.transformed.changed for outcome in self.outcomes)
 
 
-def edit(
+def edit_templates(
     text: str, change: SchedulingChange, selection: Selection | None = None, *, judge_only: bool = False
 ) -> Edited:
     """Change the selected pod templates in YAML or JSON; see :func:`templates.templates_in` for what is one.
@@ -73,7 +73,7 @@ def edit(
     body = text.removeprefix(_BOM)
     new = worker.json(body) if body.lstrip().startswith(("{", "[")) else None
     if new is None:
-        new = "".join(worker.document(part) for part in split(body))
+        new = "".join(worker.document(part) for part in split_documents(body))
     return Edited(
         text=mark + new,
         outcomes=tuple(worker.outcomes),
@@ -92,14 +92,14 @@ def _is_object(value: object) -> bool:
 
 
 class _Worker:
-    """Goes through the documents of a text and collects the results."""
+    """Goes through the documents of a string and collects the results."""
 
     def __init__(self, change: SchedulingChange, selection: Selection, *, judge_only: bool) -> None:
         self._change = change
         self._selection = selection
         self._judge_only = judge_only
-        self.outcomes: list[Outcome] = []
-        self.faults: list[Fault] = []
+        self.outcomes: list[TemplateOutcome] = []
+        self.faults: list[TemplateFault] = []
         self.unknown: list[UnknownContainers] = []
         self.foreign: list[int] = []
         self.objects = 0
@@ -107,7 +107,7 @@ class _Worker:
     def json(self, text: str) -> str | None:
         """Change one JSON document; ``None`` for other text, such as flow-style YAML, which starts alike."""
         try:
-            found = list(json_documents(text))
+            found = list(read_json_documents(text))
         except (ValueError, RecursionError):
             return None
         if len(found) != 1:
@@ -117,9 +117,9 @@ class _Worker:
         if self._judge_only or not additions or len(self.faults) > before:
             return text
         try:
-            return json_like(text, _added(found[0], additions))
+            return format_json_like(text, _added(found[0], additions))
         except RecursionError:
-            self.faults.append(Fault(1, "document 1: nested too deeply."))
+            self.faults.append(TemplateFault(1, "document 1: nested too deeply."))
             return text
 
     def document(self, part: DocumentText) -> str:
@@ -128,37 +128,39 @@ class _Worker:
 
         @functools.cache
         def root() -> YamlNode:
-            found = nodes(part.text)
+            found = read_nodes(part.text)
             if found is None:
                 raise _WrongEditError
             return found
 
         try:
-            document = only_document(part.text)
+            document = read_document(part.text)
             if document is None or document.value is None:
                 return part.text
             first = document.line
 
             def line(path: KeyPath) -> int:
-                return part.line - 1 + (line_of(root(), path) if path else first)
+                return part.line - 1 + (find_line(root(), path) if path else first)
 
             additions = list(self._additions(document.value, part.number, line))
             if self._judge_only or not additions or len(self.faults) > before:
                 return part.text
-            new = insert(part.text, root(), additions)
+            new = insert_additions(part.text, root(), additions)
             _check(new, _added(document.value, additions))
         except YamlError as error:
             # The end of the text is its last line.
             last = part.text.rstrip("\r\n").count("\n") + 1
             hint = _hint_for(part.text) or error.fault.hint
-            self.faults.append(Fault(part.line - 1 + min(error.fault.line or 1, last), error.fault.sentence, hint))
+            self.faults.append(
+                TemplateFault(part.line - 1 + min(error.fault.line or 1, last), error.fault.sentence, hint)
+            )
         except EditError as error:
             # All changes of a document or none.
             message = f"document {part.number}: can't be edited: {error.message}."
-            self.faults.append(Fault(part.line + error.line - 1, message, error.hint))
+            self.faults.append(TemplateFault(part.line + error.line - 1, message, error.hint))
         except _WrongEditError:
             message = f"document {part.number}: uses YAML that this command can't edit."
-            self.faults.append(Fault(part.line, message, "Edit it by hand."))
+            self.faults.append(TemplateFault(part.line, message, "Edit it by hand."))
         else:
             return new
         return part.text
@@ -169,7 +171,7 @@ class _Worker:
             self.foreign.append(line_of(()))
             return
         self.objects += 1
-        found = templates_in(loaded, number)
+        found = find_templates(loaded, number)
         where: KeyPath = ()
         while True:
             try:
@@ -180,11 +182,11 @@ class _Worker:
                 if isinstance(each, UnknownContainers):
                     self.unknown.append(each)
                 elif self._selection.selects(each):
-                    transformed = transform(each.spec, self._change)
-                    self.outcomes.append(Outcome(each, line_of(each.where), transformed))
+                    transformed = transform_pod_spec(each.spec, self._change)
+                    self.outcomes.append(TemplateOutcome(each, line_of(each.where), transformed))
                     yield from (addition.below((*each.where, *each.path)) for addition in transformed.additions)
             except MultiarchError as error:
-                self.faults.append(Fault(line_of(where), error.message, error.hint))
+                self.faults.append(TemplateFault(line_of(where), error.message, error.hint))
 
 
 class _WrongEditError(Exception):
@@ -193,7 +195,7 @@ class _WrongEditError(Exception):
 
 def _check(text: str, intended: object) -> None:
     try:
-        found = only_document(text)
+        found = read_document(text)
     except YamlError as error:
         raise _WrongEditError from error
     if found is None or found.value != intended:
@@ -202,7 +204,7 @@ def _check(text: str, intended: object) -> None:
 
 def _added(loaded: object, additions: list[Addition]) -> object:
     """Return a document, which may be a list of objects, with additions made."""
-    return add({"": loaded}, (addition.below(("",)) for addition in additions))[""]
+    return add_values({"": loaded}, (addition.below(("",)) for addition in additions))[""]
 
 
 def _hint_for(text: str) -> str:

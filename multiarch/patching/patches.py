@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from multiarch.errors import KeyPath, MultiarchError
-from multiarch.manifests.templates import Template, UnknownContainers, templates_in
-from multiarch.patching.transform import SchedulingChange, Transformed, transform
-from multiarch.yaml_text.additions import Addition, add
+from multiarch.manifests.templates import PodSpecPlace, UnknownContainers, find_templates
+from multiarch.patching.transform import SchedulingChange, Transformed, transform_pod_spec
+from multiarch.yaml_text.additions import Addition, add_values
 
-__all__ = ["json_patch", "kustomize_component", "strategic_merge_patch"]
+__all__ = ["build_json_patch", "build_kustomize_component", "build_strategic_merge_patch"]
 
 KUSTOMIZE_COMPONENT = "kustomize.config.k8s.io/v1alpha1"
 
 Json = dict[str, object]
 
 
-def json_patch(additions: Iterable[Addition], prefix: KeyPath = ()) -> list[Json]:
+def build_json_patch(additions: Iterable[Addition], prefix: KeyPath = ()) -> list[Json]:
     """Write additions as JSON Patch operations (RFC 6902), all of them ``add``; ``prefix`` leads to the pod's spec.
 
     A key that holds null is written over, which ``add`` does.
@@ -30,7 +30,7 @@ def json_patch(additions: Iterable[Addition], prefix: KeyPath = ()) -> list[Json
     return [{"op": "add", "path": _pointer((*prefix, *each.path)), "value": each.value} for each in additions]
 
 
-def strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChange) -> Json | None:
+def build_strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChange) -> Json | None:
     """Return what ``kubectl patch --type=strategic`` has to be given for one object, or ``None`` if nothing changes.
 
     The patch names the object (apiVersion, kind, name, and namespace if it is written). The API server merges no object
@@ -39,7 +39,7 @@ def strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChan
     architecture, MultiarchError for a list of objects, for one without a name, and for a pod spec within a list, which
     a merge would replace.
     """
-    changes = changes_in(manifest, change)
+    changes = list_changed_templates(manifest, change)
     if not changes:
         return None
     patch = _named(manifest)
@@ -48,18 +48,20 @@ def strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChan
     return patch
 
 
-def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list[tuple[Template, Transformed]]:
+def list_changed_templates(
+    manifest: Mapping[str, object], change: SchedulingChange
+) -> list[tuple[PodSpecPlace, Transformed]]:
     """List the pod templates of one object that are changed, each with its change.
 
-    Raises ManifestError and ContradictionError like :func:`transform`, MultiarchError for a list of objects.
+    Raises ManifestError and ContradictionError like :func:`transform_pod_spec`, MultiarchError for a list of objects.
     """
     changes = []
-    for each in templates_in(manifest, 1):
+    for each in find_templates(manifest, 1):
         if isinstance(each, UnknownContainers):
             continue
         if each.where:
             raise MultiarchError("A list of objects can't be patched.", hint="Patch each of its items.")
-        transformed = transform(each.spec, change)
+        transformed = transform_pod_spec(each.spec, change)
         if transformed.changed:
             changes.append((each, transformed))
     return changes
@@ -68,14 +70,14 @@ def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list
 def change_object(manifest: Mapping[str, object], change: SchedulingChange) -> Mapping[str, object]:
     """Return the object with every pod template changed; it is returned as it is if there is nothing to add.
 
-    Raises as :func:`changes_in` does.
+    Raises as :func:`list_changed_templates` does.
     """
-    for template, transformed in changes_in(manifest, change):
-        manifest = add(manifest, (addition.below(template.path) for addition in transformed.additions))
+    for template, transformed in list_changed_templates(manifest, change):
+        manifest = add_values(manifest, (addition.below(template.path) for addition in transformed.additions))
     return manifest
 
 
-def target_of(manifest: Mapping[str, object]) -> Json:
+def get_target(manifest: Mapping[str, object]) -> Json:
     """Name an object as kustomize's ``target`` does. Raises MultiarchError for one without a name."""
     group, _, version = str(manifest.get("apiVersion") or "").rpartition("/")
     metadata = _metadata(manifest)
@@ -83,16 +85,16 @@ def target_of(manifest: Mapping[str, object]) -> Json:
     return {key: value for key, value in parts.items() if value}
 
 
-def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]], *, in_files: bool = False) -> Json:
+def build_kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]], *, in_files: bool = False) -> Json:
     """Return a kustomize Component that patches objects, each given with its patch, or (``in_files``) the path of it.
 
     Raises MultiarchError for an object without a name.
     Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/
     """
     entries: list[Json] = [
-        {"path": patch, "target": _only(target_of(manifest))}
+        {"path": patch, "target": _only(get_target(manifest))}
         if in_files
-        else {"target": _only(target_of(manifest)), "patch": patch}
+        else {"target": _only(get_target(manifest)), "patch": patch}
         for manifest, patch in patches
     ]
     return {"apiVersion": KUSTOMIZE_COMPONENT, "kind": "Component", "patches": entries}
@@ -121,7 +123,7 @@ def _metadata(manifest: Mapping[str, object]) -> Json:
     return {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
 
 
-def _merge(patch: Json, template: Template, transformed: Transformed) -> None:
+def _merge(patch: Json, template: PodSpecPlace, transformed: Transformed) -> None:
     """Enter a template's change into its object's patch."""
     if any(isinstance(key, int) for key in template.path):
         raise MultiarchError(

@@ -15,15 +15,15 @@ from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import Effect, Taint
-from multiarch.facts.tolerations import toleration_for
+from multiarch.facts.tolerations import make_toleration
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.manifests.values import Value
-from multiarch.scheduling.affinity import HIGHEST_WEIGHT, PREFERRED, REQUIRED, NodeAffinity, Term, node_affinity_from
-from multiarch.scheduling.architectures import as_pod_spec, why_excluded
-from multiarch.scheduling.tolerations import tolerations_from
-from multiarch.yaml_text.additions import APPEND, Addition, add
+from multiarch.scheduling.affinity import HIGHEST_WEIGHT, PREFERRED, REQUIRED, NodeAffinity, Term, read_node_affinity
+from multiarch.scheduling.architectures import explain_exclusion, wrap_pod_spec
+from multiarch.scheduling.tolerations import read_tolerations
+from multiarch.yaml_text.additions import APPEND, Addition, add_values
 
-__all__ = ["ContradictionError", "SchedulingChange", "Transformed", "transform"]
+__all__ = ["ContradictionError", "SchedulingChange", "Transformed", "transform_pod_spec"]
 
 _TOLERATIONS = ("tolerations",)
 _NODE_AFFINITY = ("affinity", "nodeAffinity")
@@ -100,16 +100,16 @@ class _Step:
     notes: tuple[str, ...] = ()
 
 
-def transform(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) -> Transformed:
+def transform_pod_spec(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) -> Transformed:
     """Change a pod's ``spec`` as little as the change needs.
 
     Raises ManifestError for a spec that the API server rejects, ContradictionError where an architecture is required
     or preferred that the pod can't be on.
     """
-    value = as_pod_spec(pod_spec)
+    value = wrap_pod_spec(pod_spec)
     if value.missing:
         raise value.error("is missing.")
-    affinity = node_affinity_from(value)
+    affinity = read_node_affinity(value)
     steps = [_tolerate(value, change.tolerate), _useless(value, affinity, change.tolerate_on)]
     if change.require:
         steps.append(_require(value, affinity, change.require))
@@ -117,20 +117,20 @@ def transform(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) 
         steps.append(_prefer(value, affinity, change.prefer, change.weight))
     additions = tuple(addition for step in steps for addition in step.additions)
     return Transformed(
-        spec=add(value.mapping(), additions),
+        spec=add_values(value.mapping(), additions),
         additions=additions,
         done=tuple(text for step in steps for text in step.done),
         notes=tuple(text for step in steps for text in step.notes),
     )
 
 
-def requirement_of(architecture: Architecture) -> dict[str, object]:
+def build_requirement(architecture: Architecture) -> dict[str, object]:
     """Return the expression, as manifests have it, that a node of ``architecture`` meets and no other."""
     return {"key": ARCHITECTURE, "operator": str(Operator.IN), "values": [str(architecture)]}
 
 
 def _tolerate(spec: Value, taints: tuple[Taint, ...]) -> _Step:
-    there = tolerations_from(spec["tolerations"])
+    there = read_tolerations(spec["tolerations"])
     missing: list[Taint] = []
     notes: list[str] = []
     for taint in dict.fromkeys(taints):
@@ -141,25 +141,25 @@ def _tolerate(spec: Value, taints: tuple[Taint, ...]) -> _Step:
             notes.append(f"tolerates {taint} for {covering.seconds} seconds only, by the toleration {covering}")
         else:
             notes.append(f"tolerates {taint} already, by the toleration {covering}")
-    wanted = [toleration_for(taint).as_dict() for taint in missing]
+    wanted = [make_toleration(taint).as_dict() for taint in missing]
     added = tuple(_appended(spec, _TOLERATIONS, wanted)) if wanted else ()
     return _Step(added, tuple(f"tolerates {taint}" for taint in missing), tuple(notes))
 
 
 def _useless(spec: Value, affinity: NodeAffinity, architecture: Architecture | None) -> _Step:
     """Say why a toleration does not let the pod onto the nodes that it is for, if so."""
-    reason = architecture and why_excluded(spec, affinity, architecture)
+    reason = architecture and explain_exclusion(spec, affinity, architecture)
     return _Step(notes=(f"still can't use {architecture} nodes: {reason}",)) if reason else _Step()
 
 
 def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) -> _Step:
-    reason = why_excluded(spec, affinity, architecture)
+    reason = explain_exclusion(spec, affinity, architecture)
     if reason is not None:
         raise ContradictionError(spec, "require", architecture, reason)
     if dict(affinity.selector).get(ARCHITECTURE) == architecture:
         return _Step(notes=(f"requires architecture {architecture} already, by nodeSelector",))
     if affinity.required is None:
-        additions = tuple(_appended(spec, _TERMS, [{"matchExpressions": [requirement_of(architecture)]}]))
+        additions = tuple(_appended(spec, _TERMS, [{"matchExpressions": [build_requirement(architecture)]}]))
         return _Step(additions, (f"requires architecture {architecture}",))
     open_terms = [
         number for number, term in enumerate(affinity.required) if not term.empty and not _settled(term, architecture)
@@ -169,7 +169,7 @@ def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) ->
     additions = tuple(
         addition
         for number in open_terms
-        for addition in _appended(spec, (*_TERMS, number, "matchExpressions"), [requirement_of(architecture)])
+        for addition in _appended(spec, (*_TERMS, number, "matchExpressions"), [build_requirement(architecture)])
     )
     numbers = ", ".join(str(number + 1) for number in open_terms)
     terms = "term" if len(open_terms) == 1 else "terms"
@@ -190,7 +190,7 @@ def _settled(term: Term, architecture: Architecture) -> bool:
 
 
 def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, weight: int) -> _Step:
-    reason = why_excluded(spec, affinity, architecture)
+    reason = explain_exclusion(spec, affinity, architecture)
     if reason is not None:
         raise ContradictionError(spec, "prefer", architecture, reason)
     notes = tuple(_rivals(affinity, architecture, weight))
@@ -199,13 +199,13 @@ def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, wei
     if there is not None:
         already = f"prefers architecture {architecture} already, with weight {there.weight}"
         return _Step(notes=(already, *notes))
-    wanted = {"weight": weight, "preference": {"matchExpressions": [requirement_of(architecture)]}}
+    wanted = {"weight": weight, "preference": {"matchExpressions": [build_requirement(architecture)]}}
     done = f"prefers architecture {architecture} with weight {weight}"
     return _Step(tuple(_appended(spec, _PREFERRED, [wanted])), (done,), notes)
 
 
 def _rivals(affinity: NodeAffinity, architecture: Architecture, weight: int) -> Iterator[str]:
-    """Preferences for another architecture that weigh as much or more."""
+    """Yield preferences for another architecture that weigh as much or more."""
     for other in sorted(set(Architecture) - {architecture}):
         same = Term((Expression(ARCHITECTURE, Operator.IN, (str(other),)),))
         for each in affinity.preferred:

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from multiarch.policies import autoscaling, encryption, iam, network, nodes
-from multiarch.policies.daemon_sets import Judge, daemon_set_policy
+from multiarch.policies.daemon_sets import Judge, build_daemon_set_policy
 from multiarch.policies.model import Policy
 
 
-def policies(judge: Judge) -> tuple[Policy, ...]:
+def build_policies(judge: Judge) -> tuple[Policy, ...]:
     """Return every policy; ``judge`` looks up the images of DaemonSets."""
     modules = (nodes, autoscaling, network, encryption, iam)
-    return (*(policy for module in modules for policy in module.POLICIES), daemon_set_policy(judge))
+    return (*(policy for module in modules for policy in module.POLICIES), build_daemon_set_policy(judge))

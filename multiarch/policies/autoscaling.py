@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, AUTO_SCALING_TAG, MANAGED_GROUP
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.observed.resources.user_data import UnreadableUserDataError
-from multiarch.policies.model import Policy, Resource
-from multiarch.policies.nodes import registered_taints, templates
+from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.nodes import list_launch_templates, list_registered_taints
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
 _TEMPLATE = f"{_PREFIX}node-template/"
 
 
-def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
+def _scales_from_zero(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     """Yield the tags that the cluster autoscaler reads of an empty group.
 
     Source: kubernetes/autoscaler, cluster-autoscaler/cloudprovider/aws/README.md. Groups without its discovery tags are
@@ -31,9 +31,11 @@ def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Ite
         for label in require_value(resource.properties, "labels") or {}:
             wanted[f"{_TEMPLATE}label/{label}"] = f"label {label}"
     else:
-        for template in templates(resource, everything):
+        for template in list_launch_templates(resource, everything):
             try:
-                wanted |= {f"{_TEMPLATE}taint/{each.key}": f"taint {each.key}" for each in registered_taints(template)}
+                wanted |= {
+                    f"{_TEMPLATE}taint/{each.key}": f"taint {each.key}" for each in list_registered_taints(template)
+                }
             except UnreadableUserDataError:
                 # With any such tag somebody has thought of it.
                 tagged = next((key for key in tags if key.startswith(f"{_TEMPLATE}taint/")), f"{_TEMPLATE}taint/")
@@ -44,7 +46,7 @@ def _scales_from_zero(resource: Resource, everything: Sequence[Resource]) -> Ite
         yield f"No node-template tag for {names}: the cluster autoscaler does not know of it while there are no nodes."
 
 
-def _tags(resource: Resource, everything: Sequence[Resource]) -> Mapping[str, str]:
+def _tags(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Mapping[str, str]:
     """Return the tags of a group's Auto Scaling group: its own, and those of separate resources that refer to it."""
     found = {}
     if resource.type == AUTO_SCALING_GROUP:
@@ -57,7 +59,7 @@ def _tags(resource: Resource, everything: Sequence[Resource]) -> Mapping[str, st
     return found
 
 
-def _ignores_size(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _ignores_size(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     managed = resource.type == MANAGED_GROUP
     path = "scalingConfig.desiredSize" if managed else "desiredCapacity"
     holder = require_value(resource.properties, "scalingConfig") if managed else resource.properties

@@ -42,7 +42,7 @@ _WILD = "*?:/"
 """The characters of a pattern that names nothing."""
 
 
-def limits_who(condition: object) -> bool:
+def restricts_principals(condition: object) -> bool:
     """Return whether a statement's ``Condition`` has a test that not everybody meets.
 
     These limit nobody: patterns of wildcards alone; negated operators; operators that a request without the key meets

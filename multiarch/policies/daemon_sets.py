@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from multiarch.images.model import Judgement, Verdict
 from multiarch.observed.resources.properties import require_items, require_text, require_value
-from multiarch.policies.model import Policy, Resource
-from multiarch.scheduling.architectures import allowed_architectures
+from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.scheduling.architectures import list_allowed_architectures
 
 DAEMON_SET = "kubernetes:apps/v1:DaemonSet"
 
@@ -15,12 +15,12 @@ Judge = Callable[[str], Sequence[Judgement]]
 """The verdicts of an image, one per architecture; ``unknown`` with its reason for one that can't be read."""
 
 
-def daemon_set_policy(judge: Judge) -> Policy:
+def build_daemon_set_policy(judge: Judge) -> Policy:
     """Return the policy, with what looks an image up."""
 
-    def examine(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+    def examine(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
         spec = require_value(resource.properties, "spec.template.spec") or {}
-        allowed = allowed_architectures(spec)
+        allowed = list_allowed_architectures(spec)
         for image in _images(spec):
             for judgement in judge(image):
                 if judgement.architecture in allowed and judgement.verdict is not Verdict.SUPPORTED:

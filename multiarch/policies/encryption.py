@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from multiarch.observed.resources.nodes import INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS
 from multiarch.observed.resources.properties import is_on, require_items, require_text, require_value
-from multiarch.policies.model import Policy, Resource
+from multiarch.policies.model import DeclaredResource, Policy
 from multiarch.policies.network import CLUSTERS, is_without_inputs
 
 VOLUME = "aws:ebs/volume:Volume"
@@ -14,7 +14,7 @@ STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 _EBS = "ebs.csi.aws.com"
 
 
-def _volumes(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _volumes(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == VOLUME:
         if not is_on(resource.properties, "encrypted"):
             yield "The volume is not encrypted."
@@ -32,7 +32,7 @@ def _volumes(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         yield from _mappings(resource)
 
 
-def _mappings(resource: Resource) -> Iterator[str]:
+def _mappings(resource: DeclaredResource) -> Iterator[str]:
     """Yield the volumes of a launch template or an EC2NodeClass. Without mappings Karpenter encrypts, EC2 does not."""
     path = "spec.blockDeviceMappings" if resource.type == NODE_CLASS else "blockDeviceMappings"
     mappings = require_items(resource.properties, path)
@@ -43,7 +43,7 @@ def _mappings(resource: Resource) -> Iterator[str]:
             yield f"The volume {require_text(mapping, 'deviceName')} is not encrypted."
 
 
-def _secrets(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _secrets(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if is_without_inputs(resource) or require_text(resource.properties, "encryptionConfigKeyArn"):
         return
     if "secrets" not in [str(each) for each in require_items(resource.properties, "encryptionConfig.resources")]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
 from multiarch.observed.resources.properties import UndecidedError, require_items, require_text, require_value
-from multiarch.policies.conditions import limits_who
-from multiarch.policies.model import Policy, Resource
+from multiarch.policies.conditions import restricts_principals
+from multiarch.policies.model import DeclaredResource, Policy
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "aws:iam/groupPolicy:GroupPolicy": ("policy",),
@@ -31,7 +31,7 @@ _READS = ("batchget", "describe", "get", "list", "lookup", "search", "view")
 _WITHOUT_RESOURCE = frozenset({"ecr:getauthorizationtoken", "sts:getcalleridentity"})
 
 
-def _wildcards(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _wildcards(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type in _ATTACHMENTS:
         attached = require_text(resource.properties, "policyArn").rsplit("/", maxsplit=1)[-1]
         if attached in _FOR_ADMINISTRATORS:
@@ -46,7 +46,7 @@ def _wildcards(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
 
 
 def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noqa: ANN401
-    """Sentences about one policy document, as JSON text or already parsed."""
+    """Yield sentences about one policy document, as JSON text or already parsed."""
     if document is None:
         return
     if isinstance(document, str):
@@ -92,7 +92,7 @@ def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
     if "*" not in named and not by_token:
         return
     condition = require_value(statement, "Condition")
-    if limits_who(condition):
+    if restricts_principals(condition):
         return
     if any(unknown in json.dumps(condition) for unknown in UNKNOWN_VALUES):
         raise UndecidedError("assumeRolePolicy")

@@ -12,7 +12,7 @@ from multiarch.rules import RULES, Finding, Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class DeclaredResource:
     """A resource as the engine knows it before it is created or changed.
 
     ``properties`` are JSON values by the provider's names. ``ignore_changes`` are property paths. ``references`` are
@@ -28,7 +28,7 @@ class Resource:
     references: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-Check = Callable[[Resource, Sequence[Resource]], Iterator[str]]
+Check = Callable[[DeclaredResource, Sequence[DeclaredResource]], Iterator[str]]
 """Sentences about one resource. The second argument are all resources of the stack: those of ``whole_stack`` policies
 alone may look at it. Raises UndecidedError for a value that is not known yet."""
 
@@ -51,7 +51,7 @@ class Policy:
         return RULES[self.rule]
 
 
-def check(policy: Policy, resources: Iterable[Resource]) -> Iterator[Finding]:
+def check_policy(policy: Policy, resources: Iterable[DeclaredResource]) -> Iterator[Finding]:
     """Yield what violates ``policy`` among all resources of a stack, in their order."""
     everything = tuple(resources)
     for resource in everything:

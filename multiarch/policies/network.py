@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.observed.resources.properties import require_items, require_text, require_value
-from multiarch.policies.model import Policy, Resource
+from multiarch.policies.model import DeclaredResource, Policy
 
 CLUSTER_COMPONENT = "eks:index:Cluster"
 CLUSTERS = frozenset({"aws:eks/cluster:Cluster", CLUSTER_COMPONENT})
@@ -22,7 +22,7 @@ _SOURCES = ("cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6")
 _EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 
 
-def is_without_inputs(resource: Resource) -> bool:
+def is_without_inputs(resource: DeclaredResource) -> bool:
     """Whether this is a component whose inputs the engine does not show: then its cluster is checked as a resource.
 
     In a rendering it is the other way round: there the component stands for its cluster.
@@ -30,7 +30,7 @@ def is_without_inputs(resource: Resource) -> bool:
     return resource.type == CLUSTER_COMPONENT and not _COMPONENT_INPUTS & resource.properties.keys()
 
 
-def _public(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _public(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if is_without_inputs(resource):
         return
     component = resource.type == CLUSTER_COMPONENT
@@ -46,7 +46,7 @@ def _public(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         yield "The API server's endpoint is public for 0.0.0.0/0."
 
 
-def _ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     for rule in _ingress(resource):
         protocol = require_text(rule, "protocol") or require_text(rule, "ipProtocol")
         if protocol.lower() in _ALL_PROTOCOLS:
@@ -68,7 +68,7 @@ def _port(rule: object, key: str, otherwise: int) -> int:
         return otherwise
 
 
-def _ingress(resource: Resource) -> list[object]:
+def _ingress(resource: DeclaredResource) -> list[object]:
     if resource.type in {SECURITY_GROUP, DEFAULT_GROUP}:
         return require_items(resource.properties, "ingress")
     if resource.type == GROUP_RULE and require_text(resource.properties, "type") != "ingress":

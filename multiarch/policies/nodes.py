@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import ami_type
+from multiarch.facts.ami_families import get_ami_type
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.taints import UNTAINTED, Taint, keeps_pods_away
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
@@ -24,17 +24,17 @@ from multiarch.observed.resources.nodes import (
 )
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.observed.resources.user_data import UnreadableUserDataError, read_user_data_taints
-from multiarch.policies.model import Policy, Resource
+from multiarch.policies.model import DeclaredResource, Policy
 
 _CUSTOM = "CUSTOM"
 
 
-def _agree(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
+def _agree(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     types = _instance_types(resource, everything)
     found: dict[Architecture, list[str]] = {}
     for name in types:
         try:
-            found.setdefault(instance_type(name).architecture, []).append(name)
+            found.setdefault(get_instance_type(name).architecture, []).append(name)
         except MultiarchError as error:
             yield f"{error.message} Its architecture can't be compared. {error.hint}"
     if len(found) > 1:
@@ -44,7 +44,7 @@ def _agree(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
     if resource.type != MANAGED_GROUP or not declared or declared == _CUSTOM:
         return
     try:
-        image = ami_type(declared).architecture
+        image = get_ami_type(declared).architecture
     except MultiarchError as error:
         yield f"{error.message} {error.hint}"
         return
@@ -54,17 +54,17 @@ def _agree(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
             yield f"amiType {declared} is {image}, but {', '.join(names)} {be} {architecture}."
 
 
-def _instance_types(resource: Resource, everything: Sequence[Resource]) -> Sequence[str]:
+def _instance_types(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Sequence[str]:
     """Return the instance types that a node group or an Auto Scaling group names, or else its launch template's."""
     named = list_instance_types(resource.type, resource.properties)
     return named or [
         name
-        for template in templates(resource, everything)
+        for template in list_launch_templates(resource, everything)
         if (name := require_text(template.properties, "instanceType"))
     ]
 
 
-def _tainted(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
+def _tainted(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     """Yield why arm64 nodes lack a taint. A NodePool that can buy amd64 nodes too prefers neither, and needs none."""
     properties = resource.properties
     if resource.type == NODE_POOL:
@@ -79,11 +79,11 @@ def _tainted(resource: Resource, everything: Sequence[Resource]) -> Iterator[str
     elif resource.type == MANAGED_GROUP:
         if not keeps_pods_away(read_taints(require_items(properties, "taints"))):
             yield f"The arm64 node group has no taint: {_CONSEQUENCE}"
-    elif not (own := templates(resource, everything)):
+    elif not (own := list_launch_templates(resource, everything)):
         yield "The launch template is not in this stack: whether its user data registers a taint can't be checked."
     else:
         try:
-            tainted = any(keeps_pods_away(registered_taints(template)) for template in own)
+            tainted = any(keeps_pods_away(list_registered_taints(template)) for template in own)
         except UnreadableUserDataError as error:
             yield f"Whether the user data of the arm64 group registers a taint can't be checked: {error}"
             return
@@ -94,24 +94,24 @@ def _tainted(resource: Resource, everything: Sequence[Resource]) -> Iterator[str
 _CONSEQUENCE = "pods whose image has no arm64 build will be scheduled to its nodes."
 
 
-def _opted_out(resource: Resource) -> bool:
+def _opted_out(resource: DeclaredResource) -> bool:
     tags = require_value(resource.properties, "metadata.annotations" if resource.type == NODE_POOL else "tags")
     if isinstance(tags, list):
         tags = {require_text(tag, "key"): require_text(tag, "value") for tag in tags}
     return isinstance(tags, dict) and UNTAINTED in tags.items()
 
 
-def templates(resource: Resource, everything: Sequence[Resource]) -> list[Resource]:
+def list_launch_templates(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> list[DeclaredResource]:
     """Return the launch templates of the stack that a group refers to."""
     return [each for each in everything if each.type == LAUNCH_TEMPLATE and each.urn in resource.dependencies]
 
 
-def registered_taints(template: Resource) -> tuple[Taint, ...]:
+def list_registered_taints(template: DeclaredResource) -> tuple[Taint, ...]:
     """Return the taints that a launch template's user data registers. Raises UnreadableUserDataError."""
     return read_user_data_taints(require_text(template.properties, "userData"))
 
 
-def _without_ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _without_ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == MANAGED_GROUP:
         if require_value(resource.properties, "remoteAccess"):
             yield "remoteAccess opens SSH to the nodes."
@@ -119,7 +119,7 @@ def _without_ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         yield f"keyName {key} installs an SSH key."
 
 
-def _imdsv2(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+def _imdsv2(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == MANAGED_GROUP:
         if require_value(resource.properties, "launchTemplate") is None:
             yield "A node group without a launch template can't require IMDSv2."
@@ -134,11 +134,11 @@ def _imdsv2(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         yield f"{path}.httpTokens is {tokens or 'not set'}: version 1 of the metadata service may answer."
 
 
-def _tokens(resource: Resource) -> tuple[str, ...]:
+def _tokens(resource: DeclaredResource) -> tuple[str, ...]:
     return ("required", "") if resource.type == NODE_CLASS else ("required",)
 
 
-def _pinned(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
+def _pinned(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == NODE_CLASS:
         for term in require_items(resource.properties, "spec.amiSelectorTerms"):
             if require_text(term, "alias").endswith("@latest"):
@@ -146,7 +146,7 @@ def _pinned(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]
         return
     if resource.type == MANAGED_GROUP and require_text(resource.properties, "releaseVersion"):
         return
-    found = templates(resource, everything)
+    found = list_launch_templates(resource, everything)
     if any(require_text(template.properties, "imageId") for template in found):
         return
     if found or (resource.type == MANAGED_GROUP and require_value(resource.properties, "launchTemplate") is None):

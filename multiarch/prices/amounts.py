@@ -8,45 +8,45 @@ from decimal import Decimal
 from multiarch.prices.model import HOURS_PER_MONTH, Amount, UnknownPrice
 
 
-def total(amounts: Iterable[Amount]) -> Amount:
+def sum_amounts(amounts: Iterable[Amount]) -> Amount:
     """Return the sum; unknown, with all reasons, if one amount is."""
     every = list(amounts)
     if unknown := [each.reason for each in every if isinstance(each, UnknownPrice)]:
         return UnknownPrice("; ".join(dict.fromkeys(unknown)))
-    return known_sum(every)
+    return sum_known(every)
 
 
-def mean(amounts: Sequence[Amount]) -> Amount:
+def average_amounts(amounts: Sequence[Amount]) -> Amount:
     """Return the mean of at least one amount; the first unknown one if there is any."""
     unknown = next((each for each in amounts if isinstance(each, UnknownPrice)), None)
-    return unknown or known_sum(amounts) / len(amounts)
+    return unknown or sum_known(amounts) / len(amounts)
 
 
-def minus(new: Amount, old: Amount) -> Amount:
-    """``new`` less ``old``; unknown if one is."""
-    return total([new, old if isinstance(old, UnknownPrice) else -old])
+def subtract_amounts(new: Amount, old: Amount) -> Amount:
+    """Return ``new`` less ``old``; unknown if one is."""
+    return sum_amounts([new, old if isinstance(old, UnknownPrice) else -old])
 
 
-def share_of(amount: Amount, share: Decimal) -> Amount:
+def multiply_amount(amount: Amount, share: Decimal) -> Amount:
     """Return a part of an amount, or a multiple."""
     return amount if isinstance(amount, UnknownPrice) else amount * share
 
 
-def per_month(number: int, hour: Amount) -> Amount:
+def compute_month(number: int, hour: Amount) -> Amount:
     """Return what ``number`` of something cost in a month; 0 for none, also where the price is unknown."""
-    return Decimal(0) if number == 0 else share_of(hour, Decimal(number * HOURS_PER_MONTH))
+    return Decimal(0) if number == 0 else multiply_amount(hour, Decimal(number * HOURS_PER_MONTH))
 
 
-def known_sum(amounts: Iterable[Amount]) -> Decimal:
+def sum_known(amounts: Iterable[Amount]) -> Decimal:
     """Return the sum of those that are known."""
     return sum((each for each in amounts if not isinstance(each, UnknownPrice)), Decimal(0))
 
 
-def largest_first(amount: Amount) -> tuple[bool, Decimal]:
+def sort_by_amount(amount: Amount) -> tuple[bool, Decimal]:
     """Return a sort key: the largest amount first, unknown ones last."""
     return isinstance(amount, UnknownPrice), Decimal(0) if isinstance(amount, UnknownPrice) else -amount
 
 
-def reasons(amounts: Iterable[Amount]) -> tuple[str, ...]:
+def list_unknown_reasons(amounts: Iterable[Amount]) -> tuple[str, ...]:
     """Return why amounts are unknown, each once and sorted."""
     return tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)}))

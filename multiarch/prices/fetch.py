@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.facts.partitions import partition_of
+from multiarch.facts.partitions import find_partition
 from multiarch.prices.model import RegionPrices
 
 _COMPUTE = {
@@ -33,17 +33,17 @@ _CURRENCIES = {"aws-cn": "CNY"}
 _PREFIX = re.compile(r"[A-Z0-9]+-")
 """What begins a usage type outside us-east-1: ``EUW1-``."""
 
-Client = Any
+PriceClient = Any
 """A boto3 client of Pricing or of EC2; None for no spot prices."""
 
 
-def pricing_region(region: str, available: Iterable[str]) -> str:
+def get_pricing_region(region: str, available: Iterable[str]) -> str:
     """The region whose Pricing API has the prices of ``region``; ``available`` are those of its partition that have it.
 
     All of a partition have the same prices; the one of the same geography is nearest. Raises MultiarchError for a
     partition without the API.
     """
-    partition = partition_of(region)
+    partition = find_partition(region)
     if partition is None:
         raise MultiarchError(f"{region!r} is not an AWS region.", hint="Write a region such as eu-west-1.")
     regions = sorted(available)
@@ -56,13 +56,13 @@ def pricing_region(region: str, available: Iterable[str]) -> str:
     return (near or [each for each in regions if each == "us-east-1"] or regions)[0]
 
 
-def fetch(pricing: Client, ec2: Client, region: str, now: datetime) -> RegionPrices:
+def fetch_prices(pricing: PriceClient, ec2: PriceClient, region: str, now: datetime) -> RegionPrices:
     """Return all prices of ``region``. Without ``ec2``, a client in that region, there are no spot prices.
 
     ``now`` is in UTC. Raises OutsideError for a price list that has no instances or can't be read; botocore's own
     errors pass through.
     """
-    partition = partition_of(region)
+    partition = find_partition(region)
     currency = _CURRENCIES.get(partition.name if partition else "", "USD")
     prices = _Region(pricing, region, currency)
     on_demand, ambiguous = _on_demand(prices)
@@ -99,7 +99,7 @@ class Product:
         return _PREFIX.sub("", text, count=1) if _PREFIX.match(text) else text
 
 
-def products(price_list: Iterable[str | Mapping[str, Any]], currency: str) -> Iterator[Product]:
+def read_products(price_list: Iterable[str | Mapping[str, Any]], currency: str) -> Iterator[Product]:
     """Yield the products of GetProducts' ``PriceList`` that have a price in ``currency``.
 
     Raises OutsideError for an entry that has another form.
@@ -119,7 +119,7 @@ def products(price_list: Iterable[str | Mapping[str, Any]], currency: str) -> It
 
 
 def _prices(terms: Mapping[str, Any], currency: str) -> Iterator[tuple[str, Decimal]]:
-    """Unit and price of each on-demand rate, but for free ones, which are of reservations or first quantities."""
+    """Yield unit and price of each on-demand rate, but for free ones, which are of reservations or first quantities."""
     for term in terms.get("OnDemand", {}).values():
         for rate in term["priceDimensions"].values():
             if currency not in rate["pricePerUnit"]:
@@ -134,7 +134,7 @@ def _prices(terms: Mapping[str, Any], currency: str) -> Iterator[tuple[str, Deci
 class _Region:
     """The products of one region."""
 
-    def __init__(self, pricing: Client, region: str, currency: str) -> None:
+    def __init__(self, pricing: PriceClient, region: str, currency: str) -> None:
         self._pages = pricing.get_paginator("get_products")
         self.region = region
         self._currency = currency
@@ -145,7 +145,7 @@ class _Region:
             for name, value in {"regionCode": self.region, **wanted}.items()
         ]
         for page in self._pages.paginate(ServiceCode=service, Filters=filters, PaginationConfig={"PageSize": _PAGE}):
-            yield from products(page["PriceList"], self._currency)
+            yield from read_products(page["PriceList"], self._currency)
 
 
 def _on_demand(prices: _Region) -> tuple[dict[str, Decimal], tuple[str, ...]]:
@@ -170,7 +170,7 @@ def _one(found: Iterable[Product], usage: str, unit: str) -> Decimal | None:
     return amounts.pop() if len(amounts) == 1 else None
 
 
-def _spot(ec2: Client, now: datetime) -> dict[str, dict[str, Decimal]]:
+def _spot(ec2: PriceClient, now: datetime) -> dict[str, dict[str, Decimal]]:
     """Return the price of each instance type in each zone at ``now``."""
     latest: dict[tuple[str, str], tuple[datetime, Decimal]] = {}
     # With a start of now, EC2 answers with the last price before it.

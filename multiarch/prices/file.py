@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.escaping import json_text
+from multiarch.escaping import format_json
 from multiarch.files import read_text, write_atomically
 from multiarch.prices.model import PriceList, RegionPrices
 
@@ -23,7 +23,7 @@ KIND = "prices"
 _AGAIN = "Fetch it again: `multiarch prices fetch`."
 
 
-def read(path: Path) -> PriceList:
+def read_prices(path: Path) -> PriceList:
     """Read a file of prices. Raises MultiarchError if there is none, or if it is not such a file."""
     try:
         text = read_text(path)
@@ -49,25 +49,25 @@ def read(path: Path) -> PriceList:
     return PriceList(str(path), regions)
 
 
-def write(path: Path, prices: PriceList) -> None:
+def write_prices(path: Path, prices: PriceList) -> None:
     """Write the file; the same prices give the same bytes. Raises MultiarchError if the folder can't be written."""
-    write_atomically(path, json_text(as_json(prices)))
+    write_atomically(path, format_json(build_price_file(prices)))
 
 
-def merged(old: PriceList | None, new: RegionPrices, source: str) -> PriceList:
+def merge_prices(old: PriceList | None, new: RegionPrices, source: str) -> PriceList:
     """Return the old prices with those of one region in their place."""
     others = {} if old is None else old.regions
     return PriceList(source, {**others, new.region: new})
 
 
-def as_json(prices: PriceList) -> dict[str, Any]:
+def build_price_file(prices: PriceList) -> dict[str, Any]:
     """Return the file's content."""
-    regions = {name: region_as_json(each) for name, each in sorted(prices.regions.items())}
+    regions = {name: build_region(each) for name, each in sorted(prices.regions.items())}
     return {"version": VERSION, "kind": KIND, "regions": regions}
 
 
-def region_as_json(prices: RegionPrices) -> dict[str, Any]:
-    """One region's part of the file."""
+def build_region(prices: RegionPrices) -> dict[str, Any]:
+    """Return one region's part of the file."""
     return {
         "currency": prices.currency,
         "fetchedAt": f"{prices.fetched:%Y-%m-%dT%H:%M:%SZ}",
@@ -88,7 +88,7 @@ def region_as_json(prices: RegionPrices) -> dict[str, Any]:
 
 
 def _text(price: Decimal | None) -> str | None:
-    """Without an exponent, whatever its size."""
+    """Return without an exponent, whatever its size."""
     return None if price is None else f"{price:f}"
 
 

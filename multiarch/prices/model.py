@@ -38,7 +38,7 @@ class RegionPrices:
     Per hour: ``on_demand`` by instance type (Linux, shared tenancy), ``spot`` by instance type and zone, ``cluster`` of
     an EKS control plane, ``extended_support`` on top of it, and ``nat_gateway``. ``gp3`` is per GiB and month. None,
     or a missing key, is what the price list did not have. ``ambiguous`` are instance types with several prices.
-    ``with_spot`` is False if spot prices were not asked for. ``fetched`` is in UTC.
+    ``with_spot`` is False if spot prices were not requested. ``fetched`` is in UTC.
     """
 
     region: str

@@ -20,8 +20,8 @@ from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ObjectReference, Value
 from multiarch.rebalance.snapshot import REPLACE_PODS, LivePod, Snapshot
-from multiarch.scheduling.architectures import why_excluded
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.architectures import explain_exclusion
+from multiarch.scheduling.tolerations import find_untolerated
 
 _ANNOTATIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -55,7 +55,7 @@ class Choice:
 
 
 def is_meant(each: LivePod, choice: Choice) -> bool:
-    """Whether a pod is looked at: one that ``choice`` selects, that a controller replaces on whichever node."""
+    """Return whether a pod is looked at: one that ``choice`` selects, that a controller replaces on whichever node."""
     pod = each.pod
     if pod.daemon or pod.terminating or _MIRROR in each.annotations:
         return False
@@ -65,19 +65,19 @@ def is_meant(each: LivePod, choice: Choice) -> bool:
 
 
 def could_run(each: LivePod, taint: Taint | None) -> bool:
-    """Whether a pod's own rules allow arm64 nodes with this taint."""
+    """Return whether a pod's own rules allow arm64 nodes with this taint."""
     pod = each.pod
-    if taint is not None and first_untolerated(pod.spec.tolerations, (taint,)) is not None:
+    if taint is not None and find_untolerated(pod.spec.tolerations, (taint,)) is not None:
         return False
     spec = Value(each.value["spec"], ObjectReference(1, "Pod", str(pod)), None, "spec")
-    return why_excluded(spec, pod.spec.affinity, Architecture.ARM64) is None
+    return explain_exclusion(spec, pod.spec.affinity, Architecture.ARM64) is None
 
 
-def why_stays(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
+def explain_stay(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
     """Why a pod that could run on arm64 is not moved, a clause; empty if nothing but its images can be in the way."""
     return (
         _of_its_controller(each, snapshot)
-        or why_annotated(each.annotations)
+        or explain_annotation(each.annotations)
         or _of_its_volumes(each, empty_dirs=choice.empty_dirs)
         or _of_its_scheduling(each)
         or _of_its_state(each, snapshot, choice)
@@ -98,8 +98,8 @@ def _of_its_controller(each: LivePod, snapshot: Snapshot) -> str:
     return found.changing
 
 
-def why_annotated(annotations: Mapping[str, str]) -> str:
-    """Which of a pod's annotations keeps it where it is, a clause, or an empty text."""
+def explain_annotation(annotations: Mapping[str, str]) -> str:
+    """Return which of a pod's annotations keeps it where it is, a clause, or an empty string."""
     found = next((key for key, off in _ANNOTATIONS.items() if annotations.get(key) == off), None)
     return "" if found is None else f"its annotation {found} is {_ANNOTATIONS[found]!r}"
 
@@ -143,7 +143,7 @@ def _of_its_state(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
     budgets = snapshot.budgets_of(each.pod)
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
-        return f"several PodDisruptionBudgets select it ({names}), which the eviction API refuses"
+        return f"several PodDisruptionBudgets select it ({names}), which the eviction API rejects"
     if budgets and not budgets[0].allowed:
         return f"the PodDisruptionBudget {budgets[0].name} allows no eviction now"
     if needs_another(each, snapshot, choice) and snapshot.ready_by_controller.get(each.controller, 0) < _SEVERAL:
@@ -152,11 +152,11 @@ def _of_its_state(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
 
 
 def needs_another(each: LivePod, snapshot: Snapshot, choice: Choice) -> bool:
-    """Whether a pod may be evicted only while another one of its controller is ready: no budget guards it."""
+    """Return whether a pod may be evicted only while another one of its controller is ready: no budget guards it."""
     return not choice.single and not snapshot.budgets_of(each.pod)
 
 
-def grace_seconds(value: Mapping[str, Any]) -> int:
-    """A pod's termination grace period."""
+def get_grace_seconds(value: Mapping[str, Any]) -> int:
+    """Return a pod's termination grace period."""
     found = value["spec"].get("terminationGracePeriodSeconds")
     return 30 if found is None else int(found)

@@ -19,24 +19,24 @@ OUTAGE_SECONDS = 120.0
 """How long a run waits for an API server that does not answer."""
 _PAUSE_SECONDS = 2.0
 _FORBIDDEN_SECONDS = 15.0
-"""How long a refusal for lack of rights is asked about again: an API server that starts has not read all roles yet."""
+"""How long a rejection for lack of rights is queried again: an API server that starts has not read all roles yet."""
 _SERVER_FAULT = 500
 
 
 class Clock:
-    """The system's clock. ``signal`` is the number of the signal that asked the run to stop, or None."""
+    """The system's clock. ``signal`` is the number of the signal that queried the run to stop, or None."""
 
     def __init__(self) -> None:
-        """Nothing has asked yet."""
+        """Nothing has queried yet."""
         self.signal: int | None = None
         self._stop = threading.Event()
 
     def now(self) -> datetime:
-        """The time in UTC."""
+        """Return the time in UTC."""
         return datetime.now(UTC)
 
     def elapsed(self) -> float:
-        """Seconds since some moment, those in which the system was suspended too: a Lease ends meanwhile."""
+        """Return seconds since some moment, those in which the system was suspended too: a Lease ends meanwhile."""
         return time.clock_gettime(_COUNTS_SUSPENSION)
 
     def wait(self, seconds: float) -> bool:
@@ -76,9 +76,9 @@ class Patience:
     to_the_end: bool = False
 
     def do(self, call: Callable[[], Done]) -> Done:
-        """The result of ``call``. Raises ClusterError if it can't be had in time.
+        """Return the result of ``call``. Raises ClusterError if it can't be had in time.
 
-        A refusal for lack of rights is raised after 15 seconds, any other at once.
+        A rejection for lack of rights is raised after 15 seconds, any other at once.
         """
         began = self.clock.elapsed()
         while True:

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, ConflictError
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.rebalance.clock import Clock
-from multiarch.rebalance.snapshot import leftover_of, why_unfit
+from multiarch.rebalance.snapshot import explain_unfit, read_leftover
 
 _Patch = list[dict[str, Any]]
 _NODES = RESOURCES[Kind.NODE]
@@ -25,27 +25,27 @@ _TRIES = 20
 """Kubelets and controllers write to a Node every few seconds."""
 
 
-def in_notation(time: datetime) -> str:
-    """``2026-11-22T13:00:00Z``."""
+def format_time(time: datetime) -> str:
+    """Return ``2026-11-22T13:00:00Z``."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def cordon(cluster: Cluster, clock: Clock, node: str, run: str) -> str:
-    """Cordon a node for a run. Returns why it was not done, a clause, or an empty text. Raises ClusterError."""
+def cordon_node(cluster: KubernetesCluster, clock: Clock, node: str, run: str) -> str:
+    """Cordon a node for a run. Returns why it was not done, a clause, or an empty string. Raises ClusterError."""
 
     def changes(value: Mapping[str, Any] | None) -> _Patch | str:
         if value is None:
             return "it was deleted"
         if (value.get("spec") or {}).get("unschedulable"):
-            found = leftover_of(value)
+            found = read_leftover(value)
             # An answer that was lost may have been that of the patch.
             return "" if found is not None and found.run == run else "it is cordoned"
-        if why := why_unfit(value):
+        if why := explain_unfit(value):
             return why
         whole = {"op": "add", "path": "/metadata/annotations", "value": {}}
         return [
             *([] if value["metadata"].get("annotations") else [whole]),
-            {"op": "add", "path": _PATH, "value": f"{run} {in_notation(clock.now())}"},
+            {"op": "add", "path": _PATH, "value": f"{run} {format_time(clock.now())}"},
             {"op": "add", "path": "/spec/unschedulable", "value": True},
         ]
 
@@ -53,14 +53,14 @@ def cordon(cluster: Cluster, clock: Clock, node: str, run: str) -> str:
     return "it changes too often to be cordoned" if why is None else why
 
 
-def uncordon(cluster: Cluster, clock: Clock, node: str, run: str) -> None:
+def uncordon_node(cluster: KubernetesCluster, clock: Clock, node: str, run: str) -> None:
     """Uncordon a node that ``run`` has cordoned; one that is gone, or that others changed, is left as it is.
 
     Raises ClusterError.
     """
 
     def changes(value: Mapping[str, Any] | None) -> _Patch | str:
-        found = None if value is None else leftover_of(value)
+        found = None if value is None else read_leftover(value)
         if value is None or found is None or found.run != run:
             return ""
         closed = (value.get("spec") or {}).get("unschedulable")
@@ -72,7 +72,7 @@ def uncordon(cluster: Cluster, clock: Clock, node: str, run: str) -> None:
 
 
 def _patch(
-    cluster: Cluster, clock: Clock, node: str, changes: Callable[[Mapping[str, Any] | None], _Patch | str]
+    cluster: KubernetesCluster, clock: Clock, node: str, changes: Callable[[Mapping[str, Any] | None], _Patch | str]
 ) -> str | None:
     """Write ``changes`` of a node as it is; return what they say instead, or None for one that changes too often."""
     for _ in range(_TRIES):

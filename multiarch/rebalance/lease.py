@@ -15,12 +15,12 @@ from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE, SET_ASIDE_ANNOTATION
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ConflictError
 from multiarch.kubernetes.resources import LEASES
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.clock import Clock, Patience
-from multiarch.rebalance.cordon import in_notation
+from multiarch.rebalance.cordon import format_time
 
 SECONDS = 90
 """How long the Lease lasts: longer than a request that changes something may take after it was renewed."""
@@ -48,8 +48,8 @@ class LeaseHeldError(MultiarchError):
 class Lease:
     """The Lease as one run holds it. All methods raise ClusterError."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, run: str) -> None:
-        """Nothing is asked yet."""
+    def __init__(self, cluster: KubernetesCluster, clock: Clock, run: str) -> None:
+        """Nothing is queried yet."""
         self._cluster, self._clock, self._run = cluster, clock, run
         self._renewed = 0.0
 
@@ -92,7 +92,7 @@ class Lease:
         """Remember that a workload's pod could not be moved. Raises LeaseHeldError if another run has the Lease."""
         found = self._read() or {}
         kept = {key: row for key, row in _rows(found).items() if _since(row) > self._clock.now() - SET_ASIDE}
-        kept[f"{workload.namespace}/{workload}"] = {"at": in_notation(self._clock.now()), "why": why}
+        kept[f"{workload.namespace}/{workload}"] = {"at": format_time(self._clock.now()), "why": why}
         text = json.dumps(dict(sorted(kept.items())), separators=(",", ":"))
         self._change([{"op": "add", "path": _ASIDE_PATH, "value": text}])
 
@@ -161,8 +161,8 @@ class Lease:
         return self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def read_set_aside(cluster: Cluster, now: datetime) -> dict[WorkloadKey, str]:
-    """The workloads that earlier runs could not move, with the reason, a clause. Raises ClusterError."""
+def read_set_aside(cluster: KubernetesCluster, now: datetime) -> dict[WorkloadKey, str]:
+    """Return the workloads that earlier runs could not move, with the reason, a clause. Raises ClusterError."""
     found = cluster.get(LEASES, LEASE_NAMESPACE, LEASE) or {}
     aside = {}
     for key, row in _rows(found).items():
@@ -173,7 +173,7 @@ def read_set_aside(cluster: Cluster, now: datetime) -> dict[WorkloadKey, str]:
 
 
 def _rows(lease: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """What the annotation says, without what can't be read: anybody may have edited it."""
+    """Return what the annotation says, without what can't be read: anybody may have edited it."""
     try:
         rows = json.loads(((lease.get("metadata") or {}).get("annotations") or {}).get(SET_ASIDE_ANNOTATION) or "{}")
     except ValueError:

@@ -135,7 +135,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PodOutcome:
     """What became of one pod. ``detail`` is a clause.
 
     ``node`` is the node of the pod that replaces it, and ``replacement`` that pod's uid, where there is one.
@@ -155,12 +155,12 @@ class RunReport:
     ``uncordoned`` are nodes of earlier runs; ``still_cordoned`` could not be uncordoned.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PodOutcome, ...]
     ended: str
     exit_code: int = field(default=0, metadata=OMITTED)
     uncordoned: tuple[str, ...] = ()
     still_cordoned: tuple[str, ...] = ()
 
     def count(self, result: Result) -> int:
-        """How many pods ended so."""
+        """Return how many pods ended so."""
         return sum(each.result is result for each in self.outcomes)

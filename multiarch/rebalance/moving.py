@@ -7,12 +7,12 @@ from typing import Any
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.resources import RESOURCES, Kind
-from multiarch.rebalance.candidates import why_annotated
+from multiarch.rebalance.candidates import explain_annotation
 from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.lease import Lease
-from multiarch.rebalance.model import Move, Outcome, Result
+from multiarch.rebalance.model import Move, PodOutcome, Result
 from multiarch.rebalance.snapshot import is_true
 
 BUDGET_SECONDS = 60.0
@@ -25,24 +25,26 @@ _PODS, _NODES = RESOURCES[Kind.POD], RESOURCES[Kind.NODE]
 class Mover:
     """Moves pods one at a time."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, patience: Patience, lease: Lease, timeout: float) -> None:
+    def __init__(
+        self, cluster: KubernetesCluster, clock: Clock, patience: Patience, lease: Lease, timeout: float
+    ) -> None:
         """``timeout``: the seconds that a replacement may take to be ready."""
         self._cluster, self._clock, self._patience, self._lease = cluster, clock, patience, lease
         self._timeout = timeout
         self._architectures: dict[str, Architecture | None] = {}
 
-    def move(self, move: Move, node: str, make_way: Callable[[Move], str]) -> Outcome:
+    def move(self, move: Move, node: str, make_way: Callable[[Move], str]) -> PodOutcome:
         """Evict a pod of ``node`` and wait for its replacement. Raises ClusterError, and LeaseHeldError.
 
         ``make_way`` is called right before the eviction, and says why it can't be, a clause.
         """
         if why := self._why_left(move, node) or make_way(move):
-            return Outcome(move, Result.LEFT, why)
+            return PodOutcome(move, Result.LEFT, why)
         before, why = self._evicted(move)
-        return Outcome(move, Result.LEFT, why) if why else self._replaced(move, before)
+        return PodOutcome(move, Result.LEFT, why) if why else self._replaced(move, before)
 
-    def why_moved_pod_failed(self, outcome: Outcome) -> str:
-        """Why a pod that replaces a moved one, and was ready, is not any more: a clause, or an empty text."""
+    def why_moved_pod_failed(self, outcome: PodOutcome) -> str:
+        """Return why a pod that replaces a moved one, and was ready, is not any more: a clause, or an empty string."""
         uid = outcome.replacement
         found = next((each for each in self._siblings(outcome.move) if each["metadata"]["uid"] == uid), None)
         if found is None or found["metadata"].get("deletionTimestamp") or is_true(found, "Ready"):
@@ -50,7 +52,7 @@ class Mover:
         return f"its replacement {found['metadata']['name']} was ready on {outcome.node} and is not any more"
 
     def _why_left(self, move: Move, node: str) -> str:
-        """Why a pod that was planned to be moved is not evicted now."""
+        """Return why a pod that was planned to be moved is not evicted now."""
         found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
         if found is None or found["metadata"]["uid"] != move.uid:
             return "it is gone"
@@ -58,7 +60,7 @@ class Mover:
             return "it is being deleted"
         if (found.get("spec") or {}).get("nodeName") != node:
             return "it is on another node"
-        if why := why_annotated(found["metadata"].get("annotations") or {}):
+        if why := explain_annotation(found["metadata"].get("annotations") or {}):
             return why
         if not is_true(found, "Ready"):
             return "it is not ready"
@@ -73,27 +75,27 @@ class Mover:
     def _evicted(self, move: Move) -> tuple[set[str], str]:
         """Evict, as soon as its budget allows it.
 
-        Returns the uids of its controller's pods before that, and why it was not done, or an empty text.
+        Returns the uids of its controller's pods before that, and why it was not done, or an empty string.
         """
         end = self._clock.elapsed() + BUDGET_SECONDS
         while True:
             before = {str(each["metadata"]["uid"]) for each in self._siblings(move)}
-            refusal = self._patience.do(lambda: self._evict(move))
-            if not refusal:
+            rejection = self._patience.do(lambda: self._evict(move))
+            if not rejection:
                 return before, ""
             found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
             if found is None or found["metadata"]["uid"] != move.uid or found["metadata"].get("deletionTimestamp"):
                 # An answer that was lost may have been the eviction's: wait for the replacement.
                 return before, ""
             if self._clock.elapsed() >= end or self._clock.wait(_ASK_SECONDS):
-                return before, refusal.rstrip(".")
+                return before, rejection.rstrip(".")
 
     def _evict(self, move: Move) -> str:
         # Renewed before each request: it is valid for longer than a request takes.
         self._lease.renew()
         return self._cluster.evict(move.namespace, move.name, move.uid)
 
-    def _replaced(self, move: Move, before: set[str]) -> Outcome:
+    def _replaced(self, move: Move, before: set[str]) -> PodOutcome:
         end = self._clock.elapsed() + self._timeout + move.grace_seconds
         while True:
             there = [each for each in self._siblings(move) if not each["metadata"].get("deletionTimestamp")]
@@ -106,8 +108,8 @@ class Mover:
                 continue
             return self._unfinished(move, living, stopping=stopping)
 
-    def _judged(self, move: Move, fresh: list[Mapping[str, Any]], there: list[Mapping[str, Any]]) -> Outcome | None:
-        """What became of the pod, or None as long as it is not known.
+    def _judged(self, move: Move, fresh: list[Mapping[str, Any]], there: list[Mapping[str, Any]]) -> PodOutcome | None:
+        """Return what became of the pod, or None as long as it is not known.
 
         ``there`` are its controller's pods that are not being deleted, ``fresh`` the new ones among them.
         """
@@ -118,30 +120,32 @@ class Mover:
             if architecture is Architecture.AMD64:
                 name, uid = each["metadata"]["name"], each["metadata"]["uid"]
                 detail = f"kube-scheduler put its replacement {name} on the amd64 node {node}"
-                return Outcome(move, Result.CAME_BACK, detail, node, uid)
+                return PodOutcome(move, Result.CAME_BACK, detail, node, uid)
             if architecture is Architecture.ARM64 and is_true(each, "Ready"):
                 ready = each
         if ready is not None:
-            return Outcome(move, Result.MOVED, "", ready["spec"]["nodeName"], ready["metadata"]["uid"])
+            return PodOutcome(move, Result.MOVED, "", ready["spec"]["nodeName"], ready["metadata"]["uid"])
         if not fresh and self._not_wanted(move, there):
-            return Outcome(move, Result.NOT_REPLACED, "its controller wants no pod in its place")
+            return PodOutcome(move, Result.NOT_REPLACED, "its controller wants no pod in its place")
         return None
 
-    def _unfinished(self, move: Move, fresh: list[Mapping[str, Any]], *, stopping: bool) -> Outcome:
+    def _unfinished(self, move: Move, fresh: list[Mapping[str, Any]], *, stopping: bool) -> PodOutcome:
         if stopping:
-            return Outcome(move, Result.INTERRUPTED, "a signal came before its replacement was ready")
+            return PodOutcome(move, Result.INTERRUPTED, "a signal came before its replacement was ready")
         after = f"after {self._timeout:.0f} s"
         if not fresh:
-            return Outcome(move, Result.UNKNOWN, f"{after} its controller has created no pod in its place")
+            return PodOutcome(move, Result.UNKNOWN, f"{after} its controller has created no pod in its place")
         each = fresh[0]
         name, node = each["metadata"]["name"], (each.get("spec") or {}).get("nodeName") or ""
         uid = each["metadata"]["uid"]
         if node:
-            return Outcome(move, Result.NOT_READY, f"{after} its replacement {name} on {node} is not ready", node, uid)
-        return Outcome(move, Result.PENDING, f"{after} its replacement {name} has no node", "", uid)
+            return PodOutcome(
+                move, Result.NOT_READY, f"{after} its replacement {name} on {node} is not ready", node, uid
+            )
+        return PodOutcome(move, Result.PENDING, f"{after} its replacement {name} has no node", "", uid)
 
     def _not_wanted(self, move: Move, there: list[Mapping[str, Any]]) -> bool:
-        """Whether the controller is gone, or has as many pods as it is to have without the one that is moved."""
+        """Return whether the controller is gone, or has as many pods as it is to have without the one that is moved."""
         controller = move.controller
         kind = RESOURCES[controller.kind]
         found = self._patience.do(lambda: self._cluster.get(kind, move.namespace, controller.name))
@@ -152,7 +156,7 @@ class Mover:
         return gone and len(there) >= wanted
 
     def _siblings(self, move: Move) -> list[Mapping[str, Any]]:
-        """The pods of the same controller that have not ended."""
+        """Yield the pods of the same controller that have not ended."""
 
         def listed() -> Iterator[Mapping[str, Any]]:
             for found in self._cluster.objects(
@@ -166,7 +170,7 @@ class Mover:
         return self._patience.do(lambda: list(listed()))
 
     def _architecture(self, node: str) -> Architecture | None:
-        """A node's architecture; None for a node that is gone, or does not say."""
+        """Return a node's architecture; None for a node that is gone, or does not say."""
         if node not in self._architectures:
             value = self._patience.do(lambda: self._cluster.get(_NODES, None, node))
             if value is None:

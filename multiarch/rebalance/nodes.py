@@ -9,19 +9,19 @@ from multiarch.autoscaling.model import AutoscalingPlan, NodePoolPlan
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL, OPERATING_SYSTEM
 from multiarch.facts.rebalance import DO_NOT_DISRUPT
 from multiarch.nodes.model import CapacityType
-from multiarch.rebalance.snapshot import leftover_of, why_unfit
+from multiarch.rebalance.snapshot import explain_unfit, read_leftover
 
 _NEVER = "Never"
 
 
-def why_skipped(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
-    """Why a node is not to be emptied, a clause; empty if it may be.
+def explain_skip(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
+    """Return why a node is not to be emptied, a clause; empty if it may be.
 
     What an earlier run has cordoned counts as it will be once that is undone.
     """
-    if why := why_unfit(node):
+    if why := explain_unfit(node):
         return why
-    if (node.get("spec") or {}).get("unschedulable") and leftover_of(node) is None:
+    if (node.get("spec") or {}).get("unschedulable") and read_leftover(node) is None:
         return "it is cordoned"
     if (node["metadata"].get("annotations") or {}).get(DO_NOT_DISRUPT) == "true":
         return f"its annotation {DO_NOT_DISRUPT} is 'true'"
@@ -39,7 +39,7 @@ def _why_not_ours(labels: Mapping[str, str], plan: AutoscalingPlan) -> str:
     return ""
 
 
-def why_left_to_karpenter(node: Mapping[str, Any], pods: Iterable[Mapping[str, str]], plan: AutoscalingPlan) -> str:
+def explain_left_to_karpenter(node: Mapping[str, Any], pods: Iterable[Mapping[str, str]], plan: AutoscalingPlan) -> str:
     """Say that Karpenter replaces a node itself, a clause; empty if it does not.
 
     It replaces a node by a cheaper one if that takes all of its pods; a spot node only with ``spot_to_spot``, and no

@@ -1,7 +1,7 @@
 """Pods that make an autoscaler add arm64 nodes, before the pods that are to run there are evicted.
 
 A pod that is evicted first would wait for minutes for its new node, or take an amd64 node that has room for it. So a
-placeholder that asks for the same waits instead. It is deleted right before the eviction, and leaves its room.
+placeholder that requests the same waits instead. It is deleted right before the eviction, and leaves its room.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, ConflictError
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.manifests import restricted
 from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.lease import Lease
 from multiarch.rebalance.model import Move
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 
 IMAGE = "registry.k8s.io/pause:3.10"
 """What placeholders run. A node that can't pull it keeps the room for them all the same."""
@@ -35,7 +35,7 @@ _PODS = RESOURCES[Kind.POD]
 class Placeholders:
     """The placeholders of one run."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, patience: Patience, lease: Lease, run: str) -> None:
+    def __init__(self, cluster: KubernetesCluster, clock: Clock, patience: Patience, lease: Lease, run: str) -> None:
         """Nothing is created yet."""
         self._cluster, self._clock, self._patience, self._lease = cluster, clock, patience, lease
         self._run = run
@@ -65,7 +65,7 @@ class Placeholders:
         return placed, f"no arm64 node was added for it within {seconds:.0f} s"
 
     def free(self, move: Move) -> str:
-        """Delete a move's placeholder, and wait until it is gone. Returns why it is not, a clause, or an empty text."""
+        """Delete a move's placeholder, and wait until it is gone. Returns why it is not, a clause, or nothing."""
         name, end = _name(move, self._run), self._clock.elapsed() + _GONE_SECONDS
         self._patience.do(partial(self._delete, name))
         while self._patience.do(partial(self._cluster.get, _PODS, PLACEHOLDER_NAMESPACE, name)) is not None:
@@ -102,8 +102,8 @@ class Placeholders:
         return {move.uid for move in moves if _name(move, self._run) in there}
 
 
-def placeholder_spec(pod: Mapping[str, Any], requests: Resources) -> dict[str, Any]:
-    """The spec of a pod that fits the same arm64 nodes as ``pod``, and asks for ``requests``.
+def build_placeholder_spec(pod: Mapping[str, Any], requests: ResourceAmounts) -> dict[str, Any]:
+    """Return the spec of a pod that fits the same arm64 nodes as ``pod``, and requests ``requests``.
 
     It carries none of the pod's labels, and no rules about other pods.
     """
@@ -118,13 +118,13 @@ def placeholder_spec(pod: Mapping[str, Any], requests: Resources) -> dict[str, A
         "terminationGracePeriodSeconds": 1,
         "nodeSelector": {**(spec.get("nodeSelector") or {}), ARCHITECTURE: str(Architecture.ARM64)},
         "tolerations": spec.get("tolerations") or [],
-        "securityContext": restricted.pod_security(),
+        "securityContext": restricted.build_pod_security(),
         "containers": [
             {
                 "name": "placeholder",
                 "image": IMAGE,
                 "resources": resources,
-                "securityContext": restricted.container_security(),
+                "securityContext": restricted.build_container_security(),
             }
         ],
     }
@@ -153,7 +153,7 @@ def _pod(move: Move, run: str) -> dict[str, Any]:
 
 
 def _label(run: str) -> str:
-    """A run's name as the value of a label."""
+    """Return a run's name as the value of a label."""
     return run[-63:].strip("-_.")
 
 

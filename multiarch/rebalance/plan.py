@@ -12,13 +12,13 @@ from multiarch.facts.labels import ARCHITECTURE
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.observed.cluster import ClusterState
-from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_meant, needs_another, why_stays
+from multiarch.rebalance.candidates import Choice, could_run, explain_stay, get_grace_seconds, is_meant, needs_another
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Skipped, Staying
-from multiarch.rebalance.nodes import why_left_to_karpenter, why_skipped
-from multiarch.rebalance.placeholders import placeholder_spec
-from multiarch.rebalance.room import Room, cordoned, settling
-from multiarch.rebalance.snapshot import LivePod, Snapshot, why_unfit
-from multiarch.simulate.context import simulation_context
+from multiarch.rebalance.nodes import explain_left_to_karpenter, explain_skip
+from multiarch.rebalance.placeholders import build_placeholder_spec
+from multiarch.rebalance.room import Room, make_settler, mark_cordoned
+from multiarch.rebalance.snapshot import LivePod, Snapshot, explain_unfit
+from multiarch.simulate.context import build_simulation_context
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
 
@@ -41,8 +41,8 @@ def make_plan(
 
     ``state`` has the snapshot's nodes, ``choice`` says which pods may be moved.
     """
-    unfit = {str(each.value["metadata"]["name"]) for each in snapshot.running.nodes if why_unfit(each.value)}
-    states = {each.name: cordoned(each) if each.name in unfit else each for each in state.nodes}
+    unfit = {str(each.value["metadata"]["name"]) for each in snapshot.running.nodes if explain_unfit(each.value)}
+    states = {each.name: mark_cordoned(each) if each.name in unfit else each for each in state.nodes}
     by_node: defaultdict[str, list[LivePod]] = defaultdict(list)
     for each in snapshot.pods:
         by_node[each.pod.node_name].append(each)
@@ -65,7 +65,7 @@ def make_plan(
             sources[name] = could
     movable = _movable(sources, snapshot, choice, judge_images, staying)
     candidates = [each.pod for pods in movable.values() for each in pods]
-    settle = settling(plan.autoscaling, plan.node_groups, simulation_context(plan, seen=state.zones))
+    settle = make_settler(plan.autoscaling, plan.node_groups, build_simulation_context(plan, seen=state.zones))
     room = Room(states.values(), snapshot.daemons, settle, candidates)
     nodes: list[NodeMoves] = []
     left = max_pods
@@ -90,9 +90,9 @@ def make_plan(
 
 def _skipped(node: Mapping[str, Any], there: Sequence[LivePod], pods: int, plan: AutoscalingPlan) -> Skipped | None:
     name = str(node["metadata"]["name"])
-    if why := why_skipped(node, plan):
+    if why := explain_skip(node, plan):
         return Skipped(name, why, pods)
-    if why := why_left_to_karpenter(node, [each.annotations for each in there], plan):
+    if why := explain_left_to_karpenter(node, [each.annotations for each in there], plan):
         return Skipped(name, why, pods, by_karpenter=True)
     return None
 
@@ -104,12 +104,12 @@ def _movable(
     judge_images: JudgeImages,
     staying: Counter[tuple[WorkloadKey, str]],
 ) -> dict[str, list[LivePod]]:
-    """The pods that nothing but room keeps where they are, by node; ``staying`` counts the others."""
+    """Return the pods that nothing but room keeps where they are, by node; ``staying`` counts the others."""
     open_to: dict[str, list[LivePod]] = {}
     for name, pods in sources.items():
         for each in pods:
-            if why := why_stays(each, snapshot, choice):
-                staying[workload_of(each, snapshot), why] += 1
+            if why := explain_stay(each, snapshot, choice):
+                staying[get_workload(each, snapshot), why] += 1
             else:
                 open_to.setdefault(name, []).append(each)
     faults = judge_images([each.found for pods in open_to.values() for each in pods])
@@ -117,14 +117,14 @@ def _movable(
     for name, pods in open_to.items():
         for each in pods:
             if fault := faults.get(each.uid):
-                staying[workload_of(each, snapshot), fault] += 1
+                staying[get_workload(each, snapshot), fault] += 1
             else:
                 found.setdefault(name, []).append(each)
     return found
 
 
 def _order(movable: Mapping[str, Sequence[LivePod]], by_node: Mapping[str, Sequence[LivePod]]) -> list[str]:
-    """The nodes that come closest to being empty first: the autoscaler removes an empty one."""
+    """Return the nodes that come closest to being empty first: the autoscaler removes an empty one."""
 
     def key(name: str) -> tuple[int, int, str]:
         others = sum(not each.pod.daemon for each in by_node[name]) - len(movable[name])
@@ -143,7 +143,7 @@ def _moves(
 ) -> list[tuple[LivePod, Move, NodeState]]:
     moves = []
     for each, expected in zip(pods, room.without(node, [each.pod for each in pods]), strict=True):
-        workload = workload_of(each, snapshot)
+        workload = get_workload(each, snapshot)
         if expected.why_not or expected.node is None:
             staying[workload, expected.why_not] += 1
             continue
@@ -156,16 +156,16 @@ def _moves(
             controller=controller,
             target=expected.node.group or expected.node.name,
             new_node=expected.new,
-            grace_seconds=grace_seconds(each.value),
+            grace_seconds=get_grace_seconds(each.value),
             needs_another=needs_another(each, snapshot, choice),
-            placeholder=placeholder_spec(each.value, each.pod.requests) if expected.new else {},
+            placeholder=build_placeholder_spec(each.value, each.pod.requests) if expected.new else {},
         )
         moves.append((each, move, expected.node))
     return moves
 
 
-def workload_of(each: LivePod, snapshot: Snapshot) -> WorkloadKey:
-    """The object at the end of a pod's chain of owners, as far as it was read."""
+def get_workload(each: LivePod, snapshot: Snapshot) -> WorkloadKey:
+    """Return the object at the end of a pod's chain of owners, as far as it was read."""
     found = snapshot.controllers.get(each.controller)
     if found is not None:
         return found.workload

@@ -17,20 +17,20 @@ from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.observed.cluster import UNSCHEDULABLE
 from multiarch.scheduling.affinity import NodeAffinity
-from multiarch.scheduling.fit import daemon_overhead, why_never
+from multiarch.scheduling.fit import explain_never, sum_daemon_overhead
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.batches import Counted
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import settle
+from multiarch.simulate.simulation import settle_pods
 
 Settle = Callable[[Sequence[NodeState], Sequence[Pod]], Settled]
 """Places pods without a node on the free room of nodes, and on arm64 nodes that the stack's autoscaler adds.
 
-See :func:`settling`.
+See :func:`make_settler`.
 """
 _AMD64 = Unavailable(capacities=frozenset(Capacity(Architecture.AMD64, each) for each in CapacityType))
 _NO_ROOM = "no arm64 node has room for it, and none can be added"
@@ -39,9 +39,9 @@ _PREFERS_AMD64 = "its node affinity prefers the amd64 node to an arm64 node"
 _ON_AMD64 = "it does not prefer arm64, and an amd64 node has room for it"
 
 
-def settling(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext) -> Settle:
+def make_settler(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext) -> Settle:
     """Place pods as the stack's autoscalers do that add arm64 nodes alone. No pod takes the place of another one."""
-    return partial(settle, plan, groups, context, preempting=False, unavailable=_AMD64)
+    return partial(settle_pods, plan, groups, context, preempting=False, unavailable=_AMD64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Room:
 
     def without(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
         """Where each of ``pods``, evicted from ``source``, goes while that is cordoned. Nothing is changed by it."""
-        node = cordoned(self._nodes[source])
+        node = mark_cordoned(self._nodes[source])
         emptied = _less(node, pods)
         whys = [self._why_stays(_again(pod), emptied) for pod in pods]
         placed = iter(self._settled(node, [pod for pod, why in zip(pods, whys, strict=True) if not why]))
@@ -94,7 +94,7 @@ class Room:
         self._vacancies[node.shape.architecture].change(node)
 
     def _why_stays(self, pod: Pod, here: NodeState) -> str:
-        """Why a pod stays as far as each pod alone decides that, a clause, or an empty text.
+        """Return why a pod stays as far as each pod alone decides that, a clause, or an empty string.
 
         It spares placing pods that would stay in any case, which takes as long as there are nodes.
         """
@@ -105,7 +105,7 @@ class Room:
     def _why_on_amd64(self, pod: Pod, here: NodeState, wanted: int) -> str:
         """Why kube-scheduler may choose an amd64 node rather than an arm64 node that the pod prefers by ``wanted``."""
         amd64 = self._vacancies[Architecture.AMD64]
-        if pod.spec.affinity.score(labels_of(here), here.name) > wanted:
+        if pod.spec.affinity.score(get_labels(here), here.name) > wanted:
             return _PREFERS_AMD64
         if amd64.found(pod, least=wanted, besides=here.name) or amd64.takes(here, pod, least=wanted):
             return _ON_AMD64
@@ -145,7 +145,7 @@ class Room:
         if node is None:
             by_rules = pod.spec != _without_pod_rules(pod.spec) and self._vacancies[Architecture.ARM64].found(pod)
             return Expected(None, why_not=_RULES if by_rules else _NO_ROOM)
-        wanted = pod.spec.affinity.score(labels_of(node), node.name)
+        wanted = pod.spec.affinity.score(get_labels(node), node.name)
         return Expected(node, node.name not in self._nodes, self._why_on_amd64(pod, here, wanted))
 
     def _merge(self, node: NodeState) -> NodeState:
@@ -162,18 +162,18 @@ class Room:
             return replace(node, pods=(*kept, _asking_for(node.shape.allocatable)))
         if not merged:
             return node
-        requests = sum((pod.requests for pod in merged), Resources())
-        assumed = sum((pod.spec.assumed for pod in merged), Resources())
+        requests = sum((pod.requests for pod in merged), ResourceAmounts())
+        assumed = sum((pod.spec.assumed for pod in merged), ResourceAmounts())
         return replace(node, pods=(*kept, _asking_for(requests, assumed)))
 
 
-def _asking_for(requests: Resources, assumed: Resources | None = None) -> Pod:
-    spec = PodSpec(requests=requests, assumed=assumed or Resources())
+def _asking_for(requests: ResourceAmounts, assumed: ResourceAmounts | None = None) -> Pod:
+    spec = PodSpec(requests=requests, assumed=assumed or ResourceAmounts())
     return Pod("(several)", "", (), None, spec)
 
 
 def _again(pod: Pod) -> Pod:
-    """The pod that a controller creates in place of this one."""
+    """Return the pod that a controller creates in place of this one."""
     return replace(pod, node_name="", phase="")
 
 
@@ -189,7 +189,7 @@ def _without_pod_rules(spec: PodSpec) -> PodSpec:
 
 
 def _most_on_arm64(affinity: NodeAffinity) -> int:
-    """The most that a pod's preference for an arm64 node can be."""
+    """Return the most that a pod's preference for an arm64 node can be."""
     said = {key: str(Architecture.ARM64) for key in ARCHITECTURE_LABELS}
     return sum(
         each.weight
@@ -198,8 +198,8 @@ def _most_on_arm64(affinity: NodeAffinity) -> int:
     )
 
 
-def cordoned(node: NodeState) -> NodeState:
-    """The node, where no new pods are put unless they tolerate everything."""
+def mark_cordoned(node: NodeState) -> NodeState:
+    """Return the node, where no new pods are put unless they tolerate everything."""
     return replace(node, shape=replace(node.shape, taints=tuple(sorted({*node.shape.taints, UNSCHEDULABLE}))))
 
 
@@ -218,9 +218,9 @@ class Vacancy:
     def __init__(self, daemons: Sequence[Pod]) -> None:
         """Start without nodes. ``daemons`` are DaemonSets' templates, which take room on each node."""
         self._daemons = tuple(daemons)
-        self._overhead: dict[NodeShape, Resources] = {}
+        self._overhead: dict[NodeShape, ResourceAmounts] = {}
         self._nodes: dict[str, NodeState] = {}
-        self._free: dict[str, Resources] = {}
+        self._free: dict[str, ResourceAmounts] = {}
         self._known: dict[tuple[PodSpec, int], list[str]] = {}
 
     def change(self, node: NodeState) -> None:
@@ -229,10 +229,10 @@ class Vacancy:
         self._free[node.name] = self.left(node)
         self._known.clear()
 
-    def left(self, node: NodeState) -> Resources:
-        """What the pods of a node, DaemonSets' included, leave of it."""
+    def left(self, node: NodeState) -> ResourceAmounts:
+        """Return what the pods of a node, DaemonSets' included, leave of it."""
         if node.shape not in self._overhead:
-            self._overhead[node.shape] = daemon_overhead(self._daemons, node.shape)
+            self._overhead[node.shape] = sum_daemon_overhead(self._daemons, node.shape)
         left = node.shape.allocatable - self._overhead[node.shape]
         for pod in node.pods:
             left -= pod.requests
@@ -247,16 +247,16 @@ class Vacancy:
         return any(name != besides for name in self._known[key])
 
     def takes(self, node: NodeState, pod: Pod, *, least: int) -> bool:
-        """Whether a node, as given, has room for a pod and a preference of ``least`` by its affinity."""
+        """Return whether a node, as given, has room for a pod and a preference of ``least`` by its affinity."""
         return self._takes(node, self.left(node), pod, least)
 
-    def _takes(self, node: NodeState, free: Resources, pod: Pod, least: int) -> bool:
-        if not free.covers(pod.requests) or why_never(pod.spec, node.shape) is not None:
+    def _takes(self, node: NodeState, free: ResourceAmounts, pod: Pod, least: int) -> bool:
+        if not free.covers(pod.requests) or explain_never(pod.spec, node.shape) is not None:
             return False
-        labels = labels_of(node)
+        labels = get_labels(node)
         return pod.spec.affinity.allows(labels, node.name) and pod.spec.affinity.score(labels, node.name) >= least
 
 
-def labels_of(node: NodeState) -> dict[str, str]:
-    """A node's labels, with its zone and its name."""
+def get_labels(node: NodeState) -> dict[str, str]:
+    """Return a node's labels, with its zone and its name."""
     return node.shape.labels_in(node.zone, node.name)

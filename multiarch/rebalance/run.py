@@ -13,16 +13,16 @@ from datetime import datetime
 from functools import partial
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.clock import Clock, Patience
-from multiarch.rebalance.cordon import cordon, uncordon
+from multiarch.rebalance.cordon import cordon_node, uncordon_node
 from multiarch.rebalance.lease import Lease, LeaseHeldError, read_set_aside
-from multiarch.rebalance.model import Leftover, Move, MovePlan, NodeMoves, Outcome, Result, RunReport
+from multiarch.rebalance.model import Leftover, Move, MovePlan, NodeMoves, PodOutcome, Result, RunReport
 from multiarch.rebalance.moving import Mover
 from multiarch.rebalance.placeholders import Placeholders
-from multiarch.rebalance.snapshot import Snapshot, leftover_of, read_snapshot, why_unfit
+from multiarch.rebalance.snapshot import Snapshot, explain_unfit, read_leftover, read_snapshot
 
 _NODES = RESOURCES[Kind.NODE]
 _STEP_SECONDS = 5.0
@@ -53,7 +53,7 @@ class Run:
     """One run; :meth:`execute` it once."""
 
     def __init__(
-        self, cluster: Cluster, clock: Clock, settings: Settings, plan: Plan, say: Callable[[str], None]
+        self, cluster: KubernetesCluster, clock: Clock, settings: Settings, plan: Plan, say: Callable[[str], None]
     ) -> None:
         """``say`` is told of each step, a sentence."""
         self._cluster, self._clock, self._settings, self._plan, self._say = cluster, clock, settings, plan, say
@@ -62,9 +62,9 @@ class Run:
         self._mover = Mover(cluster, clock, self._patience, self._lease, settings.timeout)
         self._placeholders = Placeholders(cluster, clock, self._patience, self._lease, settings.name)
         self._no_room = ""
-        self._last: Outcome | None = None
+        self._last: PodOutcome | None = None
         self._last_at = -math.inf
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[PodOutcome] = []
         self._uncordoned: list[str] = []
         self._still_cordoned: list[str] = []
         self._code = 0
@@ -116,7 +116,7 @@ class Run:
                 return ended
 
     def _next(self, done: Sequence[str]) -> NodeMoves | None:
-        """The node to empty next. What was read of the cluster is gone before it is read again."""
+        """Return the node to empty next. What was read of the cluster is gone before it is read again."""
         snapshot = self._patience.do(lambda: read_snapshot(self._cluster))
         self._patience.do(self._lease.renew)
         aside = self._patience.do(lambda: read_set_aside(self._cluster, self._clock.now()))
@@ -128,7 +128,7 @@ class Run:
         return self._settings.max_pods - sum(each.result is not Result.LEFT for each in self._outcomes)
 
     def _why_end(self) -> str:
-        """Why no further pod is moved, a sentence, or an empty text."""
+        """Return why no further pod is moved, a sentence, or an empty string."""
         if self._still_cordoned:
             return f"It stopped: {', '.join(self._still_cordoned)} could not be uncordoned."
         if self._clock.wait(0):
@@ -141,19 +141,19 @@ class Run:
         """Uncordon what earlier runs left: they have ended, because this one has the Lease."""
         nodes = self._patience.do(lambda: list(self._cluster.objects([Kind.NODE])))
         for found in nodes:
-            if (leftover := leftover_of(found.value)) is not None:
+            if (leftover := read_leftover(found.value)) is not None:
                 self._undo(leftover)
 
     def _undo(self, leftover: Leftover) -> None:
         node = leftover.node
         if self._finally(
-            f"uncordon {node}", lambda: uncordon(self._cluster, self._clock, node, leftover.run), node=node
+            f"uncordon {node}", lambda: uncordon_node(self._cluster, self._clock, node, leftover.run), node=node
         ):
             self._uncordoned.append(node)
             self._say(f"{node}: uncordoned; run {leftover.run} cordoned it at {leftover.at} and did not end.")
 
     def _empty(self, nodes: NodeMoves) -> str:
-        """Move a node's pods. Returns why the run ends, a sentence, or an empty text."""
+        """Move a node's pods. Returns why the run ends, a sentence, or an empty string."""
         name, run = nodes.node, self._settings.name
         self._patience.do(self._lease.renew)
         moves = self._with_room(nodes)
@@ -161,18 +161,18 @@ class Run:
             return ""
         try:
             # In the try: a request whose answer is lost may have cordoned it.
-            why = self._patience.do(lambda: cordon(self._cluster, self._clock, name, run))
+            why = self._patience.do(lambda: cordon_node(self._cluster, self._clock, name, run))
             if why:
                 self._say(f"{name}: left alone: {why}.")
                 return ""
             self._say(f"{name}: cordoned; {len(moves)} of its pods are to be moved.")
             ended = self._move_all(name, moves)
         finally:
-            self._finally(f"uncordon {name}", lambda: uncordon(self._cluster, self._clock, name, run), node=name)
+            self._finally(f"uncordon {name}", lambda: uncordon_node(self._cluster, self._clock, name, run), node=name)
         return ended
 
     def _with_room(self, nodes: NodeMoves) -> tuple[Move, ...]:
-        """The moves for which an arm64 node has room; one is added for those that need one."""
+        """Return the moves for which an arm64 node has room; one is added for those that need one."""
         wanted = [each for each in nodes.moves if each.new_node]
         if not wanted:
             return nodes.moves
@@ -183,13 +183,13 @@ class Run:
             self._no_room = "" if len(placed) == len(wanted) else why
         for each in wanted:
             if each.uid not in placed:
-                self._told(nodes.node, Outcome(each, Result.LEFT, self._no_room))
+                self._told(nodes.node, PodOutcome(each, Result.LEFT, self._no_room))
         return tuple(each for each in nodes.moves if not each.new_node or each.uid in placed)
 
     def _make_way(self, move: Move) -> str:
         return self._placeholders.free(move) if move.new_node else ""
 
-    def _told(self, node: str, outcome: Outcome) -> Outcome:
+    def _told(self, node: str, outcome: PodOutcome) -> PodOutcome:
         self._outcomes.append(outcome)
         detail = f": {outcome.detail}" if outcome.detail else ""
         at = f" to {outcome.node}" if outcome.result is Result.MOVED else ""
@@ -207,7 +207,7 @@ class Run:
             try:
                 moved = self._mover.move(move, node, self._make_way)
             except MultiarchError as error:
-                self._told(node, Outcome(move, Result.INTERRUPTED, f"it may have been evicted: {error.message}"))
+                self._told(node, PodOutcome(move, Result.INTERRUPTED, f"it may have been evicted: {error.message}"))
                 raise
             outcome = self._told(node, moved)
             if outcome.result.failed:
@@ -217,7 +217,7 @@ class Run:
         return ""
 
     def _why_moved_pod_failed(self) -> str:
-        """Why a pod that was moved is no longer ready, as the end of the run, or an empty text."""
+        """Return why a pod that was moved is no longer ready, as the end of the run, or an empty string."""
         if self._last is None or not (why := self._mover.why_moved_pod_failed(self._last)):
             return ""
         failed = replace(self._last, result=Result.NOT_READY, detail=why)
@@ -225,7 +225,7 @@ class Run:
         self._last = None
         return self._stopped_by(failed)
 
-    def _stopped_by(self, outcome: Outcome) -> str:
+    def _stopped_by(self, outcome: PodOutcome) -> str:
         return f"It stopped: {outcome.move} of {outcome.move.workload}: {outcome.result}. {_ALONE}"
 
     def _remember_failures(self) -> None:
@@ -235,15 +235,15 @@ class Run:
                 self._patience.do(partial(self._lease.set_aside, each.move.workload, why))
 
     def _why_node_is_lost(self, node: str) -> str:
-        """Why a node that this run has cordoned is not to be emptied any more, a clause, or an empty text."""
+        """Return why a node that this run has cordoned is not to be emptied any more, a clause, or an empty string."""
         self._patience.do(self._lease.renew)
         value = self._patience.do(lambda: self._cluster.get(_NODES, None, node))
         if value is None:
             return "it was deleted"
-        found = leftover_of(value)
+        found = read_leftover(value)
         if found is None or found.run != self._settings.name or not (value.get("spec") or {}).get("unschedulable"):
             return "somebody uncordoned it"
-        return why_unfit(value)
+        return explain_unfit(value)
 
     def _pause(self) -> None:
         """Wait until the pace allows the next eviction."""

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.source import LoadedObject, placed
-from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
-from multiarch.manifests.owners import key_of, owner_of
-from multiarch.manifests.selectors import Expression, Operator, label_selector_from
+from multiarch.kubernetes.source import LoadedObject, add_object_source
+from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
+from multiarch.manifests.owners import get_owner, get_workload_key
+from multiarch.manifests.selectors import Expression, Operator, read_label_selector
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.observed.cluster import Running, pods_in
+from multiarch.observed.cluster import Running, read_object_pods
 from multiarch.observed.objects import read_running
 from multiarch.rebalance.model import Controller, Leftover
 from multiarch.scheduling.pods import Pod
@@ -51,7 +51,7 @@ class LivePod:
 
     @property
     def controller(self) -> str:
-        """The uid of its controller, or an empty text."""
+        """The uid of its controller, or an empty string."""
         owners = self.value["metadata"].get("ownerReferences") or ()
         return next((str(each.get("uid") or "") for each in owners if each.get("controller") is True), "")
 
@@ -84,42 +84,42 @@ class Snapshot:
         return counts
 
     def budgets_of(self, pod: Pod) -> list[DisruptionBudget]:
-        """The PodDisruptionBudgets that select a pod."""
+        """Return the PodDisruptionBudgets that select a pod."""
         return [each for each in self.budgets.get(pod.namespace, ()) if each.selects(pod.namespace, pod.labels)]
 
     @property
     def leftovers(self) -> tuple[Leftover, ...]:
         """The nodes that a run has cordoned."""
-        found = (leftover_of(each.value) for each in self.running.nodes)
+        found = (read_leftover(each.value) for each in self.running.nodes)
         return tuple(sorted(each for each in found if each is not None))
 
 
-def read_snapshot(cluster: Cluster) -> Snapshot:
+def read_snapshot(cluster: KubernetesCluster) -> Snapshot:
     """Read a cluster. It takes the right to list what is read, in the whole cluster. Raises ClusterError."""
     # What replaces pods is read before them, so that a pod's controller is known unless it is new.
     controllers = list(cluster.objects(REPLACE_PODS))
-    return snapshot_of(read_running(cluster, budgets=True), controllers)
+    return take_snapshot(read_running(cluster, budgets=True), controllers)
 
 
-def snapshot_of(running: Running, controllers: Sequence[LoadedObject]) -> Snapshot:
-    """The snapshot of what was read. Raises MultiarchError, naming the object, for one that can't be read."""
+def take_snapshot(running: Running, controllers: Sequence[LoadedObject]) -> Snapshot:
+    """Return the snapshot of what was read. Raises MultiarchError, naming the object, for one that can't be read."""
     return Snapshot(
         running=running,
         controllers={each.uid: each for each in _controllers(controllers)},
         budgets=_budgets(running.budgets),
-        pods=tuple(LivePod(each, pod) for each, pod in zip(running.pods, pods_in(running.pods), strict=True)),
-        daemons=pods_in(running.daemon_sets),
+        pods=tuple(LivePod(each, pod) for each, pod in zip(running.pods, read_object_pods(running.pods), strict=True)),
+        daemons=read_object_pods(running.daemon_sets),
     )
 
 
 def is_true(value: Mapping[str, Any], condition: str) -> bool:
-    """Whether a Pod's or a Node's condition of this type is True."""
+    """Return whether a Pod's or a Node's condition of this type is True."""
     conditions = (value.get("status") or {}).get("conditions") or ()
     return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
 
 
-def why_unfit(node: Mapping[str, Any]) -> str:
-    """Why a node is not to be emptied, a clause, or an empty text."""
+def explain_unfit(node: Mapping[str, Any]) -> str:
+    """Return why a node is not to be emptied, a clause, or an empty string."""
     if node["metadata"].get("deletionTimestamp"):
         return "it is being deleted"
     taints = {str(each.get("key")) for each in (node.get("spec") or {}).get("taints") or ()}
@@ -128,8 +128,8 @@ def why_unfit(node: Mapping[str, Any]) -> str:
     return "" if is_true(node, "Ready") else "it is not Ready"
 
 
-def leftover_of(node: Mapping[str, Any]) -> Leftover | None:
-    """What a run has written on a node that it has cordoned, or None."""
+def read_leftover(node: Mapping[str, Any]) -> Leftover | None:
+    """Return what a run has written on a node that it has cordoned, or None."""
     metadata = node["metadata"]
     written = (metadata.get("annotations") or {}).get(CORDON_ANNOTATION)
     if written is None:
@@ -141,10 +141,10 @@ def leftover_of(node: Mapping[str, Any]) -> Leftover | None:
 def _budgets(found: Sequence[LoadedObject]) -> Mapping[str, tuple[DisruptionBudget, ...]]:
     by_namespace: defaultdict[str, list[DisruptionBudget]] = defaultdict(list)
     try:
-        for each in disruption_budgets_from(each.value for each in found):
+        for each in read_disruption_budgets(each.value for each in found):
             by_namespace[each.namespace].append(each)
     except ManifestError as error:
-        raise placed(error, found) from error
+        raise add_object_source(error, found) from error
     return {namespace: tuple(budgets) for namespace, budgets in by_namespace.items()}
 
 
@@ -155,28 +155,28 @@ def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:
         for each in found
         if each.value["kind"] == Kind.REPLICA_SET and (each.value.get("spec") or {}).get("replicas", 1) != 0
     ]
-    active = Counter(owner for each in revisions if (owner := owner_of(each.value)) is not None)
+    active = Counter(owner for each in revisions if (owner := get_owner(each.value)) is not None)
     for each in found:
-        kind, owner = str(each.value["kind"]), owner_of(each.value)
+        kind, owner = str(each.value["kind"]), get_owner(each.value)
         try:
             selector = _selector(kind, _value(each)["spec"]["selector"])
         except ManifestError as error:
-            raise placed(error, [each]) from error
+            raise add_object_source(error, [each]) from error
         yield Controller(
             uid=str(each.value["metadata"]["uid"]),
             kind=Kind(kind),
             name=str(each.value["metadata"]["name"]),
-            workload=owner or key_of(each.value),
+            workload=owner or get_workload_key(each.value),
             selector=selector,
             changing=_changing(each.value, rolling=owner is not None and active[owner] > 1),
         )
 
 
 def _selector(kind: str, written: Value) -> str:
-    """A selector in the notation of the API's query, which is kubectl's."""
+    """Return a selector in the notation of the API's query, which is kubectl's."""
     if kind == Kind.REPLICATION_CONTROLLER:
         return ",".join(f"{key}={text}" for key, text in written.pairs())
-    selector = label_selector_from(written)
+    selector = read_label_selector(written)
     return ",".join(map(_expression, () if selector is None else selector.expressions))
 
 

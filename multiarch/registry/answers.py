@@ -12,13 +12,13 @@ import aiohttp
 from yarl import URL
 
 from multiarch.registry.decoding import decode_json
-from multiarch.registry.egress import RefusedAddressError
-from multiarch.registry.errors import RegistryError, RegistryReason, one_line
-from multiarch.registry.operation import Operation
+from multiarch.registry.egress import RejectedAddressError
+from multiarch.registry.errors import RegistryError, RegistryReason, format_line
+from multiarch.registry.operation import ReadOperation
 from multiarch.retries import retry_after
 
 CHUNK = 128 * 1024
-_REFUSAL_LIMIT = 16 * 1024
+_REJECTION_LIMIT = 16 * 1024
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMEOUT, _TOO_MANY = 401, 403, 404, 408, 429
 _SERVER_ERRORS = range(500, 600)
 _BY_STATUS = {
@@ -43,7 +43,7 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
     (TimeoutError, RegistryReason.TIMEOUT, "{host} did not finish within {seconds:.0f} s"),
     (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "can't resolve {host}"),
     (aiohttp.ClientProxyConnectionError, RegistryReason.UNREACHABLE, "can't connect to the proxy for {host}"),
-    (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy refused a connection to {host}"),
+    (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy rejected a connection to {host}"),
     (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "can't connect to {host}"),
     (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "the response of {host} is incomplete"),
 )
@@ -55,20 +55,20 @@ _CLOSED = (RegistryReason.UNREACHABLE, "{host} closed the connection without a r
 _CUT = (RegistryReason.TRUNCATED, "{host} closed the connection during the response")
 
 
-class RefusalError(RegistryError):
-    """An error response, and the seconds that its Retry-After asks for."""
+class RejectionError(RegistryError):
+    """An error response, and the seconds that its Retry-After requests."""
 
     retry_after: float | None = None
 
 
-async def chunks(operation: Operation, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    """The body in chunks. Raises RegistryError (TRUNCATED, TIMEOUT, UNSUPPORTED)."""
-    host = host_of(response.url)
+async def read_chunks(operation: ReadOperation, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    """Yield the body in chunks. Raises RegistryError (TRUNCATED, TIMEOUT, UNSUPPORTED)."""
+    host = get_host(response.url)
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if encoding not in {"", "identity"}:
         raise operation.error(RegistryReason.UNSUPPORTED, f"{host} sent an unrequested Content-Encoding: {encoding}")
     while True:
-        with failures(operation, host, reading=True):
+        with translate_failures(operation, host, reading=True):
             async with asyncio.timeout(operation.deadline.left):
                 chunk = await response.content.read(CHUNK)
         if not chunk:
@@ -76,31 +76,33 @@ async def chunks(operation: Operation, response: aiohttp.ClientResponse) -> Asyn
         yield chunk
 
 
-async def whole(operation: Operation, response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The whole body. Raises RegistryError, TOO_LARGE as soon as it exceeds ``limit`` bytes."""
-    too_large = f"{host_of(response.url)} sent more than {limit} bytes"
+async def read_body(operation: ReadOperation, response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Return the whole body. Raises RegistryError, TOO_LARGE as soon as it exceeds ``limit`` bytes."""
+    too_large = f"{get_host(response.url)} sent more than {limit} bytes"
     if (response.content_length or 0) > limit:
         raise operation.error(RegistryReason.TOO_LARGE, too_large)
     body = bytearray()
-    async for chunk in chunks(operation, response):
+    async for chunk in read_chunks(operation, response):
         body += chunk
         if len(body) > limit:
             raise operation.error(RegistryReason.TOO_LARGE, too_large)
     return bytes(body)
 
 
-async def refusal(operation: Operation, response: aiohttp.ClientResponse, secrets: Iterable[str] = ()) -> RefusalError:
-    """The error for a response with an unexpected status."""
+async def describe_rejection(
+    operation: ReadOperation, response: aiohttp.ClientResponse, secrets: Iterable[str] = ()
+) -> RejectionError:
+    """Return the error for a response with an unexpected status."""
     message = await _error_message(operation, response)
     status = response.status
     reason = _reason(status)
-    detail = f"{host_of(response.url)} answered {status}"
+    detail = f"{get_host(response.url)} answered {status}"
     if message:
-        detail = f"{detail} ({one_line(message, secrets=secrets)})"
+        detail = f"{detail} ({format_line(message, secrets=secrets)})"
     wait = retry_after(response.headers.get("Retry-After"), time.time())
     if wait is not None and reason is RegistryReason.RATE_LIMITED:
-        detail = f"{detail}, and asks to retry in {wait:.0f} s"
-    error = RefusalError(reason, detail, registry=operation.registry, reference=operation.reference)
+        detail = f"{detail}, and queries to retry in {wait:.0f} s"
+    error = RejectionError(reason, detail, registry=operation.registry, reference=operation.reference)
     error.retry_after = wait
     return error
 
@@ -113,10 +115,10 @@ def _reason(status: int) -> RegistryReason:
     return RegistryReason.UNSUPPORTED if status >= 400 else RegistryReason.MALFORMED  # noqa: PLR2004
 
 
-async def _error_message(operation: Operation, response: aiohttp.ClientResponse) -> str:
-    """The messages of an error response, or else its codes; empty if its body can't be read."""
+async def _error_message(operation: ReadOperation, response: aiohttp.ClientResponse) -> str:
+    """Return the messages of an error response, or else its codes; empty if its body can't be read."""
     try:
-        body = decode_json(await whole(operation, response, _REFUSAL_LIMIT))
+        body = decode_json(await read_body(operation, response, _REJECTION_LIMIT))
     except (RegistryError, ValueError):
         return ""
     listed = body.get("errors") if isinstance(body, dict) else None
@@ -127,20 +129,22 @@ async def _error_message(operation: Operation, response: aiohttp.ClientResponse)
     return "; ".join(messages or codes)
 
 
-def host_of(url: URL) -> str:
-    """``host`` or ``host:port`` as in references: without the scheme's default port."""
+def get_host(url: URL) -> str:
+    """Return ``host`` or ``host:port`` as in references: without the scheme's default port."""
     return url.host_port_subcomponent or ""
 
 
 @contextmanager
-def failures(operation: Operation, host: str, *, reading: bool = False) -> Iterator[None]:
+def translate_failures(operation: ReadOperation, host: str, *, reading: bool = False) -> Iterator[None]:
     """Turn aiohttp's errors into RegistryErrors. ``reading``: the response has begun."""
     try:
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:  # a TimeoutError is an OSError
-        refused = error.os_error if isinstance(error, aiohttp.ClientConnectorDNSError) else None
-        if isinstance(refused, RefusedAddressError):
-            raise operation.error(RegistryReason.NOT_ALLOWED, refused.refusal.text, refused.refusal.hint) from error
+        rejected = error.os_error if isinstance(error, aiohttp.ClientConnectorDNSError) else None
+        if isinstance(rejected, RejectedAddressError):
+            raise operation.error(
+                RegistryReason.NOT_ALLOWED, rejected.rejection.text, rejected.rejection.hint
+            ) from error
         reason, detail = _described(error, reading=reading)
         detail = detail.format(host=host, seconds=operation.deadline.seconds)
         raise operation.error(reason, detail, _certificate_hint(error)) from error
@@ -155,8 +159,8 @@ def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]
         return _tls(error.os_error)
     for kind, reason, detail in _BEFORE:
         if isinstance(error, kind):
-            refused = type(error) is aiohttp.ClientConnectorError and isinstance(error.os_error, ConnectionError)
-            return reason, "{host} refused the connection" if refused else detail
+            rejected = type(error) is aiohttp.ClientConnectorError and isinstance(error.os_error, ConnectionError)
+            return reason, "{host} rejected the connection" if rejected else detail
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return _CUT if reading else _CLOSED
     return RegistryReason.MALFORMED, f"{{host}} sent an invalid HTTP response ({type(error).__name__})"
@@ -165,13 +169,13 @@ def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]
 def _tls(error: OSError) -> tuple[RegistryReason, str]:
     reason = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
     if reason in _NOT_TLS:
-        return RegistryReason.REFUSED_HTTP, "{host} does not speak TLS"
+        return RegistryReason.REJECTED_HTTP, "{host} does not speak TLS"
     text = reason.lower().replace("_", " ") or "the handshake failed"
     return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {_escaped(text)}"
 
 
 def _certificate_hint(error: Exception) -> str | None:
-    """The hint for a certificate with a wrong name or date, where trusting another authority does not help."""
+    """Return the hint for a certificate with a wrong name or date, where trusting another authority does not help."""
     fault = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else None
     return _CERTIFICATE_HINTS.get(getattr(fault, "verify_code", 0))
 

@@ -1,4 +1,4 @@
-"""Retries and mirrors: which endpoint to ask, and when to ask again."""
+"""Retries and mirrors: which endpoint to query, and when to query again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TypeVar
 import aiohttp
 from cachetools import LRUCache, TTLCache
 
-from multiarch.registry.answers import RefusalError
+from multiarch.registry.answers import RejectionError
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.operation import Deadline, Operation
+from multiarch.registry.operation import Deadline, ReadOperation
 from multiarch.registry.settings import REMEMBERED, RegistrySettings
 from multiarch.retries import RetryPolicy
 
@@ -42,7 +42,10 @@ class Attempts:
         self._down: TTLCache[str, RegistryError] = TTLCache(REMEMBERED, ttl=settings.down_seconds)
 
     async def run(
-        self, operation: Operation, endpoints: Sequence[Endpoint], work: Callable[[Operation, Endpoint], Awaitable[T]]
+        self,
+        operation: ReadOperation,
+        endpoints: Sequence[Endpoint],
+        work: Callable[[ReadOperation, Endpoint], Awaitable[T]],
     ) -> T:
         """The first result of ``work``. A mirror gets one attempt and half of the time left; the origin the rest.
 
@@ -68,9 +71,9 @@ class Attempts:
 
     async def _try(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
-        work: Callable[[Operation, Endpoint], Awaitable[T]],
+        work: Callable[[ReadOperation, Endpoint], Awaitable[T]],
         retries: int,
     ) -> T:
         attempt = 0
@@ -88,8 +91,8 @@ class Attempts:
             attempt += 1
 
     def _wait(self, error: RegistryError, host: str, attempt: int) -> float:
-        """Seconds until the next attempt. A Retry-After holds for all requests to its host."""
-        asked = error.retry_after if isinstance(error, RefusalError) else None
+        """Return seconds until the next attempt. A Retry-After holds for all requests to its host."""
+        asked = error.retry_after if isinstance(error, RejectionError) else None
         if asked is not None:
             self._not_before[host] = max(time.monotonic() + asked, self._not_before.get(host, 0.0))
         return self._policy.wait(attempt, asked)
@@ -98,7 +101,7 @@ class Attempts:
         if isinstance(error.__cause__, _NOT_CONNECTED) and error.reason is RegistryReason.UNREACHABLE:
             self._down[host] = error
 
-    async def _wait_for(self, operation: Operation, host: str) -> None:
+    async def _wait_for(self, operation: ReadOperation, host: str) -> None:
         error = self._down.get(host)
         if error is not None:
             raise operation.error(error.reason, error.detail, error.hint)
@@ -106,5 +109,5 @@ class Attempts:
         if wait <= 0:
             return
         if wait >= operation.deadline.left:
-            raise operation.error(RegistryReason.RATE_LIMITED, f"{host} asks to retry in {wait:.0f} s")
+            raise operation.error(RegistryReason.RATE_LIMITED, f"{host} queries to retry in {wait:.0f} s")
         await asyncio.sleep(wait)

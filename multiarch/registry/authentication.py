@@ -16,12 +16,12 @@ import aiohttp
 from cachetools import LRUCache
 from yarl import URL
 
-from multiarch.registry.answers import host_of, refusal, whole
+from multiarch.registry.answers import describe_rejection, get_host, read_body
 from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.operation import Operation
+from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import REMEMBERED, RegistrySettings
 from multiarch.registry.transport import RegistryTransport
@@ -55,7 +55,7 @@ class AuthState:
     """How to authenticate for one repository at one endpoint.
 
     ``credential`` is the one of ``candidates`` to use now, None for anonymous. ``header`` is the value of
-    Authorization, valid until ``expires`` (monotonic seconds). ``generation`` counts the headers: a request refused
+    Authorization, valid until ``expires`` (monotonic seconds). ``generation`` counts the headers: a request rejected
     with an older one is sent again with the newer one first.
     """
 
@@ -78,7 +78,7 @@ class AuthState:
         return bool(self.header) and time.monotonic() < self.expires
 
     def forget(self) -> None:
-        """Drop the header, and ask for credentials again."""
+        """Drop the header, and request credentials again."""
         self.candidates, self.credential, self.header = None, None, ""
 
     async def advance(self) -> bool:
@@ -103,7 +103,7 @@ class Authenticator:
     def __init__(
         self, transport: RegistryTransport, settings: RegistrySettings, credentials: Sequence[Credentials]
     ) -> None:
-        """``credentials`` are asked once per repository and endpoint, at the endpoint's first challenge."""
+        """``credentials`` are queried once per repository and endpoint, at the endpoint's first challenge."""
         self._transport = transport
         self._settings = settings
         self._sources = credentials
@@ -111,12 +111,12 @@ class Authenticator:
         self._challenges: LRUCache[tuple[str, str], Challenge] = LRUCache(REMEMBERED)
 
     def state(self, endpoint: Endpoint, reference: Reference) -> AuthState:
-        """The state of a repository at an endpoint, for the other methods."""
+        """Return the state of a repository at an endpoint, for the other methods."""
         key = endpoint.host, endpoint.path, reference.repository
         return self._states.setdefault(key, AuthState())
 
-    async def header(self, operation: Operation, endpoint: Endpoint, reference: Reference, state: AuthState) -> str:
-        """The Authorization to send first: a known token, or what the endpoint's other repositories needed.
+    async def header(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, state: AuthState) -> str:
+        """Return the Authorization to send first: a known token, or what the endpoint's other repositories needed.
 
         Empty before the first challenge. Raises RegistryError if no token can be obtained.
         """
@@ -133,14 +133,14 @@ class Authenticator:
                         operation, endpoint, reference, state, _renamed(challenge, _PLACEHOLDER, reference.repository)
                     )
                 except RegistryError:
-                    # The endpoint may want something else by now, and says so if it is asked without a token.
+                    # The endpoint may want something else by now, and says so if it is queried without a token.
                     self._challenges.pop((endpoint.host, endpoint.path), None)
                     raise
         return state.header
 
     async def answer(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         reference: Reference,
         state: AuthState,
@@ -151,10 +151,10 @@ class Authenticator:
     ) -> bool:
         """Get another Authorization after a 401 or 403; False if there is nothing left to try.
 
-        The refused request was sent with the state's ``generation``, ``fresh`` if obtained for this request.
+        The rejected request was sent with the state's ``generation``, ``fresh`` if obtained for this request.
         """
         key = endpoint.host, endpoint.path
-        challenge = strongest(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
+        challenge = choose_challenge(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
         if challenge is None and key in self._challenges:
             challenge = _renamed(self._challenges[key], _PLACEHOLDER, reference.repository)
         if challenge is None:
@@ -173,7 +173,7 @@ class Authenticator:
             return True
 
     async def _get(
-        self, operation: Operation, endpoint: Endpoint, reference: Reference, state: AuthState, challenge: Challenge
+        self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, state: AuthState, challenge: Challenge
     ) -> None:
         if state.candidates is None:
             state.candidates = self._candidates(endpoint, reference)
@@ -182,8 +182,8 @@ class Authenticator:
             try:
                 header, lifetime = await self._header_for(operation, endpoint, reference, challenge, state.credential)
             except RegistryError as error:
-                refused = error.reason is RegistryReason.DENIED and state.credential is not None
-                if refused and await state.advance():
+                rejected = error.reason is RegistryReason.DENIED and state.credential is not None
+                if rejected and await state.advance():
                     continue
                 raise
             state.header, state.expires = header, time.monotonic() + lifetime
@@ -217,7 +217,7 @@ class Authenticator:
 
     async def _header_for(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         reference: Reference,
         challenge: Challenge,
@@ -239,7 +239,7 @@ class Authenticator:
 
     async def _token(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         reference: Reference,
         challenge: Challenge,
@@ -261,23 +261,22 @@ class Authenticator:
             if credential is not None:
                 headers["Authorization"] = f"Basic {_basic(credential)}"
         # A token server on the same host uses the endpoint's certificates.
-        server = endpoint if host_of(realm) == endpoint.host else Endpoint(host_of(realm), scheme=realm.scheme)
+        server = endpoint if get_host(realm) == endpoint.host else Endpoint(get_host(realm), scheme=realm.scheme)
         secrets = () if credential is None else (*credential.secrets, _basic(credential))
         async with self._transport.request(
             operation, server, method, realm, headers, form=form, queue="tokens "
         ) as response:
             if response.status != _OK:
-                error = await refusal(operation, response, secrets)
+                error = await describe_rejection(operation, response, secrets)
                 if error.reason is RegistryReason.DENIED:
-                    detail = (
-                        f"the token server {host_of(realm)} answered {response.status}, sent {identity(credential)}"
-                    )
+                    identity = describe_identity(credential)
+                    detail = f"the token server {get_host(realm)} answered {response.status}, sent {identity}"
                     raise operation.error(error.reason, detail)
                 raise error
-            body = await whole(operation, response, _LIMIT)
+            body = await read_body(operation, response, _LIMIT)
         return _read_token(operation, realm, body)
 
-    def _realm(self, operation: Operation, endpoint: Endpoint, challenge: Challenge) -> URL:
+    def _realm(self, operation: ReadOperation, endpoint: Endpoint, challenge: Challenge) -> URL:
         text = challenge.parameters["realm"]
         try:
             realm = URL(text)
@@ -286,9 +285,9 @@ class Authenticator:
             fine = False
         if not fine:
             raise operation.error(RegistryReason.MALFORMED, "the registry's token server is not an https:// URL")
-        if realm.scheme == "http" and not self._settings.allows_plain_http(host_of(realm), named_by=endpoint.host):
-            detail = f"the registry's token server is http://{host_of(realm)}"
-            raise operation.error(RegistryReason.REFUSED_HTTP, detail)
+        if realm.scheme == "http" and not self._settings.allows_plain_http(get_host(realm), named_by=endpoint.host):
+            detail = f"the registry's token server is http://{get_host(realm)}"
+            raise operation.error(RegistryReason.REJECTED_HTTP, detail)
         return realm
 
 
@@ -314,7 +313,7 @@ def parse_challenges(headers: Iterable[str]) -> list[Challenge]:
     return found
 
 
-def strongest(challenges: Iterable[Challenge]) -> Challenge | None:
+def choose_challenge(challenges: Iterable[Challenge]) -> Challenge | None:
     """Return the challenge to answer: Bearer with a realm before Basic; None if there is neither."""
     by_scheme: dict[str, Challenge] = {}
     for challenge in challenges:
@@ -323,8 +322,8 @@ def strongest(challenges: Iterable[Challenge]) -> Challenge | None:
     return bearer if bearer is not None and bearer.parameters.get("realm") else by_scheme.get("basic")
 
 
-def identity(credential: Credential | None) -> str:
-    """Which identity a request had, for messages; contains no secret."""
+def describe_identity(credential: Credential | None) -> str:
+    """Return which identity a request had, for messages; contains no secret."""
     if credential is None:
         return "without credentials"
     return f"as {credential.username or 'a token'} ({credential.source or 'given'})"
@@ -334,8 +333,8 @@ def _basic(credential: Credential) -> str:
     return base64.b64encode(f"{credential.username}:{credential.password}".encode()).decode()
 
 
-def _read_token(operation: Operation, realm: URL, body: bytes) -> tuple[str, float]:
-    """The token in a token server's response, and the seconds until it should be replaced."""
+def _read_token(operation: ReadOperation, realm: URL, body: bytes) -> tuple[str, float]:
+    """Return the token in a token server's response, and the seconds until it should be replaced."""
     try:
         answer = decode_json(body)
     except ValueError:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from multiarch.files import home
-from multiarch.registry.model import Manifest, digest_of
-from multiarch.registry.reference import digest_fault
+from multiarch.files import find_home
+from multiarch.registry.model import Manifest, compute_digest
+from multiarch.registry.reference import check_digest
 
 __all__ = ["Cache"]
 
@@ -48,11 +48,11 @@ class Pointer:
     checked: float
 
 
-def cache_file(environ: Mapping[str, str]) -> Path | None:
-    """The command line's cache file, below ``XDG_CACHE_HOME`` or ``~/.cache``; None without a home folder."""
+def find_cache_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the command line's cache file, below ``XDG_CACHE_HOME`` or ``~/.cache``; None without a home folder."""
     base = environ.get("XDG_CACHE_HOME", "")
     # The XDG specification says to ignore a relative path.
-    found = home()
+    found = find_home()
     if base and Path(base).is_absolute():
         root = Path(base)
     elif found is None:
@@ -87,12 +87,12 @@ class Cache:
             self._give_up(error)
 
     def content(self, name: str, digest: str) -> Manifest | None:
-        """The content with this digest, or None. It is verified again."""
+        """Return the content with this digest, or None. It is verified again."""
         row = self._run("SELECT media_type, content FROM content WHERE name = ? AND digest = ?", name, digest)
-        if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or digest_fault(digest):
+        if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or check_digest(digest):
             return None
         found = Manifest(row[0], digest, row[1])
-        return found if digest_of(found.content, digest) == digest else None
+        return found if compute_digest(found.content, digest) == digest else None
 
     def keep(self, name: str, content: Manifest) -> None:
         """Store verified content."""
@@ -104,7 +104,7 @@ class Cache:
             self._prune()
 
     def pointer(self, name: str, tag: str) -> Pointer | None:
-        """The digest that a tag pointed at, or None."""
+        """Return the digest that a tag pointed at, or None."""
         row = self._run("SELECT digest, checked FROM tag WHERE name = ? AND tag = ?", name, tag)
         if row is None or not isinstance(row[0], str) or not isinstance(row[1], float):
             return None

@@ -7,23 +7,23 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from multiarch.registry.answers import host_of
+from multiarch.registry.answers import get_host
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, Manifest, digest_of
-from multiarch.registry.operation import Operation
-from multiarch.registry.reference import Reference, digest_fault, is_tag
+from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, Manifest, compute_digest
+from multiarch.registry.operation import ReadOperation
+from multiarch.registry.reference import Reference, check_digest, is_tag
 
 
 class BlobCheck:
     """Checks a blob while it is read: its size at once, its digest at the end."""
 
-    def __init__(self, operation: Operation, descriptor: Descriptor, limit: int = 0) -> None:
+    def __init__(self, operation: ReadOperation, descriptor: Descriptor, limit: int = 0) -> None:
         """``limit`` is the maximum size where the descriptor has none.
 
         Raise RegistryError (MALFORMED) if the descriptor itself is invalid.
         """
-        if (fault := digest_fault(descriptor.digest)) is not None:
+        if (fault := check_digest(descriptor.digest)) is not None:
             raise operation.error(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}")
         self._operation = operation
         self._expected = descriptor
@@ -39,7 +39,7 @@ class BlobCheck:
         if length is None or length == size or (length < size and not self._exact):
             return
         of = "" if self._exact else "at most "
-        detail = f"{host_of(response.url)} announced {length} bytes for a blob of {of}{size}"
+        detail = f"{get_host(response.url)} announced {length} bytes for a blob of {of}{size}"
         reason = RegistryReason.TOO_LARGE if length > size else RegistryReason.WRONG_DIGEST
         raise self._operation.error(reason, detail)
 
@@ -61,11 +61,11 @@ class BlobCheck:
             raise self._operation.error(RegistryReason.WRONG_DIGEST, f"the content's digest is {found}")
 
 
-def checked_manifest(
-    operation: Operation, reference: Reference, response: aiohttp.ClientResponse, body: bytes
+def check_manifest(
+    operation: ReadOperation, reference: Reference, response: aiohttp.ClientResponse, body: bytes
 ) -> Manifest:
-    """The manifest that was asked for. Raises RegistryError (MALFORMED, WRONG_DIGEST)."""
-    host = host_of(response.url)
+    """Return the manifest that was requested. Raises RegistryError (MALFORMED, WRONG_DIGEST)."""
+    host = get_host(response.url)
     media_type = _media_type(response, body)
     if not body.lstrip()[:1] == b"{":
         raise operation.error(
@@ -73,10 +73,10 @@ def checked_manifest(
         )
     expected = reference.digest or response.headers.get("Docker-Content-Digest")
     if not expected:
-        return Manifest(media_type, digest_of(body), body)
-    if (fault := digest_fault(expected)) is not None:
+        return Manifest(media_type, compute_digest(body), body)
+    if (fault := check_digest(expected)) is not None:
         raise operation.error(RegistryReason.MALFORMED, f"the digest {expected!r}: {fault}")
-    found = digest_of(body, expected)
+    found = compute_digest(body, expected)
     # The digest of a signed manifest of schema 1 covers a part of it; nothing but its kind is read.
     if found != expected and media_type != SCHEMA1_SIGNED:
         raise operation.error(RegistryReason.WRONG_DIGEST, f"{host} sent {found} for {expected}")
@@ -84,7 +84,7 @@ def checked_manifest(
 
 
 def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
-    """The Content-Type; the manifest's own mediaType if the server sends a general type or none."""
+    """Return the Content-Type; the manifest's own mediaType if the server sends a general type or none."""
     given = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     # Bytes of a header that are not UTF-8 become characters that no cache can store.
     given = given.encode("ascii", errors="backslashreplace").decode()
@@ -98,8 +98,8 @@ def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
     return own if isinstance(own, str) and own.isprintable() else given
 
 
-def tag_names(operation: Operation, body: bytes) -> set[str]:
-    """The tags of one page, without those that no image reference can name. Raises RegistryError (MALFORMED)."""
+def read_tag_names(operation: ReadOperation, body: bytes) -> set[str]:
+    """Return the tags of one page, without those that no image reference can name. Raises RegistryError (MALFORMED)."""
     try:
         page = decode_json(body)
     except ValueError as error:
@@ -110,13 +110,13 @@ def tag_names(operation: Operation, body: bytes) -> set[str]:
     return {tag for tag in tags if isinstance(tag, str) and is_tag(tag)}
 
 
-def next_page(operation: Operation, response: aiohttp.ClientResponse) -> str | None:
-    """The path of the next page of tags below the repository, or None.
+def find_next_page(operation: ReadOperation, response: aiohttp.ClientResponse) -> str | None:
+    """Return the path of the next page of tags below the repository, or None.
 
     Only the query of the Link header (RFC 8288) is used: the next page is on the same server.
     """
     malformed = operation.error(
-        RegistryReason.MALFORMED, f"{host_of(response.url)} sent an invalid link to the next page of tags"
+        RegistryReason.MALFORMED, f"{get_host(response.url)} sent an invalid link to the next page of tags"
     )
     try:
         link = response.links.get("next")

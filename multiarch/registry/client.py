@@ -17,17 +17,17 @@ import aiohttp
 from cachetools import LRUCache
 from yarl import URL
 
-from multiarch.registry.answers import chunks, refusal, whole
+from multiarch.registry.answers import describe_rejection, read_body, read_chunks
 from multiarch.registry.attempts import Attempts
-from multiarch.registry.authentication import Authenticator, identity
+from multiarch.registry.authentication import Authenticator, describe_identity
 from multiarch.registry.cache import Cache
-from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
+from multiarch.registry.checks import BlobCheck, check_manifest, find_next_page, read_tag_names
 from multiarch.registry.credentials.model import Credentials
-from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
+from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, digest_of
-from multiarch.registry.operation import Operation
-from multiarch.registry.reference import Reference, digest_fault
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compute_digest
+from multiarch.registry.operation import ReadOperation
+from multiarch.registry.reference import Reference, check_digest
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings, count_values
 from multiarch.registry.transport import RegistryTransport
 
@@ -83,7 +83,7 @@ class RegistryClient:
         await self._transport.__aexit__(kind, error, trace)
 
     async def manifest(self, reference: Reference) -> Manifest:
-        """The manifest that the reference's digest, or else its tag, names.
+        """Return the manifest that the reference's digest, or else its tag, names.
 
         A cached digest needs no request, nor does a tag that was checked within ``fresh_seconds``; an older tag is
         checked with a HEAD request. Raises RegistryError.
@@ -131,7 +131,7 @@ class RegistryClient:
         return found
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
-        """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
+        """Return a blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
         operation = self._operation(reference.at(descriptor.digest))
         limit = min(limit, self._settings.blob_limit)
         if descriptor.size > limit:
@@ -142,13 +142,13 @@ class RegistryClient:
             return known.content
         endpoints = self._endpoints_of(operation, reference)
 
-        async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
+        async def fetch(operation: ReadOperation, endpoint: Endpoint) -> bytes:
             check = BlobCheck(operation, descriptor, limit)
             opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
             async with opening as response:
                 check.announced(response)
                 body = bytearray()
-                async for chunk in chunks(operation, response):
+                async for chunk in read_chunks(operation, response):
                     check.add(chunk)
                     body += chunk
                 check.finish()
@@ -161,12 +161,12 @@ class RegistryClient:
         return content
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
-        """A blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
+        """Yield a blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
         operation = self._operation(reference.at(descriptor.digest), self._settings.stream_seconds)
         check = BlobCheck(operation, descriptor)
         endpoints = self._endpoints_of(operation, reference)
 
-        async def opened(operation: Operation, endpoint: Endpoint) -> tuple[AsyncExitStack, aiohttp.ClientResponse]:
+        async def opened(operation: ReadOperation, endpoint: Endpoint) -> tuple[AsyncExitStack, aiohttp.ClientResponse]:
             async with AsyncExitStack() as stack:
                 opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
                 response = await stack.enter_async_context(opening)
@@ -175,13 +175,13 @@ class RegistryClient:
 
         stack, response = await self._attempts.run(operation, endpoints, opened)
         async with stack:
-            async for chunk in chunks(operation, response):
+            async for chunk in read_chunks(operation, response):
                 check.add(chunk)
                 yield chunk
             check.finish()
 
     async def tags(self, reference: Reference) -> tuple[str, ...]:
-        """The repository's tags, sorted. Raises RegistryError, TOO_LARGE above ``tags_limit``."""
+        """Return the repository's tags, sorted. Raises RegistryError, TOO_LARGE above ``tags_limit``."""
         operation = self._operation(reference)
         endpoints = self._endpoints_of(operation, reference)
         found = await self._attempts.run(operation, endpoints, lambda own, host: self._all_tags(own, host, reference))
@@ -207,7 +207,7 @@ class RegistryClient:
         )
 
     async def _fetch(
-        self, operation: Operation, endpoint: Endpoint, reference: Reference, known: Manifest | None
+        self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, known: Manifest | None
     ) -> Manifest:
         path = _manifest_path(reference)
         headers = {"Accept": _ACCEPT}
@@ -220,12 +220,12 @@ class RegistryClient:
         async with opening as response:
             if known is not None and response.status == _NOT_MODIFIED:
                 return known
-            body = await whole(operation, response, self._settings.manifest_limit)
+            body = await read_body(operation, response, self._settings.manifest_limit)
             await self._await_turn(operation, body)
-            return checked_manifest(operation, reference, response, body)
+            return check_manifest(operation, reference, response, body)
 
-    async def _head(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> str | None:
-        """The digest of the reference's tag, by a HEAD request; None if the answer does not say it.
+    async def _head(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> str | None:
+        """Return the digest of the reference's tag, by a HEAD request; None if the answer does not say it.
 
         Raises RegistryError if the tag is gone, and if the registry wants fewer requests.
         """
@@ -234,13 +234,13 @@ class RegistryClient:
         opening = self._open(operation, endpoint, reference, "HEAD", path, {"Accept": _ACCEPT}, every)
         async with opening as response:
             if response.status in {_NOT_FOUND, _TOO_MANY}:
-                raise await refusal(operation, response)
+                raise await describe_rejection(operation, response)
             digest = response.headers.get("Docker-Content-Digest", "")
-            return digest if response.status == _OK and digest_fault(digest) is None else None
+            return digest if response.status == _OK and check_digest(digest) is None else None
 
     # Tags
 
-    async def _all_tags(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> set[str]:
+    async def _all_tags(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> set[str]:
         found: set[str] = set()
         path: str | None = f"tags/list?n={_TAGS_PER_PAGE}"
         read: set[str] = set()
@@ -249,8 +249,8 @@ class RegistryClient:
                 raise operation.error(RegistryReason.MALFORMED, "the tag list has no last page")
             read.add(path)
             async with self._open(operation, endpoint, reference, "GET", path) as response:
-                found |= tag_names(operation, await whole(operation, response, self._settings.manifest_limit))
-                path = next_page(operation, response)
+                found |= read_tag_names(operation, await read_body(operation, response, self._settings.manifest_limit))
+                path = find_next_page(operation, response)
             if len(found) > self._settings.tags_limit:
                 detail = f"the repository has more than {self._settings.tags_limit} tags"
                 raise operation.error(RegistryReason.TOO_LARGE, detail)
@@ -258,7 +258,7 @@ class RegistryClient:
 
     # Requests
 
-    async def _await_turn(self, operation: Operation, content: bytes | bytearray) -> None:
+    async def _await_turn(self, operation: ReadOperation, content: bytes | bytearray) -> None:
         """Wait until a document may be decoded: large ones one after the other, with pauses for other work.
 
         Raises RegistryError, TOO_LARGE for too many values.
@@ -270,30 +270,30 @@ class RegistryClient:
             async with self._turn:
                 await asyncio.sleep(values * _SECONDS_PER_VALUE)
 
-    def _operation(self, reference: Reference, seconds: float | None = None) -> Operation:
-        return Operation.start(reference, seconds or self._settings.total_seconds)
+    def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
+        return ReadOperation.start(reference, seconds or self._settings.total_seconds)
 
     def _pointer_name(self, reference: Reference) -> str:
-        """The name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
+        """Return the name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
 
         Content is verified by its digest, but nothing verifies a tag: what a mirror or plain HTTP says of it must not
         reach clients that use others. Raises RegistryError as ``_endpoints_of`` does.
         """
         endpoints = self._endpoints_of(self._operation(reference), reference)
         usual = RegistrySettings()
-        if self._settings.ca_files == usual.ca_files and endpoints == endpoints_of(reference.registry, usual):
+        if self._settings.ca_files == usual.ca_files and endpoints == list_endpoints(reference.registry, usual):
             return reference.name
-        return f"{reference.name} {digest_of(repr((endpoints, self._settings.ca_files)).encode())}"
+        return f"{reference.name} {compute_digest(repr((endpoints, self._settings.ca_files)).encode())}"
 
-    def _endpoints_of(self, operation: Operation, reference: Reference) -> tuple[Endpoint, ...]:
+    def _endpoints_of(self, operation: ReadOperation, reference: Reference) -> tuple[Endpoint, ...]:
         """Return the servers of the reference's registry. Raises RegistryError if they may not be queried."""
         policy = self._settings.egress
-        if policy is not None and (refusal := policy.registry_refusal(reference.registry)) is not None:
-            raise operation.error(RegistryReason.NOT_ALLOWED, refusal.text, refusal.hint)
+        if policy is not None and (rejection := policy.registry_rejection(reference.registry)) is not None:
+            raise operation.error(RegistryReason.NOT_ALLOWED, rejection.text, rejection.hint)
         known = self._endpoints.get(reference.registry)
         if known is None:
             try:
-                known = endpoints_of(reference.registry, self._settings)
+                known = list_endpoints(reference.registry, self._settings)
             except HostsFileError as error:
                 raise operation.error(RegistryReason.MISCONFIGURED, str(error), "") from error
             self._endpoints[reference.registry] = known
@@ -302,7 +302,7 @@ class RegistryClient:
     @asynccontextmanager
     async def _open(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         reference: Reference,
         method: str,
@@ -310,7 +310,7 @@ class RegistryClient:
         headers: Mapping[str, str] | None = None,
         expected: tuple[int, ...] = (_OK,),
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A response with an expected status, authenticated as the endpoint demands. Raises RegistryError."""
+        """Give a response with an expected status, authenticated as the endpoint demands. Raises RegistryError."""
         base = await self._transport.base(operation, endpoint)
         url = _url(base, endpoint, reference, path)
         state = self._authenticator.state(endpoint, reference)
@@ -332,13 +332,15 @@ class RegistryClient:
                     ):
                         fresh = True
                         continue
-                    error = await refusal(operation, response, secrets)
-                    raise operation.error(RegistryReason.DENIED, f"{error.detail}, sent {identity(credential)}")
+                    error = await describe_rejection(operation, response, secrets)
+                    raise operation.error(
+                        RegistryReason.DENIED, f"{error.detail}, sent {describe_identity(credential)}"
+                    )
                 if response.status not in expected:
-                    raise await refusal(operation, response, secrets)
+                    raise await describe_rejection(operation, response, secrets)
                 yield response
                 return
-        raise operation.error(RegistryReason.DENIED, f"{endpoint.host} keeps asking for credentials")
+        raise operation.error(RegistryReason.DENIED, f"{endpoint.host} keeps requesting credentials")
 
 
 def _manifest_path(reference: Reference) -> str:

@@ -39,7 +39,7 @@ def _networks(*texts: str) -> tuple[Network, ...]:
 
 
 # Sources: https://www.iana.org/assignments/iana-ipv4-special-registry/ and …/iana-ipv6-special-registry/;
-# 198.18.0.0/15 and 100.64.0.0/10 are ranges that VPCs use for pods.
+# 198.18.0.0/15 and 100.64.0.0/10 are CIDR blocks that VPCs use for pods.
 _PRIVATE = _networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7")
 _INSTANCE = _networks("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32")
 """Link-local addresses, and AWS's own: instance metadata, credentials of pods, DNS, time."""
@@ -61,25 +61,25 @@ class _Reach(Enum):
     OTHER = auto()
 
 
-class Refusal(NamedTuple):
+class Rejection(NamedTuple):
     """Why a server may not be connected to, without a full stop, and what to change."""
 
     text: str
     hint: str
 
 
-class RefusedAddressError(OSError):
+class RejectedAddressError(OSError):
     """A name has only addresses that may not be connected to."""
 
-    def __init__(self, refusal: Refusal) -> None:
-        """``refusal`` is that of the first address."""
-        super().__init__(refusal.text)
-        self.refusal = refusal
+    def __init__(self, rejection: Rejection) -> None:
+        """``rejection`` is that of the first address."""
+        super().__init__(rejection.text)
+        self.rejection = rejection
 
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """The servers that may be asked. Make one with :meth:`of`.
+    """The servers that may be queried. Make one with :meth:`of`.
 
     ``registries`` are HOST or HOST:PORT with ``*`` for any characters; without a port, an entry is for port 443 only,
     and ``*`` alone is everything. They are the registries of images: these may redirect to other hosts, and use token
@@ -122,43 +122,43 @@ class EgressPolicy:
         return cls(tuple(entry.lower() for entry in entries), tuple(blocks))
 
     def names(self, host: str) -> bool:
-        """Whether ``registries`` has this host, without its port, as it is: without ``*``."""
+        """Return whether ``registries`` has this host, without its port, as it is: without ``*``."""
         return any("*" not in entry and _split(entry)[0] == host for entry in self.registries)
 
-    def registry_refusal(self, registry: str) -> Refusal | None:
-        """Why images of ``registry`` (``docker.io`` for Docker Hub) may not be looked up, or None."""
+    def registry_rejection(self, registry: str) -> Rejection | None:
+        """Return why images of ``registry`` (``docker.io`` for Docker Hub) may not be looked up, or None."""
         host, port = _split(registry.lower())
         if any(_matches(entry, host, port) for entry in self.registries):
             return None
-        return Refusal(f"{registry} is not in registries.allowed", f"Add {registry} to registries.allowed.")
+        return Rejection(f"{registry} is not in registries.allowed", f"Add {registry} to registries.allowed.")
 
-    def host_refusal(self, host: str, *, named: bool) -> Refusal | None:
-        """Why a server may not be connected to, by its name without a port, or by its address; or None.
+    def host_rejection(self, host: str, *, named: bool) -> Rejection | None:
+        """Return why a server may not be connected to, by its name without a port, or by its address; or None.
 
         ``named``: the operator names it.
         """
-        name = plain_name(host)
-        if (address := address_of(name)) is not None:
-            return self.address_refusal(name, address)
+        name = normalise_name(host)
+        if (address := parse_address(name)) is not None:
+            return self.address_rejection(name, address)
         if not _NAME.fullmatch(name):
-            return Refusal(f"{host!r} is not a valid host name", "")
+            return Rejection(f"{host!r} is not a valid host name", "")
         if named or self.names(name) or ("." in name and not name.endswith(_CLUSTER_ZONES)):
             return None
         hint = f"If it is a registry, add it to registries.allowed without *, such as {name}:5000."
-        return Refusal(f"{name} is a cluster-internal name", hint)
+        return Rejection(f"{name} is a cluster-internal name", hint)
 
-    def address_refusal(self, host: str, address: Address) -> Refusal | None:
-        """Why ``address``, which ``host`` has, may not be connected to, or None."""
+    def address_rejection(self, host: str, address: Address) -> Rejection | None:
+        """Return why ``address``, which ``host`` has, may not be connected to, or None."""
         found = _embedded(address)
         reach = _reach(found)
         if reach is _Reach.PUBLIC or self._allows(found, reach):
             return None
-        if reach is _Reach.PRIVATE and may_be_vpc_endpoint(plain_name(host)):
+        if reach is _Reach.PRIVATE and may_be_vpc_endpoint(normalise_name(host)):
             return None
         what = "link-local or for instance metadata" if reach is _Reach.INSTANCE else "not public"
         text = f"{host} is {what}" if str(address) == host else f"{host} has the address {found}, which is {what}"
         network = f"{found}/{found.max_prefixlen}"
-        return Refusal(text, f"If a registry is there, add {network} to registries.allowedNetworks.")
+        return Rejection(text, f"If a registry is there, add {network} to registries.allowedNetworks.")
 
     def _allows(self, address: Address, reach: _Reach) -> bool:
         for network in self.networks:
@@ -170,13 +170,13 @@ class EgressPolicy:
         return False
 
 
-def plain_name(host: str) -> str:
-    """A host in lower case, without the dot at the end and without an IPv6 address's brackets."""
+def normalise_name(host: str) -> str:
+    """Return a host in lower case, without the dot at the end and without an IPv6 address's brackets."""
     name = host.lower()
     return name[1:-1] if name.startswith("[") and name.endswith("]") else name.rstrip(".")
 
 
-def address_of(name: str) -> Address | None:
+def parse_address(name: str) -> Address | None:
     """The address that ``name`` spells, as the system reads it: also 127.1, 0x7f000001, 2130706433 and fe80::1%eth0."""
     try:
         return ipaddress.ip_address(name.replace("%25", "%"))
@@ -221,9 +221,9 @@ def _within(network: Network, other: Network) -> bool:
 
 
 def _split(registry: str) -> tuple[str, str]:
-    """Host, without brackets, and port; the port is empty for 443 and where there is none."""
+    """Return host, without brackets, and port; the port is empty for 443 and where there is none."""
     host, colon, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
-    return plain_name(host if colon else registry), "" if port == _TLS_PORT else port if colon else ""
+    return normalise_name(host if colon else registry), "" if port == _TLS_PORT else port if colon else ""
 
 
 def _matches(entry: str, host: str, port: str) -> bool:

@@ -69,7 +69,7 @@ class Endpoint:
     verify: bool = True
 
 
-def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, ...]:
+def list_endpoints(registry: str, settings: RegistrySettings) -> tuple[Endpoint, ...]:
     """Return the servers of ``registry`` in the order to try, the origin last. Reads ``settings.mirrors``.
 
     A mirror that may not resolve tags as well as serve content is omitted.

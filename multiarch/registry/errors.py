@@ -25,7 +25,7 @@ class RegistryReason(StrEnum):
     TOO_LARGE = "too large"
     WRONG_DIGEST = "wrong digest"
     MALFORMED = "malformed response"
-    REFUSED_HTTP = "plain HTTP is not allowed"
+    REJECTED_HTTP = "plain HTTP is not allowed"
     SERVER = "server error"
     TRUNCATED = "truncated"
     REDIRECTS = "too many redirects"
@@ -43,7 +43,7 @@ _HINTS = {
     RegistryReason.UNREACHABLE: "Check the registry's name, the network and the proxy settings.",
     RegistryReason.UNTRUSTED: "Pass the certificate of the authority that signed it.",
     RegistryReason.TIMEOUT: "Try again, or allow more time.",
-    RegistryReason.REFUSED_HTTP: "Use HTTPS, or allow plain HTTP for this registry.",
+    RegistryReason.REJECTED_HTTP: "Use HTTPS, or allow plain HTTP for this registry.",
     RegistryReason.SERVER: "Try again later.",
     RegistryReason.TRUNCATED: "Try again; a proxy may cut responses.",
 }
@@ -60,7 +60,7 @@ class RegistryError(OutsideError):
         self, reason: RegistryReason, detail: str, *, registry: str, reference: str, hint: str | None = None
     ) -> None:
         """``detail`` follows the reason, without a full stop; ``hint`` replaces the default hint."""
-        line = one_line(detail)
+        line = format_line(detail)
         text = f"{reference}: {reason}: {line}" if line else f"{reference}: {reason}"
         super().__init__(f"{text}.", hint=_HINTS.get(reason, "") if hint is None else hint)
         self.reason = reason
@@ -69,7 +69,7 @@ class RegistryError(OutsideError):
         self.detail = line
 
 
-def one_line(text: str, *, secrets: Iterable[str] = ()) -> str:
+def format_line(text: str, *, secrets: Iterable[str] = ()) -> str:
     """Make text from outside one printable line, with ``secrets`` replaced, cut if long."""
     for secret in secrets:
         if secret:

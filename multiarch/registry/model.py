@@ -42,13 +42,13 @@ def read_object(content: bytes, reference: Reference, what: str = "the manifest"
     try:
         value = decode_json(content)
     except ValueError as error:
-        raise malformed(reference, f"{what} is not JSON ({error})") from error
+        raise make_malformed_error(reference, f"{what} is not JSON ({error})") from error
     if not isinstance(value, dict):
-        raise malformed(reference, f"{what} is not a JSON object")
+        raise make_malformed_error(reference, f"{what} is not a JSON object")
     return value
 
 
-def malformed(reference: Reference, detail: str) -> RegistryError:
+def make_malformed_error(reference: Reference, detail: str) -> RegistryError:
     """Return an error for content that is not what it should be."""
     return RegistryError(RegistryReason.MALFORMED, detail, registry=reference.registry, reference=str(reference))
 
@@ -69,23 +69,23 @@ class Registry(Protocol):
     """What can be fetched. Every method raises RegistryError, and nothing else, on failure."""
 
     async def manifest(self, reference: Reference) -> Manifest:
-        """The manifest of a tag or digest, of any media type, verified against its digest."""
+        """Return the manifest of a tag or digest, of any media type, verified against its digest."""
         ...
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
-        """A blob of the reference's repository, complete and verified; TOO_LARGE above ``limit`` bytes."""
+        """Return a blob of the reference's repository, complete and verified; TOO_LARGE above ``limit`` bytes."""
         ...
 
     def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
-        """A blob in chunks. WRONG_DIGEST is raised at the end: do not trust the content before that."""
+        """Return a blob in chunks. WRONG_DIGEST is raised at the end: do not trust the content before that."""
         ...
 
     async def tags(self, reference: Reference) -> tuple[str, ...]:
-        """The tags of the reference's repository, sorted."""
+        """Return the tags of the reference's repository, sorted."""
         ...
 
 
-def digest_of(content: bytes, like: str = "sha256:") -> str:
+def compute_digest(content: bytes, like: str = "sha256:") -> str:
     """Return the digest of ``content``, with the algorithm that ``like`` starts with."""
     algorithm = like.partition(":")[0]
     return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"

@@ -45,10 +45,10 @@ _IMAGE: ContextVar[ImageRequests | None] = ContextVar("image", default=None)
 
 
 @contextmanager
-def one_image() -> Iterator[None]:
+def share_deadline() -> Iterator[None]:
     """Give all operations inside one deadline, with the seconds of the first, and count their requests together.
 
-    For the requests of one image. Not a bound for work that does not wait: :func:`time_limit` is.
+    For the requests of one image. Not a bound for work that does not wait: :func:`limit_time` is.
     """
     token = _IMAGE.set(ImageRequests())
     try:
@@ -58,7 +58,7 @@ def one_image() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def time_limit(reference: Reference, seconds: float) -> AsyncIterator[Deadline]:
+async def limit_time(reference: Reference, seconds: float) -> AsyncIterator[Deadline]:
     """End what reads an image after ``seconds``. Work that does not wait calls the deadline's ``check`` now and then.
 
     Raises:
@@ -77,7 +77,7 @@ async def time_limit(reference: Reference, seconds: float) -> AsyncIterator[Dead
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ReadOperation:
     """Reading one manifest, one blob or one list of tags, with all its requests: tokens, redirects, retries.
 
     ``registry`` and ``reference`` are named in errors.
@@ -89,7 +89,7 @@ class Operation:
     image: ImageRequests = field(default_factory=ImageRequests)
 
     @classmethod
-    def start(cls, reference: Reference, seconds: float) -> Operation:
+    def start(cls, reference: Reference, seconds: float) -> ReadOperation:
         """Start an operation; its deadline is within that of the image, if it is one of several for one image."""
         image = _IMAGE.get() or ImageRequests()
         if image.deadline is None:

@@ -99,12 +99,12 @@ class Reference:
         return f"{self.registry}/{self.repository}"
 
     def at(self, digest: str) -> Reference:
-        """The reference of ``digest`` in the same repository."""
+        """Return the reference of ``digest`` in the same repository."""
         return Reference(self.registry, self.repository, None, digest)
 
 
-def digest_fault(digest: str) -> str | None:
-    """What is wrong with a digest, or None.
+def check_digest(digest: str) -> str | None:
+    """Return what is wrong with a digest, or None.
 
     Valid are sha256, sha384 and sha512 with the right number of lower-case hexadecimal digits.
     Source: https://github.com/opencontainers/image-spec/blob/main/descriptor.md#digests
@@ -123,7 +123,7 @@ def digest_fault(digest: str) -> str | None:
 
 
 def is_tag(text: str) -> bool:
-    """Whether ``text`` is a valid tag: at most 128 letters, digits, ``_``, ``.`` and ``-``."""
+    """Return whether ``text`` is a valid tag: at most 128 letters, digits, ``_``, ``.`` and ``-``."""
     return _TAG.fullmatch(text) is not None
 
 
@@ -145,7 +145,7 @@ def parse_reference(text: str) -> Reference:
     if _IDENTIFIER.fullmatch(text):
         raise InvalidReferenceError(text, "64 hexadecimal digits are an image ID, not a name")
     name, at, digest = text.partition("@")
-    if at and (fault := digest_fault(digest)) is not None:
+    if at and (fault := check_digest(digest)) is not None:
         raise InvalidReferenceError(text, fault)
     name, tag = _split_tag(text, name)
     registry, repository = _split_registry(name)

@@ -12,7 +12,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from cachetools import LRUCache
 
-from multiarch.registry.egress import EgressPolicy, Refusal, RefusedAddressError, plain_name
+from multiarch.registry.egress import EgressPolicy, RejectedAddressError, Rejection, normalise_name
 from multiarch.registry.settings import REMEMBERED, is_link_local
 from multiarch.threads import DaemonThreads
 
@@ -28,7 +28,7 @@ class OperatorResolver(aiohttp.ThreadedResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of ``host``. Raises OSError if there are none to connect to."""
+        """Return the addresses of ``host``. Raises OSError if there are none to connect to."""
         found = await super().resolve(host, port, family)
         if allowed := [each for each in found if not is_link_local(each["host"])]:
             return allowed
@@ -38,7 +38,7 @@ class OperatorResolver(aiohttp.ThreadedResolver):
 class BoundedResolver(AbstractResolver):
     """The system's resolver, for names that people who are not trusted choose.
 
-    It omits the addresses that the policy refuses. Names are resolved without the search domains of the pod, in
+    It omits the addresses that the policy rejects. Names are resolved without the search domains of the pod, in
     which ``argocd-server.argocd`` is a Service. The operator's own (``named``) are resolved as every name in the pod,
     with its search domains and ``/etc/hosts``.
     """
@@ -54,25 +54,25 @@ class BoundedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of ``host`` that may be connected to.
+        """Return the addresses of ``host`` that may be connected to.
 
         Raises:
-            RefusedAddressError: it has only others.
+            RejectedAddressError: it has only others.
             OSError: it has none.
         """
-        name = plain_name(host)
+        name = normalise_name(host)
         domain = ".".join(name.split(".")[-2:])
         async with self._domains.setdefault(domain, asyncio.Semaphore(_PER_DOMAIN)), self._all:
             wanted = name if self._named(name) else f"{name}."
             loop = asyncio.get_running_loop()
             rows = await loop.run_in_executor(self._threads, _look_up, wanted, port, family)
         found: list[ResolveResult] = []
-        refused: Refusal | None = None
+        rejected: Rejection | None = None
         for _, _, _, _, place in rows:
             address = ipaddress.ip_address(str(place[0]))
-            fault = self._policy.address_refusal(name, address)
+            fault = self._policy.address_rejection(name, address)
             if fault is not None:
-                refused = refused or fault
+                rejected = rejected or fault
                 continue
             number = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004
             found.append(
@@ -80,8 +80,8 @@ class BoundedResolver(AbstractResolver):
             )
         if found:
             return found
-        if refused is not None:
-            raise RefusedAddressError(refused)
+        if rejected is not None:
+            raise RejectedAddressError(rejected)
         raise OSError(f"{host} has no address")
 
     async def close(self) -> None:

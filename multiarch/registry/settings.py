@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multiarch.registry.egress import EgressPolicy, address_of, is_for_instances
+from multiarch.registry.egress import EgressPolicy, is_for_instances, parse_address
 
 __all__ = ["RegistrySettings"]
 
@@ -30,7 +30,7 @@ class RegistrySettings:
 
     ``egress`` is for images whose names come from people who are not trusted: which servers may be connected to;
     without it, all but link-local addresses. With a proxy only names are checked: the proxy resolves them, and has to
-    refuse addresses of its own network.
+    reject addresses of its own network.
 
     ``manifest_limit`` and ``blob_limit`` are the maximum bytes of a manifest and of a config, ``values_limit`` the
     maximum number of values in one of them, as :func:`count_values` counts them; ``requests_limit`` is that of all
@@ -64,15 +64,15 @@ class RegistrySettings:
     user_agent: str = field(default="multiarch-eks")
 
     def names(self, host: str) -> bool:
-        """Whether ``plain_http`` names ``host``, with or without its port."""
-        return host in self.plain_http or host_name(host) in self.plain_http
+        """Return whether ``plain_http`` names ``host``, with or without its port."""
+        return host in self.plain_http or get_host_name(host) in self.plain_http
 
     def allows_plain_http(self, host: str, *, named_by: str | None = None) -> bool:
-        """Whether ``host`` (with or without a port) may use plain HTTP.
+        """Return whether ``host`` (with or without a port) may use plain HTTP.
 
         ``named_by`` is the server that names it, in a redirect or as its token server. Only servers on loopback may
         name one on loopback: from elsewhere, ``localhost`` is this machine, where any program may listen. With
-        ``egress`` both must be in ``plain_http``: others could have any path of such a server asked for.
+        ``egress`` both must be in ``plain_http``: others could have any path of such a server requested.
         """
         if self.egress is not None:
             return self.names(host) and (named_by is None or self.names(named_by))
@@ -81,8 +81,8 @@ class RegistrySettings:
         return is_loopback(host) and (named_by is None or is_loopback(named_by))
 
 
-def host_name(host: str) -> str:
-    """``host`` without its port; an IPv6 address without its brackets."""
+def get_host_name(host: str) -> str:
+    """Return ``host`` without its port; an IPv6 address without its brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
@@ -93,7 +93,7 @@ def is_link_local(host: str) -> bool:
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
     """
-    address = address_of(host if host.count(":") > 1 and not host.startswith("[") else host_name(host))
+    address = parse_address(host if host.count(":") > 1 and not host.startswith("[") else get_host_name(host))
     return address is not None and is_for_instances(address)
 
 
@@ -103,8 +103,8 @@ def count_values(content: bytes | bytearray) -> int:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` is ``localhost``, in 127.0.0.0/8 or ``::1``. Does not resolve names."""
-    name = host_name(host)
+    """Return whether ``host`` is ``localhost``, in 127.0.0.0/8 or ``::1``. Does not resolve names."""
+    name = get_host_name(host)
     if name == "localhost":
         return True
     try:

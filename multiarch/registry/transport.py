@@ -20,14 +20,14 @@ from aiohttp.abc import AbstractResolver
 from cachetools import LRUCache
 from yarl import URL
 
-from multiarch.files import refuse_device
-from multiarch.registry.answers import failures, host_of
-from multiarch.registry.egress import plain_name
+from multiarch.files import reject_device
+from multiarch.registry.answers import get_host, translate_failures
+from multiarch.registry.egress import normalise_name
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.operation import Operation
+from multiarch.registry.operation import ReadOperation
 from multiarch.registry.resolver import BoundedResolver, OperatorResolver
-from multiarch.registry.settings import REMEMBERED, RegistrySettings, host_name, is_link_local, is_loopback
+from multiarch.registry.settings import REMEMBERED, RegistrySettings, get_host_name, is_link_local, is_loopback
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that may follow a redirect to another server.
@@ -83,8 +83,8 @@ class RegistryTransport:
         await asyncio.sleep(0)
         self._session = self._proxied = None
 
-    async def base(self, operation: Operation, endpoint: Endpoint) -> URL:
-        """The root of an endpoint's API. Detects its scheme first, once, if both are allowed."""
+    async def base(self, operation: ReadOperation, endpoint: Endpoint) -> URL:
+        """Return the root of an endpoint's API. Detects its scheme first, once, if both are allowed."""
         scheme = endpoint.scheme or self._schemes.get(endpoint.host)
         if scheme is None:
             async with self._probing.setdefault(endpoint.host, asyncio.Lock()):
@@ -95,7 +95,7 @@ class RegistryTransport:
     @asynccontextmanager
     async def request(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         method: str,
         url: URL,
@@ -112,9 +112,9 @@ class RegistryTransport:
         Raises:
             RegistryError: there is no response. Responses of any status are returned.
         """
-        name = f"{queue}{host_of(url)}"
+        name = f"{queue}{get_host(url)}"
         slots = self._slots.setdefault(name, asyncio.Semaphore(self._settings.concurrency))
-        with failures(operation, host_of(url)):
+        with translate_failures(operation, get_host(url)):
             async with asyncio.timeout(operation.deadline.left):
                 await slots.acquire()
         try:
@@ -128,7 +128,7 @@ class RegistryTransport:
 
     async def _follow(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         method: str,
         url: URL,
@@ -154,12 +154,12 @@ class RegistryTransport:
                 raise operation.error(RegistryReason.REDIRECTS, f"{start.host} redirects {len(seen)} times")
             if target.origin() != url.origin():
                 headers = {name: value for name, value in headers.items() if name.lower() in _PUBLIC_HEADERS}
-                endpoint = Endpoint(host_of(target), scheme=target.scheme)
+                endpoint = Endpoint(get_host(target), scheme=target.scheme)
             seen.add(target)
             url = target
 
-    def _target(self, operation: Operation, url: URL, location: str | None) -> URL:
-        """The target of a redirect, byte for byte: any change breaks a signed URL."""
+    def _target(self, operation: ReadOperation, url: URL, location: str | None) -> URL:
+        """Return the target of a redirect, byte for byte: any change breaks a signed URL."""
         if not location or not _PRINTABLE.fullmatch(location):
             raise operation.error(RegistryReason.MALFORMED, f"{url.host} sent a redirect without a usable Location")
         try:
@@ -169,15 +169,17 @@ class RegistryTransport:
             fine = False
         if not fine:
             raise operation.error(RegistryReason.MALFORMED, f"{url.host} redirects to an invalid URL")
-        if target.scheme == "http" and not self._settings.allows_plain_http(host_of(target), named_by=host_of(url)):
-            same_host = url.scheme == "http" and host_of(target) == host_of(url)
+        if target.scheme == "http" and not self._settings.allows_plain_http(get_host(target), named_by=get_host(url)):
+            same_host = url.scheme == "http" and get_host(target) == get_host(url)
             if not same_host:
-                raise operation.error(RegistryReason.REFUSED_HTTP, f"{url.host} redirects to http://{host_of(target)}")
+                raise operation.error(
+                    RegistryReason.REJECTED_HTTP, f"{url.host} redirects to http://{get_host(target)}"
+                )
         return target
 
     async def _send(
         self,
-        operation: Operation,
+        operation: ReadOperation,
         endpoint: Endpoint,
         method: str,
         url: URL,
@@ -193,40 +195,40 @@ class RegistryTransport:
         self._check(operation, endpoint, url)
         context = await self._context(operation, endpoint) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)
-        with failures(operation, host_of(url)):
+        with translate_failures(operation, get_host(url)):
             async with asyncio.timeout(operation.deadline.left):
                 session = self._session if proxy is None else self._proxied
                 return await session.request(
                     method, url, headers=headers, data=form, allow_redirects=False, ssl=context, proxy=proxy
                 )
 
-    def _check(self, operation: Operation, endpoint: Endpoint, url: URL) -> None:
-        """Refuse a host that may not be connected to, by its name. The resolver refuses addresses of other names."""
+    def _check(self, operation: ReadOperation, endpoint: Endpoint, url: URL) -> None:
+        """Reject a host that may not be connected to, by its name. The resolver rejects addresses of other names."""
         policy = self._settings.egress
-        host = host_of(url)
+        host = get_host(url)
         if policy is None:
             if is_link_local(host) and not self._settings.names(host):
                 detail = f"{host} is a link-local address; instance metadata and credentials are served there"
                 raise operation.error(RegistryReason.UNSUPPORTED, detail)
             return
-        name = plain_name(url.raw_host or "")
+        name = normalise_name(url.raw_host or "")
         is_mirror = endpoint.namespace is not None
         named = is_mirror or self._is_operators(name)
         if is_mirror:
             self._mirrors.add(name)
-        if (refusal := policy.host_refusal(name, named=named)) is not None:
-            raise operation.error(RegistryReason.NOT_ALLOWED, refusal.text, refusal.hint)
+        if (rejection := policy.host_rejection(name, named=named)) is not None:
+            raise operation.error(RegistryReason.NOT_ALLOWED, rejection.text, rejection.hint)
 
     def _is_operators(self, name: str) -> bool:
-        """Whether the operator names this host, as an allowed registry or for plain HTTP."""
+        """Return whether the operator names this host, as an allowed registry or for plain HTTP."""
         policy = self._settings.egress
         allowed = policy is not None and policy.names(name)
-        return allowed or any(host_name(each) == name for each in self._settings.plain_http)
+        return allowed or any(get_host_name(each) == name for each in self._settings.plain_http)
 
     def _resolves_locally(self, name: str) -> bool:
         return name in self._mirrors or self._is_operators(name)
 
-    async def _context(self, operation: Operation, endpoint: Endpoint) -> ssl.SSLContext:
+    async def _context(self, operation: ReadOperation, endpoint: Endpoint) -> ssl.SSLContext:
         key = (*self._settings.ca_files, *endpoint.ca_files), endpoint.verify
         if key not in self._contexts:
             async with self._loading:
@@ -235,11 +237,11 @@ class RegistryTransport:
                     self._contexts[key] = await asyncio.to_thread(_new_context, operation, *key)
         return self._contexts[key]
 
-    def _proxy(self, operation: Operation, url: URL) -> URL | None:
+    def _proxy(self, operation: ReadOperation, url: URL) -> URL | None:
         address = self._proxies.get(url.scheme)
-        if not address or url.host is None or is_loopback(host_of(url)):
+        if not address or url.host is None or is_loopback(get_host(url)):
             return None
-        if urllib.request.proxy_bypass(host_of(url)):
+        if urllib.request.proxy_bypass(get_host(url)):
             return None
         try:
             proxy = URL(address if "://" in address else f"http://{address}")
@@ -247,11 +249,11 @@ class RegistryTransport:
             proxy = URL()
         if proxy.scheme not in {"http", "https"} or not proxy.host:
             # The value is not shown: it may contain a password.
-            detail = f"{url.scheme.upper()}_PROXY is not a valid proxy for {host_of(url)}"
+            detail = f"{url.scheme.upper()}_PROXY is not a valid proxy for {get_host(url)}"
             raise operation.error(RegistryReason.MISCONFIGURED, detail, "Set it to http://HOST:PORT, or unset it.")
         return proxy
 
-    async def _find_scheme(self, operation: Operation, endpoint: Endpoint) -> str:
+    async def _find_scheme(self, operation: ReadOperation, endpoint: Endpoint) -> str:
         """Find out whether the server speaks TLS, without sending credentials.
 
         Loopback registries mostly speak plain HTTP, so that is tried first there; other hosts get TLS first.
@@ -265,12 +267,12 @@ class RegistryTransport:
         other = await self._speaks(operation, endpoint, second)
         if other is None:
             return second
-        if first == "http" and other.reason is RegistryReason.REFUSED_HTTP:
+        if first == "http" and other.reason is RegistryReason.REJECTED_HTTP:
             return first  # no TLS: it answers 400 on this path
-        no_tls = problem.reason is RegistryReason.REFUSED_HTTP
+        no_tls = problem.reason is RegistryReason.REJECTED_HTTP
         raise other if no_tls or other.reason is RegistryReason.UNTRUSTED else problem
 
-    async def _speaks(self, operation: Operation, endpoint: Endpoint, scheme: str) -> RegistryError | None:
+    async def _speaks(self, operation: ReadOperation, endpoint: Endpoint, scheme: str) -> RegistryError | None:
         url = _root(operation, endpoint, scheme, "/")
         try:
             response = await self._send(operation, endpoint, "GET", url, {}, None)
@@ -279,15 +281,15 @@ class RegistryTransport:
         status = response.status
         response.release()
         if scheme == "http" and status == _BAD_REQUEST:  # Go servers answer 400 to plain HTTP on a TLS port
-            return operation.error(RegistryReason.UNREACHABLE, f"{endpoint.host} refuses plain HTTP")
+            return operation.error(RegistryReason.UNREACHABLE, f"{endpoint.host} rejects plain HTTP")
         return None
 
 
-def _new_context(operation: Operation, ca_files: tuple[Path, ...], verify: bool) -> ssl.SSLContext:  # noqa: FBT001
+def _new_context(operation: ReadOperation, ca_files: tuple[Path, ...], verify: bool) -> ssl.SSLContext:  # noqa: FBT001
     context = ssl.create_default_context()
     for file in ca_files:
         try:
-            refuse_device(file)
+            reject_device(file)
             context.load_verify_locations(cafile=file)
         except (OSError, ssl.SSLError) as error:
             detail = f"can't read certificates from {file} ({error.strerror or error})"
@@ -298,7 +300,7 @@ def _new_context(operation: Operation, ca_files: tuple[Path, ...], verify: bool)
     return context
 
 
-def _root(operation: Operation, endpoint: Endpoint, scheme: str, end: str = "") -> URL:
+def _root(operation: ReadOperation, endpoint: Endpoint, scheme: str, end: str = "") -> URL:
     try:
         return URL(f"{scheme}://{endpoint.host}{endpoint.path}{end}")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The geometry of a bar chart: lengths in per cent of the width, heights in pixels, so that text keeps its size."""
+"""The geometry of a bar chart: lengths in per cent of the width, heights in pixels, so that string keeps its size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 32
 """Characters of a label: more would meet the text at the other end on a phone."""
 
 
-def drawn(chart: BarChart) -> dict[str, Any]:
+def draw_chart(chart: BarChart) -> dict[str, Any]:
     """Lay a chart out for the template; the longest bar has the whole width.
 
     ``description`` says all of it to those who don't see it; ``legend`` has each label once.

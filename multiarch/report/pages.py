@@ -13,13 +13,13 @@ from multiarch.facts.architectures import Architecture
 from multiarch.report.contents import Placement, ReportContents, Unread
 from multiarch.report.model import KeyFigure, Page, PageSection, Status
 from multiarch.report.sections import cost, daemonsets, failures, images, nodes, pods
-from multiarch.report.sections.cells import counted, share
+from multiarch.report.sections.cells import counted, format_share
 
 Result = TypeVar("Result")
 
 
-def page_of(contents: ReportContents) -> Page:
-    """The page."""
+def build_page(contents: ReportContents) -> Page:
+    """Return the page."""
     return Page(
         title=contents.plan.stack,
         source=contents.source,
@@ -27,12 +27,14 @@ def page_of(contents: ReportContents) -> Page:
         facts=tuple(_facts(contents)),
         figures=tuple(_figures(contents)),
         sections=(
-            nodes.nodes_section(contents.plan, contents.placement),
-            _section(pods.IDENTIFIER, pods.TITLE, contents.placement, pods.pods_section),
-            _section(images.IDENTIFIER, images.TITLE, contents.workloads, images.images_section),
-            _section(daemonsets.IDENTIFIER, daemonsets.TITLE, contents.daemon_sets, daemonsets.daemonsets_section),
-            _section(failures.IDENTIFIER, failures.TITLE, contents.capacity, failures.failures_section),
-            _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.cost_section),
+            nodes.build_nodes_section(contents.plan, contents.placement),
+            _section(pods.IDENTIFIER, pods.TITLE, contents.placement, pods.build_pods_section),
+            _section(images.IDENTIFIER, images.TITLE, contents.workloads, images.build_images_section),
+            _section(
+                daemonsets.IDENTIFIER, daemonsets.TITLE, contents.daemon_sets, daemonsets.build_daemonsets_section
+            ),
+            _section(failures.IDENTIFIER, failures.TITLE, contents.capacity, failures.build_failures_section),
+            _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.build_cost_section),
         ),
     )
 
@@ -64,22 +66,26 @@ def _figures(contents: ReportContents) -> Iterator[KeyFigure]:
 def _figure(
     label: str, section: str, found: Result | Unread, make: Callable[[Result], tuple[str, str, Status]]
 ) -> KeyFigure:
-    """``make`` returns a value, its detail and its status."""
+    """Return ``make`` returns a value, its detail and its status."""
     value, detail, status = ("–", "not read", Status.UNKNOWN) if isinstance(found, Unread) else make(found)
     return KeyFigure(label, value, detail, section, status)
 
 
 def _of_nodes(found: Placement) -> tuple[str, str, Status]:
-    by_architecture = ", ".join(f"{count:,} {each}" for each, count in nodes.nodes_by_architecture(found.nodes))
+    by_architecture = ", ".join(f"{count:,} {each}" for each, count in nodes.count_nodes(found.nodes))
     return f"{len(found.nodes):,}", by_architecture, Status.PLAIN
 
 
 def _of_pods(found: Placement) -> tuple[str, str, Status]:
-    counts = pods.pods_by_architecture(found)
+    counts = pods.count_pods(found)
     whole = counts.total() + len(found.unplaced)
     detail = f"{counts[Architecture.ARM64]:,} of {counted(whole, 'pod')}"
     detail += f", {len(found.unplaced):,} without a node" if found.unplaced else ""
-    return share(counts[Architecture.ARM64], whole) or "–", detail, Status.BAD if found.unplaced else Status.PLAIN
+    return (
+        format_share(counts[Architecture.ARM64], whole) or "–",
+        detail,
+        Status.BAD if found.unplaced else Status.PLAIN,
+    )
 
 
 def _of_workloads(audit: WorkloadAudit) -> tuple[str, str, Status]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.escaping import escaped
-from multiarch.report.bars import drawn
+from multiarch.escaping import escape_terminal
+from multiarch.report.bars import draw_chart
 from multiarch.report.model import Page
 
 _FOLDER = Path(__file__).parent / "page"
@@ -35,18 +35,18 @@ class Renderer:
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
-        environment.globals["drawn"] = drawn
+        environment.globals["drawn"] = draw_chart
         self._template = environment.get_template("page.html")
         style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-        self._policy = content_security_policy(style, script)
+        self._policy = build_content_security_policy(style, script)
 
     def render(self, page: Page) -> str:
-        """The HTML. Everything that comes from outside is text in it."""
+        """Return the HTML. Everything that comes from outside is text in it."""
         return self._template.render(page=page, policy=self._policy)
 
 
-def content_security_policy(style: str, script: str) -> str:
-    """Nothing but this style and this script, by their hashes: no request, no form, no other script."""
+def build_content_security_policy(style: str, script: str) -> str:
+    """Return nothing but this style and this script, by their hashes: no request, no form, no other script."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -60,10 +60,10 @@ def content_security_policy(style: str, script: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """A source of the policy: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
+    """Return a source of the policy: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _printable(value: Any) -> Any:  # noqa: ANN401 (what a template prints)
-    """Text without what would hide or reorder it, such as bidirectional controls."""
-    return escaped(value) if type(value) is str else value
+    """Return text without what would hide or reorder it, such as bidirectional controls."""
+    return escape_terminal(value) if type(value) is str else value

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 
-from multiarch.cost.pricing import Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
+from multiarch.cost.pricing import PricedCapacity, Pricing, count_nat_gateways, get_capacity, list_zones
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, instance_type
-from multiarch.facts.partitions import region_of_zone
+from multiarch.facts.instance_types import InstanceType, get_instance_type
+from multiarch.facts.partitions import find_zone_region
 from multiarch.nodes.model import CapacityType
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL, list_instance_types
-from multiarch.observed.resources.properties import at, entries, read_known, text_at, whole_at
-from multiarch.plurals import counted
+from multiarch.observed.resources.properties import get_integer_at, get_string_at, get_value, list_entries, read_known
+from multiarch.plurals import format_count
 from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
-from multiarch.review.model import Change, Operation, State, Step
+from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
-from multiarch.review.properties import resources
+from multiarch.review.properties import list_resources
 from multiarch.stack.model import Plan
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
@@ -33,7 +33,7 @@ _LATER = "is known only after the update"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CostPart:
     """What one resource costs on one side of the change.
 
     ``what`` names the row that it belongs to: ``arm64 spot nodes``, ``control plane``. ``monthly`` is the cost at the
@@ -59,28 +59,28 @@ class _Group:
     """A node group with its size. ``why`` says which size that is: ``present``, ``desired``."""
 
     subject: str
-    capacity: Capacity
+    capacity: PricedCapacity
     size: int
     largest: int
     why: str
 
 
-def pricing_of(change: Change) -> Pricing:
+def get_pricing(change: StackChange) -> Pricing:
     """Return the prices of the stack's region."""
     return Pricing(_prices_of(change.prices, _region(change)), change.today, change.price_age)
 
 
-def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
+def list_cost_parts(change: StackChange, prices: Pricing) -> tuple[list[CostPart], list[CostPart]]:
     """Return what the changed resources cost before, and after.
 
     The preview says it; without steps, what the two stack files differ in.
     """
     if not change.preview.steps:
         return _of_plans(change)
-    pricing = _Parts(change, prices)
-    before: list[Part] = []
-    after: list[Part] = []
-    for step in resources(change.preview.steps, *_PRICED):
+    pricing = _CostParts(change, prices)
+    before: list[CostPart] = []
+    after: list[CostPart] = []
+    for step in list_resources(change.preview.steps, *_PRICED):
         if step.operation not in _CHANGES:
             continue
         if step.old is not None:
@@ -94,7 +94,7 @@ def parts(change: Change, prices: Pricing) -> tuple[list[Part], list[Part]]:
     return before, after
 
 
-def not_compared(change: Change) -> str:
+def explain_not_compared(change: StackChange) -> str:
     """Return why neither a preview nor the stack files say what the change costs; empty if they do."""
     if change.preview.steps:
         return ""
@@ -107,46 +107,48 @@ def not_compared(change: Change) -> str:
     return ""
 
 
-def _of_plans(change: Change) -> tuple[list[Part], list[Part]]:
+def _of_plans(change: StackChange) -> tuple[list[CostPart], list[CostPart]]:
     plans = [None if side is None else side.plan for side in (change.before, change.after)]
     before, after = ([] if plan is None else [*_of_plan(change, plan)] for plan in plans)
     return before, after
 
 
-class _Parts:
+class _CostParts:
     """Makes the parts of one stack, with the prices of its region."""
 
-    def __init__(self, change: Change, pricing: Pricing) -> None:
+    def __init__(self, change: StackChange, pricing: Pricing) -> None:
         self._pricing = pricing
         # Objects of Kubernetes have no tags.
         states = (state for step in change.preview.steps for state in (step.old, step.new) if state is not None)
         self._team = next(filter(None, map(_tagged, states)), change.preview.stack)
 
-    def part(self, step: Step, state: State, plan: Plan | None, now: State | None) -> Part:
+    def part(self, step: Step, state: State, plan: Plan | None, now: State | None) -> CostPart:
         """Return what a resource costs in one state. ``now`` is its state at present, None if it is created."""
         team = _tagged(state) or (plan.team if plan else self._team)
         if step.type == CLUSTER:
-            return self.control_plane(team, text_at(state.inputs, "version") or text_at(state.outputs, "version"))
+            return self.control_plane(
+                team, get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
+            )
         if step.type == _NAT_GATEWAY:
             return self.nat_gateway(team, step.name)
         if step.type == NODE_POOL:
-            return pool(team, step.name, at(state.inputs, "spec.limits.cpu"))
-        found = _group(step, state, now, () if plan is None else zones_of(plan, step.name))
+            return build_pool_part(team, step.name, get_value(state.inputs, "spec.limits.cpu"))
+        found = _group(step, state, now, () if plan is None else list_zones(plan, step.name))
         if isinstance(found, _Group):
             return self.nodes(team, found)
         unknown = UnknownPrice(f"node group {step.name}: {found}")
-        return Part(team, "nodes", f"node group {step.name}", unknown, unknown, vcpus=None, gib=None)
+        return CostPart(team, "nodes", f"node group {step.name}", unknown, unknown, vcpus=None, gib=None)
 
-    def nodes(self, team: str, group: _Group) -> Part:
+    def nodes(self, team: str, group: _Group) -> CostPart:
         """Return what a node group costs."""
         capacity = group.capacity
         try:
-            shapes = [instance_type(name) for name in capacity.types]
+            shapes = [get_instance_type(name) for name in capacity.types]
         except UnknownFactError as error:
             unknown = UnknownPrice(f"{group.subject}: {error.message.rstrip('.')}")
             names = ", ".join(capacity.types)
-            return Part(team, "nodes", group.subject, unknown, unknown, group.size, None, None, names)
-        return Part(
+            return CostPart(team, "nodes", group.subject, unknown, unknown, group.size, None, None, names)
+        return CostPart(
             team,
             f"{_architecture(shapes)} {capacity.capacity_type} nodes",
             group.subject,
@@ -159,38 +161,38 @@ class _Parts:
             group.why,
         )
 
-    def control_plane(self, team: str, version: str | None) -> Part:
+    def control_plane(self, team: str, version: str | None) -> CostPart:
         """Return what an EKS cluster costs in the support tier that its version has today."""
         if version is None:
             amount: Amount = UnknownPrice(f"control plane: its Kubernetes version {_LATER}")
             basis = ""
         else:
             amount, basis = self._pricing.control_plane(version)
-        return Part(team, "control plane", "control plane", amount, amount, basis=basis)
+        return CostPart(team, "control plane", "control plane", amount, amount, basis=basis)
 
-    def nat_gateway(self, team: str, name: str) -> Part:
+    def nat_gateway(self, team: str, name: str) -> CostPart:
         """Return what a NAT gateway costs without traffic."""
         monthly = self._pricing.nat_gateways(1)
-        return Part(team, "NAT gateways", f"NAT gateway {name}", monthly, monthly, basis="without traffic")
+        return CostPart(team, "NAT gateways", f"NAT gateway {name}", monthly, monthly, basis="without traffic")
 
 
-def pool(team: str, name: str, cpu_limit: object) -> Part:
+def build_pool_part(team: str, name: str, cpu_limit: object) -> CostPart:
     """Return a NodePool, whose nodes are as many as pods need."""
     limit = "without a limit" if cpu_limit is None else f"up to {cpu_limit} vCPUs"
     unknown = UnknownPrice("Karpenter adds nodes as pods need them")
-    return Part(team, "Karpenter's nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
+    return CostPart(team, "Karpenter's nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
 
 
-def _of_plan(change: Change, plan: Plan) -> Iterator[Part]:
-    pricing = _Parts(change, Pricing(_prices_of(change.prices, plan.region), change.today))
+def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
+    pricing = _CostParts(change, Pricing(_prices_of(change.prices, plan.region), change.today))
     for group in plan.node_groups:
-        sizes, capacity = group.sizes, capacity_of(plan, group)
+        sizes, capacity = group.sizes, get_capacity(plan, group)
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
     yield pricing.control_plane(plan.team, plan.cluster.version)
-    yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(nat_gateways_of(plan)))
+    yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(count_nat_gateways(plan)))
     for each in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
-        yield pool(plan.team, each.name, each.cpu_limit)
+        yield build_pool_part(plan.team, each.name, each.cpu_limit)
 
 
 def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) -> _Group | str:
@@ -199,42 +201,42 @@ def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) 
     read = partial(list_instance_types, step.type)
     names = read_known(read, inputs) or read_known(read, state.outputs) or ()
     if managed:
-        spot = 100 if text_at(inputs, "capacityType") == CapacityType.SPOT.eks else 0
+        spot = 100 if get_string_at(inputs, "capacityType") == CapacityType.SPOT.eks else 0
     else:
-        above = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandPercentageAboveBaseCapacity")
+        above = get_integer_at(inputs, f"{_POLICY}.instancesDistribution.onDemandPercentageAboveBaseCapacity")
         spot = 0 if above is None else 100 - above
-        base = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandBaseCapacity")
+        base = get_integer_at(inputs, f"{_POLICY}.instancesDistribution.onDemandBaseCapacity")
         if spot and base:
-            return f"{counted(base, 'node')} of it {'is' if base == 1 else 'are'} on-demand, others spot"
+            return f"{format_count(base, 'node')} of it {'is' if base == 1 else 'are'} on-demand, others spot"
     if not names or any("." not in name for name in names):
         return f"its instance type is in its launch template, or {_LATER}"
     if spot not in {0, 100}:
         return f"{spot} % of it is spot, the rest on-demand"
     scaling = "scalingConfig." if managed else ""
     desired_key = f"{scaling}desiredSize" if managed else "desiredCapacity"
-    low, high = whole_at(inputs, f"{scaling}minSize"), whole_at(inputs, f"{scaling}maxSize")
+    low, high = get_integer_at(inputs, f"{scaling}minSize"), get_integer_at(inputs, f"{scaling}maxSize")
     if low is None or high is None:
         return f"its size {_LATER}"
     size, why = low, "minimum"
-    desired = whole_at(inputs, desired_key)
+    desired = get_integer_at(inputs, desired_key)
     # With ignoreChanges the engine keeps the old value in the new inputs.
-    is_set = now is not None and desired not in (None, whole_at(now.inputs, desired_key))
-    if now is not None and not is_set and (present := whole_at(now.outputs, desired_key)) is not None:
+    is_set = now is not None and desired not in (None, get_integer_at(now.inputs, desired_key))
+    if now is not None and not is_set and (present := get_integer_at(now.outputs, desired_key)) is not None:
         size = max(low, min(present, high))
         why = "present" if size == present else "minimum" if size == low else "maximum"
     elif desired is not None:
         size, why = desired, "desired"
-    capacity = Capacity(tuple(names), CapacityType.SPOT if spot else CapacityType.ON_DEMAND, zones)
+    capacity = PricedCapacity(tuple(names), CapacityType.SPOT if spot else CapacityType.ON_DEMAND, zones)
     return _Group(f"node group {step.name}", capacity, size, high, why)
 
 
 def _tagged(state: State) -> str | None:
     """Return the team that the tags name: a mapping, or a list for Auto Scaling groups."""
-    listed = (text_at(each, "value") for each in entries(state.inputs, "tags") if each.get("key") == "team")
-    return text_at(state.inputs, "tags.team") or next(listed, None)
+    listed = (get_string_at(each, "value") for each in list_entries(state.inputs, "tags") if each.get("key") == "team")
+    return get_string_at(state.inputs, "tags.team") or next(listed, None)
 
 
-def _region(change: Change) -> str | None:
+def _region(change: StackChange) -> str | None:
     """Return the plan's region, or that of an ARN or a zone in the preview."""
     for side in (change.after, change.before):
         if side is not None and side.plan is not None and side.plan.region:
@@ -244,9 +246,9 @@ def _region(change: Change) -> str | None:
             if state is None:
                 continue
             # arn:aws:eks:eu-west-1:…; those of IAM have no region.
-            fields = (text_at(state.outputs, "arn") or "").split(":")
-            zone = text_at(state.inputs, "availabilityZone") or ""
-            if found := (fields[3] if len(fields) > 4 else "") or region_of_zone(zone):  # noqa: PLR2004
+            fields = (get_string_at(state.outputs, "arn") or "").split(":")
+            zone = get_string_at(state.inputs, "availabilityZone") or ""
+            if found := (fields[3] if len(fields) > 4 else "") or find_zone_region(zone):  # noqa: PLR2004
                 return found
     return None
 
@@ -261,7 +263,7 @@ def _architecture(shapes: Sequence[InstanceType]) -> Architecture | str:
 
 
 def _basis(group: _Group) -> str:
-    """``3 × m7g.large, at most 10``."""
+    """Return ``3 × m7g.large, at most 10``."""
     types = group.capacity.types
     several = f" (first of {len(types)} types)" if len(types) > 1 else ""
     mean = ", at the mean spot price" if group.capacity.capacity_type is CapacityType.SPOT else ""

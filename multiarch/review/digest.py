@@ -13,7 +13,7 @@ from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.prices.model import UnknownPrice
 from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
 from multiarch.review.cost import CostDifference
-from multiarch.review.model import Change, Finder, Operation, Step
+from multiarch.review.model import Finder, Operation, StackChange, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import FINDERS
@@ -21,7 +21,7 @@ from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 
 class Topic(StrEnum):
-    """What a finding is about, in the order in which a reviewer asks."""
+    """What a finding is about, in the order in which a reviewer queries."""
 
     BREAKS = "Breaks"
     ROLLS = "Rolls"
@@ -33,17 +33,17 @@ class Topic(StrEnum):
 
 
 _FINDERS: tuple[tuple[Topic, Finder], ...] = (
-    (Topic.BREAKS, failed_previews),
-    (Topic.BREAKS, stack_files),
-    (Topic.BREAKS, replacements),
-    (Topic.BREAKS, workloads),
-    (Topic.ROLLS, node_rolls),
-    *((Topic.WIDENS, finder) for finder in FINDERS),
-    (Topic.PODS, placement),
-    (Topic.PODS, autoscalers),
-    (Topic.PODS, disruption_budgets),
-    (Topic.VERSIONS, versions_support),
-    (Topic.DRIFT, drift),
+    (Topic.BREAKS, failed_previews.find_failed_preview),
+    (Topic.BREAKS, stack_files.find_stack_file_changes),
+    (Topic.BREAKS, replacements.find_replacements),
+    (Topic.BREAKS, workloads.find_affected_workloads),
+    (Topic.ROLLS, node_rolls.find_node_rolls),
+    *((Topic.WIDENS, find) for find in FINDERS),
+    (Topic.PODS, placement.find_placement_changes),
+    (Topic.PODS, autoscalers.find_autoscaler_changes),
+    (Topic.PODS, disruption_budgets.find_weaker_budgets),
+    (Topic.VERSIONS, versions_support.find_version_changes),
+    (Topic.DRIFT, drift.find_drift),
 )
 """Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
 _UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
@@ -52,7 +52,7 @@ _UNREADABLE = REVIEW_RULES["unreadable-value"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DigestEntry:
     """A finding and what it is about."""
 
     topic: Topic
@@ -63,15 +63,15 @@ class Entry:
 class StackReview:
     """One stack: ``entries`` worst first, ``others`` are changes that nothing is to be said about.
 
-    ``warnings`` are the preview's. ``left_out`` has each noise filter that took changes or warnings, with their number.
+    ``warnings`` are the preview's. ``omitted`` has each noise filter that took changes or warnings, with their number.
     ``cost`` is what the change costs per month.
     """
 
-    change: Change
-    entries: tuple[Entry, ...]
+    change: StackChange
+    entries: tuple[DigestEntry, ...]
     others: tuple[Step, ...]
     warnings: tuple[str, ...]
-    left_out: tuple[tuple[NoiseFilter, int], ...]
+    omitted: tuple[tuple[NoiseFilter, int], ...]
     cost: CostDifference
 
     @property
@@ -95,7 +95,7 @@ class StackReview:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class ReviewDigest:
     """All stacks, the worst first."""
 
     stacks: tuple[StackReview, ...]
@@ -106,54 +106,54 @@ class Digest:
         return max((stack.risk for stack in self.stacks), default=Risk.NONE)
 
 
-def digest(changes: Iterable[Change]) -> Digest:
+def build_digest(changes: Iterable[StackChange]) -> ReviewDigest:
     """Review some stacks' changes."""
     found = [_reviewed(change) for change in changes]
-    return Digest(tuple(sorted(found, key=lambda review: (-review.risk, review.name))))
+    return ReviewDigest(tuple(sorted(found, key=lambda review: (-review.risk, review.name))))
 
 
-def _reviewed(change: Change) -> StackReview:
+def _reviewed(change: StackChange) -> StackReview:
     costs, entries = _costs(change)
-    entries += [entry for topic, finder in _FINDERS for entry in _entries(topic, finder, change)]
+    entries += [entry for topic, find in _FINDERS for entry in _entries(topic, find, change)]
     order = {name: at for at, name in enumerate(REVIEW_RULES)}
     topics = list(Topic)
     entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
-    others, left_out = noise.left_out(change.preview.steps, _reported(entries))
-    warnings, dropped = noise.new_warnings(change)
+    others, omitted = noise.list_omitted(change.preview.steps, _reported(entries))
+    warnings, dropped = noise.list_new_warnings(change)
     return StackReview(
         change,
         tuple(entries),
         tuple(others),
         tuple(" ".join(mask_secrets(text).split()) for text in warnings),
-        (*left_out, *dropped),
+        (*omitted, *dropped),
         costs,
     )
 
 
-def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
+def _entries(topic: Topic, find: Finder, change: StackChange) -> Iterator[DigestEntry]:
     """Yield what a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
     try:
-        for finding in finder.find(change):
-            yield Entry(topic, _clean(finding))
+        for finding in find(change):
+            yield DigestEntry(topic, _clean(finding))
     except _UNEXPECTED as error:
         yield _unreadable(topic, error)
 
 
-def _costs(change: Change) -> tuple[CostDifference, list[Entry]]:
+def _costs(change: StackChange) -> tuple[CostDifference, list[DigestEntry]]:
     """Return what the change costs, and the findings about it."""
     try:
-        found = cost.difference(change)
+        found = cost.compare_costs(change)
     except _UNEXPECTED as error:
         reason = "a value in the preview is not of the type that its provider declares"
         unknown = CostDifference((), UnknownPrice(reason), (), (reason,), "")
         return unknown, [_unreadable(Topic.COSTS, error)]
-    return found, [Entry(Topic.COSTS, _clean(each)) for each in cost.increases(found, change.cost_threshold)]
+    return found, [DigestEntry(Topic.COSTS, _clean(each)) for each in cost.find_increases(found, change.cost_threshold)]
 
 
-def _unreadable(topic: Topic, error: Exception) -> Entry:
+def _unreadable(topic: Topic, error: Exception) -> DigestEntry:
     said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
     text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
-    return Entry(topic, _clean(Finding(_UNREADABLE, f"rules of the topic {topic.lower()}", text, (said,))))
+    return DigestEntry(topic, _clean(Finding(_UNREADABLE, f"rules of the topic {topic.lower()}", text, (said,))))
 
 
 def _clean(finding: Finding) -> Finding:
@@ -163,5 +163,5 @@ def _clean(finding: Finding) -> Finding:
     return replace(finding, subject=subject, text=text, details=tuple(details))
 
 
-def _reported(entries: Sequence[Entry]) -> frozenset[str]:
+def _reported(entries: Sequence[DigestEntry]) -> frozenset[str]:
     return frozenset(urn for entry in entries for urn in entry.finding.urns)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.observed.resources.paths import parts, value_at
+from multiarch.observed.resources.paths import get_value_at, split_path
 from multiarch.review import noise
-from multiarch.review.holdings import holding
-from multiarch.review.model import Change, Operation, Step
-from multiarch.review.values import from_to, resource_name
+from multiarch.review.holdings import get_holding
+from multiarch.review.model import Operation, StackChange, Step
+from multiarch.review.values import format_from_to, get_resource_name
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 DRIFT = REVIEW_RULES["drift"]
 _MOST = 8
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_drift(change: StackChange) -> Iterator[Finding]:
     """Yield findings in the order of the preview's steps."""
     steps = {step.urn: step for step in change.preview.steps if step.operation is not Operation.DRIFT}
     for step in change.preview.steps:
         if step.operation is not Operation.DRIFT or noise.is_of_no_concern(step):
             continue
-        held = holding(step.type)
-        subject = f"{held.noun if held else step.type} {resource_name(step)}"
+        held = get_holding(step.type)
+        subject = f"{held.noun if held else step.type} {get_resource_name(step)}"
         if step.new is None:
             again = steps.get(step.urn)
             then = " This update creates it again." if again and again.operation is Operation.CREATE else ""
@@ -42,11 +42,11 @@ def _paths(step: Step) -> list[str]:
 def _line(step: Step, path: str, update: Step | None) -> str:
     if step.old is None or step.new is None:
         return path
-    old, new = (value_at({**state.outputs, **state.inputs}, path) for state in (step.old, step.new))
-    change = from_to(old, new, path)
+    old, new = (get_value_at({**state.outputs, **state.inputs}, path) for state in (step.old, step.new))
+    change = format_from_to(old, new, path)
     values = f"{path}: {change}" if change else f"{path} differs"
     if update is None or update.operation is Operation.SAME:
         return f"{values}; this update leaves it"
-    if any(parts(each)[0] == parts(path)[0] for each in update.changed):
+    if any(split_path(each)[0] == split_path(path)[0] for each in update.changed):
         return f"{values}; this update sets it to what the program says"
     return f"{values}; this update leaves it"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.model import Change
+from multiarch.review.model import StackChange
 from multiarch.rules import REVIEW_RULES, Finding
 
 FAILED = REVIEW_RULES["preview-failed"]
@@ -14,7 +14,7 @@ _MOST = 5
 _LONGEST = 400
 _SUMMARY = re.compile(
     r"(preview|update) failed|an unhandled error occurred: program exited with non-zero exit code: \d+"
-    r"|\S+ is refused: see the problems above\."
+    r"|\S+ is rejected: see the problems above\."
 )
 """Errors that only say that there are others."""
 _UNPROTECT = re.compile(r"\s*To unprotect the resource,.*", re.DOTALL)
@@ -32,7 +32,7 @@ _KNOWN = (
     ),
     (
         r"AssumeRoleWithWebIdentity|InvalidIdentityToken",
-        "AWS refused the job's OIDC token. Check the role's trust policy.",
+        "AWS rejected the job's OIDC token. Check the role's trust policy.",
     ),
     (
         r"currently marked for protection|is protected",
@@ -45,14 +45,14 @@ _KNOWN = (
 )
 
 
-def find(change: Change) -> Iterator[Finding]:
-    """One finding if the preview failed."""
+def find_failed_preview(change: StackChange) -> Iterator[Finding]:
+    """Yield one finding if the preview failed."""
     preview = change.preview
     if preview.succeeded or not preview.source:
         return
     by_hint: dict[str, list[str]] = {}
     for error in preview.errors:
-        hint = next((way_out for pattern, way_out in _KNOWN if re.search(pattern, error, re.IGNORECASE)), "")
+        hint = next((fix for pattern, fix in _KNOWN if re.search(pattern, error, re.IGNORECASE)), "")
         by_hint.setdefault(hint, []).append(_in_one_line(error))
     lines: list[str] = []
     for hint, found in by_hint.items():

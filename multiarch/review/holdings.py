@@ -88,7 +88,7 @@ _KUBERNETES = {
 }
 
 
-def holding(token: str) -> Holding | None:
+def get_holding(token: str) -> Holding | None:
     """What a resource of this type holds: ``aws:eks/cluster:Cluster``. None for what can be made again as it was.
 
     Node groups, Auto Scaling groups and NodePools are not here: findings about nodes say what happens to their pods.

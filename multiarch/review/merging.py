@@ -10,7 +10,7 @@ from multiarch.rules import Finding
 _ONE, _SEVERAL = "NodePool ", "NodePools "
 
 
-def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
+def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings; those of NodePools with the same text and details become the first one, with all names.
 
     One setting in a stack file makes a NodePool for each architecture and capacity type.

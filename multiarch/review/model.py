@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Protocol
 
 from multiarch.observed.resources.properties import Properties
 from multiarch.prices.model import STALE_AFTER, PriceList
@@ -95,7 +94,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class StackVersion:
     """The stack file and its plan on one side of the change. ``plan`` is None if ``problem`` says why there is none."""
 
     file: str
@@ -104,7 +103,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StackChange:
     """Everything that is known of one stack's change. ``before`` is None for a new stack, ``after`` for a deleted one.
 
     Both are None where no stack file was given: then only the preview speaks. ``pods`` are those of the given
@@ -113,8 +112,8 @@ class Change:
     """
 
     preview: Preview
-    before: Version | None
-    after: Version | None
+    before: StackVersion | None
+    after: StackVersion | None
     today: date
     pods: tuple[Pod, ...] = ()
     prices: PriceList | None = None
@@ -129,9 +128,5 @@ class Change:
         return (old, new) if old is not None and new is not None else None
 
 
-class Finder(Protocol):
-    """A module, or a kind of permissions, that finds something in a change."""
-
-    def find(self, change: Change) -> Iterator[Finding]:
-        """Yield findings in the order of the preview's steps."""
-        ...
+Finder = Callable[[StackChange], Iterator[Finding]]
+"""Yields what it finds in a change, in the order of the preview's steps."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from multiarch.observed.resources.paths import MISSING, is_below, parts, value_at
-from multiarch.review.model import Change, Operation, Step
+from multiarch.observed.resources.paths import MISSING, get_value_at, is_below, split_path
+from multiarch.review.model import Operation, StackChange, Step
 
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
@@ -46,7 +46,7 @@ class NoiseFilter:
     """Whether it takes a step. The set has the parents below which a node group is created, replaced or deleted."""
 
 
-def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[Step], list[tuple[NoiseFilter, int]]]:
+def list_omitted(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[Step], list[tuple[NoiseFilter, int]]]:
     """Return the changes that neither a finding reports (by URN) nor a filter takes, and how many each filter took."""
     parents = {step.parent for step in steps if step.type in _GROUPS and step.operation in _REPLACED and step.parent}
     others: list[Step] = []
@@ -62,7 +62,7 @@ def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[St
     return others, [(each, counts[each.name]) for each in FILTERS if counts[each.name]]
 
 
-def new_warnings(change: Change) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
+def list_new_warnings(change: StackChange) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
     """Return the preview's warnings but for those that a filter takes, and how many those are."""
     known = _known_rules(change)
     kept, counts = [], Counter[str]()
@@ -77,8 +77,8 @@ def new_warnings(change: Change) -> tuple[list[str], list[tuple[NoiseFilter, int
     return kept, [(each, counts[each.name]) for each in OF_WARNINGS if counts[each.name]]
 
 
-def _known_rules(change: Change) -> AbstractSet[str]:
-    """Rules of ``stack check`` that warn of the same after the change as before it."""
+def _known_rules(change: StackChange) -> AbstractSet[str]:
+    """Return rules of ``stack check`` that warn of the same after the change as before it."""
     if not (change.before and change.before.plan and change.after and change.after.plan):
         return frozenset()
     before = {(each.rule, each.key, each.message) for each in change.before.plan.warnings}
@@ -93,7 +93,7 @@ def is_of_no_concern(step: Step) -> bool:
 
 def is_computed(step: Step, path: str) -> bool:
     """Return whether a path is not among the inputs: the provider reports it, and nobody declares it."""
-    top = parts(path)[0]
+    top = split_path(path)[0]
     return all(state is None or top not in state.inputs for state in (step.old, step.new))
 
 
@@ -114,12 +114,12 @@ def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet
 
 def _is_size_of_autoscaler(step: Step, path: str) -> bool:
     """Return whether the update leaves a number of nodes alone: with ignoreChanges, both inputs have the same."""
-    old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
+    old, new = (MISSING if state is None else get_value_at(state.inputs, path) for state in (step.old, step.new))
     return step.type in _GROUPS and path in _SIZES and (step.operation is Operation.DRIFT or old == new)
 
 
 def _is_tag(step: Step, path: str) -> bool:
-    first, *others = parts(path)
+    first, *others = split_path(path)
     if first not in {"tags", "tagsAll"} or not step.type.startswith("aws:"):
         return False
     keys = others[:1] or sorted({*_keys(step, str(first))})
@@ -136,7 +136,7 @@ def _keys(step: Step, name: str) -> Iterable[str]:
 def _is_metadata(step: Step, path: str) -> bool:
     if not step.type.startswith("kubernetes:"):
         return False
-    match parts(path):
+    match split_path(path):
         case ("metadata", "labels", str(key)):
             return key in _LABELS
         case ("metadata", "annotations", str(key)):

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from multiarch.observed.resources.paths import is_below
-from multiarch.observed.resources.properties import at
+from multiarch.observed.resources.properties import get_value
 from multiarch.review.model import Operation, Step
 
 
-def before(step: Step, path: str) -> object:
+def get_before(step: Step, path: str) -> object:
     """Return the value that AWS or Kubernetes reported before the change, or else the one that was declared."""
     if step.old is None:
         return None
-    reported = at(step.old.outputs, path)
-    return at(step.old.inputs, path) if reported is None else reported
+    reported = get_value(step.old.outputs, path)
+    return get_value(step.old.inputs, path) if reported is None else reported
 
 
-def after(step: Step, path: str) -> object:
+def get_after(step: Step, path: str) -> object:
     """Return the value that is declared from now on."""
-    return None if step.new is None else at(step.new.inputs, path)
+    return None if step.new is None else get_value(step.new.inputs, path)
 
 
 def describe_change(step: Step, path: str, name: str) -> str:
     """Return ``name`` with both values where they are short: ``AMI release 1.35.1 → 1.35.2``."""
-    old, new = _in_words(before(step, path)), _in_words(after(step, path))
+    old, new = _in_words(get_before(step, path)), _in_words(get_after(step, path))
     return f"{name} {old} → {new}" if old and new else name
 
 
@@ -37,7 +37,7 @@ def _in_words(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def resources(steps: tuple[Step, ...], *types: str) -> Iterator[Step]:
+def list_resources(steps: tuple[Step, ...], *types: str) -> Iterator[Step]:
     """Yield one step for each resource of a type, in the engine's order: what the update does, not only its drift."""
     chosen: dict[str, Step] = {}
     for step in steps:
@@ -46,6 +46,6 @@ def resources(steps: tuple[Step, ...], *types: str) -> Iterator[Step]:
     yield from chosen.values()
 
 
-def changes_of(step: Step, *roots: str) -> list[str]:
+def list_changes(step: Step, *roots: str) -> list[str]:
     """Return the changed paths that are one of ``roots`` or below it."""
     return [path for path in step.changed if is_below(path, roots)]

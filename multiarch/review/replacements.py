@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.holdings import Holding, holding
-from multiarch.review.model import Change, Operation, State, Step
-from multiarch.review.values import difference, resource_name
+from multiarch.review.holdings import Holding, get_holding
+from multiarch.review.model import Operation, StackChange, State, Step
+from multiarch.review.values import format_difference, get_resource_name
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 REPLACE_STATEFUL = REVIEW_RULES["replace-stateful"]
@@ -16,11 +16,11 @@ DELETE_RUNNING = REVIEW_RULES["delete-running"]
 FORGET = REVIEW_RULES["forget-resource"]
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_replacements(change: StackChange) -> Iterator[Finding]:
     """Yield findings in the order of the preview's steps."""
     created = [step for step in change.preview.steps if step.operation is Operation.CREATE]
     for step in change.preview.steps:
-        held = holding(step.type)
+        held = get_holding(step.type)
         if step.operation is Operation.FORGET:
             yield _forgotten(step, held)
         elif held is not None and step.operation is Operation.REPLACE:
@@ -74,13 +74,13 @@ def _is_alike(created: Step, deleted: Step) -> bool:
 
 
 def _subject(step: Step, held: Holding | None) -> str:
-    return f"{held.noun if held else step.type} {resource_name(step)}"
+    return f"{held.noun if held else step.type} {get_resource_name(step)}"
 
 
 def _because(step: Step) -> str:
     if not step.causes:
         return "The preview does not name a property that causes this: something that it depends on is replaced."
-    return f"Reason: {'; '.join(difference(step, path) for path in step.causes)}."
+    return f"Reason: {'; '.join(format_difference(step, path) for path in step.causes)}."
 
 
 def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
@@ -89,12 +89,12 @@ def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
         return
     inputs = old.inputs
     if old.protect:
-        yield "It is protected: Pulumi refuses this until `protect` is removed in an update of its own."
+        yield "It is protected: Pulumi rejects this until `protect` is removed in an update of its own."
     if inputs.get("deletionProtection") is True or inputs.get("enableDeletionProtection") is True:
-        yield "Its deletion protection is on: AWS refuses to delete it until that is off."
+        yield "Its deletion protection is on: AWS does not delete it until that is off."
     if "forceDestroy" in inputs or "forceDelete" in inputs:
         forced = inputs.get("forceDestroy") is True or inputs.get("forceDelete") is True
-        yield "It is deleted with its contents (force)." if forced else "AWS refuses to delete it until it is empty."
+        yield "It is deleted with its contents (force)." if forced else "AWS does not delete it until it is empty."
     if "skipFinalSnapshot" in inputs:
         skipped = inputs["skipFinalSnapshot"] is True
         yield "No final snapshot is made." if skipped else "A final snapshot is made."

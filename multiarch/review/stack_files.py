@@ -1,10 +1,10 @@
-"""What the stack file says beside the preview: a deleted or refused file, and files whose preview is missing."""
+"""What the stack file says beside the preview: a deleted or rejected file, and files whose preview is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.model import Change, Operation, Preview
+from multiarch.review.model import Operation, Preview, StackChange
 from multiarch.rules import REVIEW_RULES, Finding
 
 DELETED = REVIEW_RULES["delete-stack-file"]
@@ -13,7 +13,7 @@ NO_PREVIEW = REVIEW_RULES["no-preview"]
 _DESTROY = "Run `pulumi destroy` before the file is deleted: docs/how-to/destroy.md."
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_stack_file_changes(change: StackChange) -> Iterator[Finding]:
     """Yield findings about the stack's file."""
     stack, before, after = f"stack {change.preview.stack}", change.before, change.after
     if before is not None and after is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, parts, value_at
+from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, get_value_at, split_path
 from multiarch.observed.resources.secrets import is_secret, mask_secrets, may_quote_secret
 from multiarch.review.model import Step
 
@@ -13,14 +13,14 @@ _LONGEST = 80
 _TOO_LONG = "…"
 
 
-def shown(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
+def format_value(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
     """The value at ``path`` for a person: ``[secret]``, ``known after the update``, JSON of at most 80 characters.
 
     Nothing for MISSING; ``…`` for what is longer.
     """
     if value is MISSING:
         return ""
-    if is_secret(parts(path)):
+    if is_secret(split_path(path)):
         return SECRET
     if value == UNKNOWN:
         return "known after the update"
@@ -30,16 +30,16 @@ def shown(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
     return mask_secrets(text)
 
 
-def difference(step: Step, path: str) -> str:
+def format_difference(step: Step, path: str) -> str:
     """One change of a step's inputs in a line: ``version: 1.35 → 1.36``. Only the path if the values say nothing."""
-    old = MISSING if step.old is None else value_at(step.old.inputs, path)
-    new = MISSING if step.new is None else value_at(step.new.inputs, path)
-    return f"{path}: {change}" if (change := from_to(old, new, path)) else path
+    old = MISSING if step.old is None else get_value_at(step.old.inputs, path)
+    new = MISSING if step.new is None else get_value_at(step.new.inputs, path)
+    return f"{path}: {change}" if (change := format_from_to(old, new, path)) else path
 
 
-def from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON values)
-    """``1.35 → 1.36``; nothing if the values are too long, secret or both missing."""
-    before, after = shown(old, path), shown(new, path)
+def format_from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON values)
+    """Return ``1.35 → 1.36``; nothing if the values are too long, secret or both missing."""
+    before, after = format_value(old, path), format_value(new, path)
     if before == after or _TOO_LONG in {before, after}:
         return ""
     if SECRET in {before, after}:
@@ -47,7 +47,7 @@ def from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON va
     return f"{before or 'not set'} → {after or 'not set'}"
 
 
-def resource_name(step: Step) -> str:
+def get_resource_name(step: Step) -> str:
     """Return the name that AWS or Kubernetes knows, with its namespace, or else Pulumi's name of the resource."""
     for state in (step.old, step.new):
         if state is None:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from multiarch.errors import MultiarchError, StackError
 from multiarch.git import Repository
-from multiarch.plurals import counted
-from multiarch.review.model import Version
+from multiarch.plurals import format_count
+from multiarch.review.model import StackVersion
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, load_file
 from multiarch.stack.plan import make_plan
 
@@ -32,7 +32,7 @@ class Folder(NamedTuple):
             for file in sorted((self.path / STACKS_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}"))
         }
 
-    def version(self, stack: str, today: date) -> Version | None:
+    def version(self, stack: str, today: date) -> StackVersion | None:
         """Return the stack's file and plan; None where there is no file."""
         relative = STACKS_FOLDER / f"{_PREFIX}{stack}{_SUFFIX}"
         file = self.path / relative
@@ -43,15 +43,15 @@ class Folder(NamedTuple):
             plan = make_plan(load_file(file, project_file=self.path / PROJECT_FILE), today=today)
         except StackError as error:
             found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
-            more = f" {counted(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
-            return Version(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
+            more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
+            return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
         except MultiarchError as error:
-            return Version(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
-        return Version(shown, plan)
+            return StackVersion(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
+        return StackVersion(shown, plan)
 
 
-def in_folder(path: Path) -> Folder:
-    """Another clone of the project. Raises MultiarchError for a folder without stack files."""
+def open_folder(path: Path) -> Folder:
+    """Return another clone of the project. Raises MultiarchError for a folder without stack files."""
     if not (path / STACKS_FOLDER).is_dir() or not (path / PROJECT_FILE).is_file():
         raise MultiarchError(
             f"{path} has no {PROJECT_FILE} or no {STACKS_FOLDER}.",
@@ -61,7 +61,7 @@ def in_folder(path: Path) -> Folder:
 
 
 @contextmanager
-def at_commit(root: Path, ref: str) -> Iterator[Folder]:
+def open_commit(root: Path, ref: str) -> Iterator[Folder]:
     """Yield the project at ``root`` as it was in the commit that HEAD and ``ref`` last had in common.
 
     Raises MultiarchError and OutsideError as :class:`multiarch.git.Repository` does, and for a commit without the

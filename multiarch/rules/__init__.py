@@ -1,4 +1,4 @@
-"""Every rule of ``stack check``: its name, its severity, what it refuses and the fix.
+"""Every rule of ``stack check``: its name, its severity, what it rejects and the fix.
 
 A problem takes its severity and, without a hint of its own, the fix from its rule's row; a problem whose rule has
 no row can't be made. ``docs/reference/rules.md`` is generated from these rows.

@@ -27,7 +27,7 @@ class Risk(IntEnum):
 class Rule:
     """One rule. ``name`` is a stable kebab-case identifier.
 
-    ``finds`` names in a few words what is wrong; for ``stack check`` it completes "refuses …". ``way_out`` is shown
+    ``finds`` names in a few words what is wrong; for ``stack check`` it completes "rejects …". ``fix`` is shown
     with each problem that has no more specific hint; of a review it is what a reviewer should check before agreeing.
     ``risk`` is that of a review's rules.
     """
@@ -35,7 +35,7 @@ class Rule:
     name: str
     severity: Severity
     finds: str
-    way_out: str
+    fix: str
     risk: Risk = Risk.NONE
 
 
@@ -86,14 +86,14 @@ class Finding:
         return self.rule.risk if self.risk is None else self.risk
 
 
-def error(name: str, finds: str, way_out: str) -> Rule:
+def error(name: str, finds: str, fix: str) -> Rule:
     """Return a rule whose findings are errors."""
-    return Rule(name, Severity.ERROR, finds, way_out)
+    return Rule(name, Severity.ERROR, finds, fix)
 
 
-def warning(name: str, finds: str, way_out: str) -> Rule:
+def warning(name: str, finds: str, fix: str) -> Rule:
     """Return a rule whose findings are warnings."""
-    return Rule(name, Severity.WARNING, finds, way_out)
+    return Rule(name, Severity.WARNING, finds, fix)
 
 
 def review_rule(name: str, risk: Risk, finds: str, check: str) -> Rule:

@@ -1,4 +1,4 @@
-"""Rules about the stack file as a text."""
+"""Rules about the stack file as a string."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STACK_FILE = (
     error("unknown-key", "a key that the schema does not have", "Remove it, or correct its spelling."),
     error("missing-key", "a required key that is missing", "Add the key."),
     error("empty-value", "a key without a value", "Give it a value, or omit it."),
-    error("wrong-type", "a value of the wrong type, such as a text where a number belongs",
+    error("wrong-type", "a value of the wrong type, such as a string where a number belongs",
           "Write a value of that type."),
     error("not-allowed", "a value that is not one of those allowed", "Use one of the allowed values."),
     error("out-of-range", "a number above or below its limits", "Use a number within the limits."),
     error("wrong-length", "a list with too few or too many items", "Change the number of items."),
-    error("not-valid", "any other value that the schema refuses", "Change the value."),
+    error("not-valid", "any other value that the schema rejects", "Change the value."),
     error("defaults-in-stack", "`defaults` in a stack file; it belongs to `Pulumi.yaml`",
           "Write the keys themselves."),
     error("project-name", "a `Pulumi.yaml` with another project name", "Call the project multiarch-eks."),
@@ -42,7 +42,7 @@ STACK_FILE = (
     error("several-documents", "a file with several YAML documents", "Keep one."),
     error("duplicate-key", "a key that is there twice, with and without `multiarch-eks:` included",
           "Keep one of the two."),
-    error("key-not-text", "a key that is not a text", "Write the key in quotes."),
+    error("key-not-text", "a key that is not a string", "Write the key in quotes."),
     error("date", "a value that YAML reads as a date", "Write it in quotes."),
     error("octal-number", "a number with a leading zero, which Pulumi reads as octal", "Write it in quotes."),
     error("not-a-number", "a number that Pulumi does not take, such as `.inf`", "Write it in quotes."),
@@ -52,5 +52,5 @@ STACK_FILE = (
     error("wrong-merge", "`<<` without the alias of a mapping", "Write `<<: *ALIAS`, with the alias of a mapping."),
     error("endless-alias", "an alias inside of its own anchor", "Remove the alias."),
     error("too-many-values", "aliases that expand the file to more than 50,000 values", "Use fewer aliases."),
-    error("refused", "a stack that the command line could not read at all", ""),
+    error("rejected", "a stack that the command line could not read at all", ""),
 )

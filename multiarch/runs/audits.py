@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from multiarch.audit.daemonset_model import DaemonSetAudit
-from multiarch.audit.daemonset_sources import image_uses
-from multiarch.audit.daemonsets import audit_objects, by_architecture
-from multiarch.audit.subjects import ARM, Subject, gather
+from multiarch.audit.daemonset_sources import list_image_uses
+from multiarch.audit.daemonsets import audit_objects, merge_by_architecture
+from multiarch.audit.subjects import ARM, Subject, gather_subjects
 from multiarch.audit.workloads import WorkloadAudit, audit_workloads, is_system
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -17,7 +17,7 @@ from multiarch.facts.taints import Taint
 from multiarch.files import read_text
 from multiarch.images.model import Verdict
 from multiarch.kubernetes.cluster import open_cluster
-from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
+from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, read_standard_input
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.containers import ContainerRole
@@ -27,7 +27,7 @@ from multiarch.observed.newest_tags import LOOK_UPS
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects, read_workload_objects
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.verdicts import ImageVerdicts
-from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
+from multiarch.observed.workloads import FileLine, ImageUse, NotRead, list_uses
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.stack.model import Plan
@@ -60,10 +60,10 @@ def audit_images(
     if image_list is not None:
         uses = read_image_list(image_list)
     elif source.files:
-        uses = uses_in(*read_manifest_objects(source.files), not_read)
+        uses = list_uses(*read_manifest_objects(source.files), not_read)
     else:
         with open_cluster(source.access) as cluster:
-            uses = uses_in(read_workload_objects(cluster, source), not_read=not_read)
+            uses = list_uses(read_workload_objects(cluster, source), not_read=not_read)
             found = read_pull_secrets(cluster, uses)
     images = look_up(uses, architectures, access, credentials=found.credentials, progress=progress)
     return ImageAudit(images, not_read, (*found.notes, *images.notes))
@@ -75,7 +75,7 @@ def read_image_list(name: str) -> list[ImageUse]:
     Raises MultiarchError for a file that can't be read, or that lists no image.
     """
     try:
-        text = standard_input() if name == STANDARD_INPUT else read_text(Path(name))
+        text = read_standard_input() if name == STANDARD_INPUT else read_text(Path(name))
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error
     file = STANDARD_INPUT_NAME if name == STANDARD_INPUT else name
@@ -114,10 +114,10 @@ def audit_workload_objects(
     not_read, found = NotRead(), PodCredentials()
     if source.files:
         objects, lines = read_manifest_objects(source.files)
-        subjects = gather(objects, taint, lines, not_read)
+        subjects = gather_subjects(objects, taint, lines, not_read)
     else:
         with open_cluster(source.access) as cluster:
-            subjects = gather(read_workload_objects(cluster, source), taint, not_read=not_read)
+            subjects = gather_subjects(read_workload_objects(cluster, source), taint, not_read=not_read)
             found = read_pull_secrets(cluster, [use for each in subjects for use in each.uses])
     uses = [use for each in subjects if not is_system(each.workload) for use in each.uses]
     images = look_up(uses, (ARM,), access, credentials=found.credentials, progress=progress)
@@ -168,11 +168,11 @@ def audit_daemon_sets(
             nodes = () if plan is not None else tuple(cluster.objects([Kind.NODE]))
             if plan is None and not nodes:
                 raise MultiarchError(f"The cluster of context {cluster.name} has no nodes.", hint=_NODES_HINT)
-            found = read_pull_secrets(cluster, image_uses(daemon_sets))
-    uses = image_uses(daemon_sets)
+            found = read_pull_secrets(cluster, list_image_uses(daemon_sets))
+    uses = list_image_uses(daemon_sets)
     images = look_up(uses, Architecture, access, credentials=found.credentials, progress=progress)
     audit = audit_objects(daemon_sets, images, plan=plan, nodes=nodes, taints=taints)
-    return by_architecture(audit) if per_architecture else audit, (*found.notes, *images.notes)
+    return merge_by_architecture(audit) if per_architecture else audit, (*found.notes, *images.notes)
 
 
 def _read_files(files: Sequence[str], plan: Plan | None) -> tuple[tuple[LoadedObject, ...], tuple[LoadedObject, ...]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.failures import failures_of, parse_failure
-from multiarch.capacity.headroom import Headroom, headroom_of, manifests
-from multiarch.capacity.model import CapacityReport, Failure
-from multiarch.capacity.recommendation.changes import Change, patched
-from multiarch.capacity.recommendation.recommend import Recommendation, recommend
+from multiarch.capacity.failures import list_failures, parse_failure
+from multiarch.capacity.headroom import Headroom, build_headroom_manifests, plan_headroom
+from multiarch.capacity.model import CapacityFailure, CapacityReport
+from multiarch.capacity.recommendation.changes import ValueChange, apply_changes
+from multiarch.capacity.recommendation.recommend import Recommendation, find_recommendation
 from multiarch.capacity.recommendation.search import TimeLimit
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
 from multiarch.errors import MultiarchError, StackError
@@ -21,7 +21,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.files import write_atomically
 from multiarch.manifests.disruption_budgets import PodCount
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
-from multiarch.observed.workloads import uses_in
+from multiarch.observed.workloads import list_uses
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.rules import Severity
 from multiarch.runs.images import list_image_support, name_deployment
@@ -30,20 +30,20 @@ from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
-from multiarch.stack.yaml_source import shown
-from multiarch.today import today
-from multiarch.yaml_text.difference import difference
-from multiarch.yaml_text.dump import dump
+from multiarch.stack.yaml_source import format_path
+from multiarch.today import get_today
+from multiarch.yaml_text.difference import format_patch
+from multiarch.yaml_text.dump import dump_yaml
 
 _MINIMUM = re.compile(r"([0-9]{1,4})(%?)")
 _WHOLE = 100
 
 
-def choose_failures(plan: Plan, given: WorkloadInput, written: Sequence[str], largest: int) -> list[Failure]:
+def choose_failures(plan: Plan, given: WorkloadInput, written: Sequence[str], largest: int) -> list[CapacityFailure]:
     """Return the failures that are ``written``, or else all of the plan. Raises MultiarchError for an invalid one."""
     zones = given.context.zones
     found = [parse_failure(each, plan, zones) for each in written]
-    return found or list(failures_of(plan, zones, largest_nodes=largest))
+    return found or list(list_failures(plan, zones, largest_nodes=largest))
 
 
 def find_image_support(
@@ -51,9 +51,9 @@ def find_image_support(
 ) -> dict[WorkloadName, ImageSupport]:
     """Return what the images of each workload support, as their registries say."""
     if given.cluster is None:
-        uses = list(uses_in(given.objects))
+        uses = list(list_uses(given.objects))
     else:
-        uses = [name_deployment(each) for each in uses_in(given.cluster.running.pods)]
+        uses = [name_deployment(each) for each in list_uses(given.cluster.running.pods)]
     credentials = given.credentials.credentials
     return list_image_support(
         look_up(uses, tuple(Architecture), registries, credentials=credentials, progress=progress)
@@ -84,14 +84,14 @@ class RecommendedChange:
 
     @JsonProperty
     def patch(self) -> str:
-        """The change as ``diff -u`` writes it."""
-        return difference(self.file, self.old, self.new)
+        """Return the change as ``diff -u`` writes it."""
+        return format_patch(self.file, self.old, self.new)
 
 
 def recommend_change(
     path: Path,
     plan: Plan,
-    failures: Sequence[Failure],
+    failures: Sequence[CapacityFailure],
     evaluate: Evaluation,
     prices: RegionPrices | UnknownPrice | None,
     *,
@@ -111,13 +111,13 @@ def recommend_change(
         )
     text = path.read_bytes().decode("utf-8")
 
-    def replan(changes: Sequence[Change]) -> Plan | None:
+    def replan(changes: Sequence[ValueChange]) -> Plan | None:
         try:
-            return make_plan(load_file(path, text=patched(text, changes)), today=today())
+            return make_plan(load_file(path, text=apply_changes(text, changes)), today=get_today())
         except StackError:
             return None
 
-    result = recommend(
+    result = find_recommendation(
         plan,
         failures,
         evaluate,
@@ -127,10 +127,12 @@ def recommend_change(
         limit=TimeLimit(seconds),
     )
     if not result.changes:
-        return RecommendedChange(shown(path), written=False, result=result, report=result.report, old=text, new=text)
-    new = patched(text, result.changes)
+        return RecommendedChange(
+            format_path(path), written=False, result=result, report=result.report, old=text, new=text
+        )
+    new = apply_changes(text, result.changes)
     try:
-        changed = make_plan(load_file(path, text=new), today=today())
+        changed = make_plan(load_file(path, text=new), today=get_today())
     except StackError as error:
         rejected = next(each for each in error.problems if each.severity is Severity.ERROR)
         needed = ", ".join(f"{each.name} {format_value(each.new)}" for each in result.changes)
@@ -141,7 +143,7 @@ def recommend_change(
         write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
     report = evaluate(changed, result.failures)
-    return RecommendedChange(shown(path), written=write, result=result, report=report, old=text, new=new)
+    return RecommendedChange(format_path(path), written=write, result=result, report=report, old=text, new=new)
 
 
 def format_value(value: object) -> str:
@@ -152,9 +154,9 @@ def format_value(value: object) -> str:
 def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: WorkloadInput) -> tuple[Headroom, ...]:
     """Write the manifests of placeholder pods, unless no pod moves; return what they hold."""
     placed = [pod for node in given.nodes or () for pod in node.pods]
-    found = tuple(headroom_of(plan, report, [*given.workloads.pods, *placed]))
+    found = tuple(plan_headroom(plan, report, [*given.workloads.pods, *placed]))
     if found:
-        write_atomically(file, "---\n".join(dump(each) for each in manifests(plan, found)))
+        write_atomically(file, "---\n".join(dump_yaml(each) for each in build_headroom_manifests(plan, found)))
     return found
 
 

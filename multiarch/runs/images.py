@@ -6,24 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
-from multiarch.capacity.sources import image_support
+from multiarch.capacity.sources import get_image_support
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import SECONDS as INSPECTION_SECONDS
 from multiarch.images.inspect import inspect_manifest
 from multiarch.images.model import Inspected, Judgement, Platform, Verdict
-from multiarch.images.verdict import judge
+from multiarch.images.verdict import judge_image
 from multiarch.images.verify import SECONDS as VERIFICATION_SECONDS
-from multiarch.images.verify import Verification, verify
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.images.verify import ImageVerification, verify_platform
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.source import LoadedObject
-from multiarch.manifests.owners import key_of
+from multiarch.manifests.owners import get_workload_key
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up, use_registry
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.verdicts import ImageVerdicts
-from multiarch.observed.workloads import ImageUse, uses_of_pod_spec
+from multiarch.observed.workloads import ImageUse, list_pod_spec_uses
 from multiarch.registry.model import Manifest, Registry
-from multiarch.registry.operation import time_limit
+from multiarch.registry.operation import limit_time
 from multiarch.registry.reference import parse_reference
 
 _ARM = Architecture.ARM64
@@ -43,11 +43,11 @@ def inspect_image(image: str, access: RegistryAccess) -> Inspection:
 
     async def read(registry: Registry) -> Inspected:
         reference = parse_reference(image)
-        async with time_limit(reference, access.seconds or INSPECTION_SECONDS):
+        async with limit_time(reference, access.seconds or INSPECTION_SECONDS):
             return await inspect_manifest(registry, reference, await registry.manifest(reference))
 
     inspected, notes = use_registry(access, read, fresh_tags=True)
-    return Inspection(inspected, tuple(judge(inspected, each) for each in Architecture), notes)
+    return Inspection(inspected, tuple(judge_image(inspected, each) for each in Architecture), notes)
 
 
 def read_raw_manifest(image: str, access: RegistryAccess) -> Manifest:
@@ -57,23 +57,23 @@ def read_raw_manifest(image: str, access: RegistryAccess) -> Manifest:
 
 def verify_image(
     image: str, platform: Platform, access: RegistryAccess, *, deep: bool = False, progress: Progress = ignore_progress
-) -> tuple[Verification, tuple[str, ...]]:
+) -> tuple[ImageVerification, tuple[str, ...]]:
     """Check that an image has the binaries of ``platform``; return notes about the cache too.
 
-    ``progress`` is called with bytes. Raises MultiarchError as :func:`multiarch.images.verify.verify` does.
+    ``progress`` is called with bytes. Raises MultiarchError as :func:`multiarch.images.verify.verify_platform` does.
     """
     reference = parse_reference(image)
     seconds = access.seconds or VERIFICATION_SECONDS
     return use_registry(
         access,
-        lambda registry: verify(registry, reference, platform, deep=deep, seconds=seconds, progress=progress),
+        lambda registry: verify_platform(registry, reference, platform, deep=deep, seconds=seconds, progress=progress),
         fresh_tags=True,
     )
 
 
 def list_image_support(images: ImageVerdicts) -> dict[WorkloadName, ImageSupport]:
     """Return what the images of each workload support; workloads whose images support both are omitted."""
-    return image_support(
+    return get_image_support(
         ((use.workload.namespace, str(use.workload)), row.image, judgement)
         for row in images.rows
         for use in row.uses
@@ -97,7 +97,7 @@ class Arm64ImageJudge:
     ``note`` is called with what could not be read besides.
     """
 
-    cluster: Cluster
+    cluster: KubernetesCluster
     access: RegistryAccess
     note: Callable[[str], None]
     progress: Callable[[], AbstractContextManager[Progress]]
@@ -106,7 +106,9 @@ class Arm64ImageJudge:
     def __call__(self, pods: Sequence[LoadedObject]) -> Mapping[str, str]:
         """Return by uid why the images of a pod do not run on arm64, or that it is unknown; other pods are omitted."""
         uses = {
-            str(each.value["metadata"]["uid"]): list(uses_of_pod_spec(each.value.get("spec") or {}, key_of(each.value)))
+            str(each.value["metadata"]["uid"]): list(
+                list_pod_spec_uses(each.value.get("spec") or {}, get_workload_key(each.value))
+            )
             for each in pods
         }
         self._look_up([use for several in uses.values() for use in several if use.asked not in self._known])

@@ -9,13 +9,13 @@ from pathlib import Path
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
-from multiarch.kubernetes.manifests import STANDARD_INPUT, find_files, read_manifest_text, standard_input
+from multiarch.kubernetes.manifests import STANDARD_INPUT, find_files, read_manifest_text, read_standard_input
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.templates import Selection
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageRow
-from multiarch.observed.workloads import ImageUse, uses_of_pod_spec
-from multiarch.patching.edits import Edited, Fault, Outcome, edit
+from multiarch.observed.workloads import ImageUse, list_pod_spec_uses
+from multiarch.patching.edits import Edited, TemplateFault, TemplateOutcome, edit_templates
 from multiarch.patching.transform import SchedulingChange
 
 
@@ -39,8 +39,8 @@ def edit_files(
     """
     files = []
     for name, path, named in _list_files(paths):
-        text = standard_input() if path is None else read_manifest_text(path)
-        edited = edit(text, change, selection, judge_only=judge_only)
+        text = read_standard_input() if path is None else read_manifest_text(path)
+        edited = edit_templates(text, change, selection, judge_only=judge_only)
         if named and not edited.objects and not edited.faults:
             raise MultiarchError(f"{name} has no Kubernetes objects.", hint="An object has apiVersion and kind.")
         files.append(EditedFile(name, path, text, edited))
@@ -92,14 +92,14 @@ def _check_file(file: EditedFile, judged: dict[tuple[str, str, bool], ImageRow])
             if found.verdict is Verdict.UNSUPPORTED:
                 message = f"{outcome.template.title}: {image} does not support {found.architecture}: {found.reason}."
                 hint = f"Build it for {found.architecture}, or omit this workload."
-                faults.append(Fault(outcome.line, message, hint))
+                faults.append(TemplateFault(outcome.line, message, hint))
             elif found.verdict is Verdict.UNKNOWN:
                 notes.append(f"{image}: support for {found.architecture} is unknown: {found.reason.rstrip('.')}")
         outcomes.append(replace(outcome, transformed=replace(outcome.transformed, notes=tuple(notes))))
     return replace(file, edited=replace(file.edited, outcomes=tuple(outcomes), faults=tuple(faults)))
 
 
-def _list_uses(outcome: Outcome) -> list[ImageUse]:
+def _list_uses(outcome: TemplateOutcome) -> list[ImageUse]:
     template = outcome.template
     key = WorkloadKey(template.namespace, template.kind, template.name)
-    return list(uses_of_pod_spec(template.spec.mapping(), key))
+    return list(list_pod_spec_uses(template.spec.mapping(), key))

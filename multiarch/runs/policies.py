@@ -9,10 +9,10 @@ from pathlib import Path
 from multiarch.errors import Problem
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.images.verdict import verdicts
+from multiarch.images.verdict import judge_architectures
 from multiarch.observed.images import RegistryAccess, use_registry
-from multiarch.policies import policies
-from multiarch.policies.model import Resource, check
+from multiarch.policies import build_policies
+from multiarch.policies.model import DeclaredResource, check_policy
 from multiarch.registry.reference import InvalidReferenceError, parse_reference
 from multiarch.rules import Severity
 from multiarch.runs.rendering import load_rendering
@@ -36,15 +36,15 @@ def with_policies(checked: CheckedStack, project: Path | None = None) -> Checked
 def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[Problem]:
     """Return what violates a policy among the resources of a plan. Raises as :func:`with_policies` does."""
     resources = [
-        Resource(each.urn, each.type, each.name, each.inputs, each.ignore_changes, frozenset(each.dependencies))
+        DeclaredResource(each.urn, each.type, each.name, each.inputs, each.ignore_changes, frozenset(each.dependencies))
         for each in load_rendering(find_root(project)).declare(plan).resources
     ]
     # `stack check` says it with the line of the file.
     said = {"policy-ami-pinned"} if any(each.rule == "ami-not-pinned" for each in plan.warnings) else set()
     return [
         Problem(found.rule.name, found.text, file=file, key=found.subject)
-        for policy in policies(judge_image)
-        for found in check(policy, resources)
+        for policy in build_policies(judge_image)
+        for found in check_policy(policy, resources)
         if not found.undecided and found.rule.name not in said
     ]
 
@@ -55,5 +55,7 @@ def judge_image(image: str) -> Sequence[Judgement]:
         reference = parse_reference(image)
     except InvalidReferenceError as error:
         return [Judgement(architecture, Verdict.UNKNOWN, str(error), None) for architecture in Architecture]
-    found, _ = use_registry(RegistryAccess(), lambda registry: verdicts(registry, reference, tuple(Architecture)))
+    found, _ = use_registry(
+        RegistryAccess(), lambda registry: judge_architectures(registry, reference, tuple(Architecture))
+    )
     return found

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import NodeGroupKind
@@ -54,7 +54,7 @@ class Planner:
         self,
         plan: Plan,
         choice: Choice,
-        cluster: Cluster,
+        cluster: KubernetesCluster,
         registries: RegistryAccess,
         *,
         progress: ShowProgress = lambda: nullcontext(ignore_progress),

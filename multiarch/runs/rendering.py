@@ -13,7 +13,7 @@ from types import ModuleType
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.runs.stacks import load_plan
 from multiarch.serialization import OMITTED, JsonProperty
-from multiarch.stack.yaml_source import shown
+from multiarch.stack.yaml_source import format_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Rendered:
 
     @JsonProperty
     def ok(self) -> bool:
-        """Whether the stack was rendered."""
+        """Return whether the stack was rendered."""
         return not self.exit_code
 
 
@@ -60,7 +60,7 @@ def render_stacks(paths: Sequence[Path], root: Path, target: Path, jobs: int) ->
 
 def _one(path: Path, root: Path, target: Path) -> Rendered:
     """Render one stack. Errors are returned as values, because they cross from process to process."""
-    file = shown(path)
+    file = format_path(path)
     try:
         plan = load_plan(path)[1]
         rendered = load_rendering(root).render(plan, target)

@@ -9,31 +9,37 @@ from typing import TypeVar
 
 from multiarch.audit.daemonset_model import DaemonSetAudit
 from multiarch.audit.daemonsets import audit_objects
-from multiarch.audit.subjects import gather
+from multiarch.audit.subjects import gather_subjects
 from multiarch.audit.workloads import WorkloadAudit
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.failures import failures_of
+from multiarch.capacity.failures import list_failures
 from multiarch.capacity.model import CapacityReport
 from multiarch.capacity.sources import Workloads
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
-from multiarch.cost.stack import stack_costs
+from multiarch.cost.stack import compute_stack_costs
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import Architecture
-from multiarch.kubernetes.manifests import names_of
+from multiarch.kubernetes.manifests import format_names
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageVerdicts
-from multiarch.observed.workloads import uses_in
+from multiarch.observed.workloads import list_uses
 from multiarch.report.contents import Placement, ReportContents, Unread
 from multiarch.runs.audits import audit_with_tags
-from multiarch.runs.cost import cost_placement
+from multiarch.runs.cost import compute_placement_cost
 from multiarch.runs.images import list_image_support
-from multiarch.runs.workload_input import WorkloadInput, from_cluster, from_manifests, place_workloads, read_cluster
-from multiarch.simulate.context import simulation_context
+from multiarch.runs.workload_input import (
+    WorkloadInput,
+    place_workloads,
+    read_cluster,
+    read_cluster_workloads,
+    read_manifest_workloads,
+)
+from multiarch.simulate.context import build_simulation_context
 from multiarch.stack.model import Plan
-from multiarch.today import now
+from multiarch.today import get_now
 
 Result = TypeVar("Result")
 _NO_WORKLOADS = "No workloads were given: --manifests FILE reads manifests, --live reads the cluster."
@@ -42,7 +48,7 @@ _NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them 
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageContents:
     """The contents of a page. ``failed`` are parts that could not be made, each with the reason."""
 
     contents: ReportContents
@@ -58,7 +64,7 @@ def gather_page(
     files: Sequence[str] = (),
     live: ClusterAccess | None = None,
     progress: Progress = ignore_progress,
-) -> Page:
+) -> PageContents:
     """Gather the contents of a page, from manifests, a live cluster, or the stack file alone. Raises MultiarchError."""
     failed: list[tuple[str, str]] = []
     prices = None if pricing is None else pricing.known
@@ -72,18 +78,20 @@ def gather_page(
             description, unread = "Stack file; the cluster could not be read", str(error)
         else:
             name = f"Cluster of context {opened.running.name}"
-            source = _Source(name, from_cluster(plan, opened, prices=prices))
+            source = _PageSource(name, read_cluster_workloads(plan, opened, prices=prices))
     elif files:
-        source = _Source(f"Stack file, and workloads of {names_of(files)}", from_manifests(plan, files, prices=prices))
+        source = _PageSource(
+            f"Stack file, and workloads of {format_names(files)}", read_manifest_workloads(plan, files, prices=prices)
+        )
     if source is None:
-        nothing = WorkloadInput(simulation_context(plan, prices=prices), Workloads((), ()))
-        source = _Source(description, nothing, unread)
-    parts = _Parts(plan, source, pricing, registries, progress, failed)
-    return Page(parts.contents(), tuple(parts.failed), tuple(parts.notes))
+        nothing = WorkloadInput(build_simulation_context(plan, prices=prices), Workloads((), ()))
+        source = _PageSource(description, nothing, unread)
+    parts = _PageParts(plan, source, pricing, registries, progress, failed)
+    return PageContents(parts.contents(), tuple(parts.failed), tuple(parts.notes))
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _PageSource:
     """What the parts are made of, in words and as it was read. ``unread`` says why there are no workloads."""
 
     description: str
@@ -100,11 +108,11 @@ class _Images:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _PageParts:
     """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason."""
 
     plan: Plan
-    source: _Source
+    source: _PageSource
     pricing: Pricing | None
     access: RegistryAccess
     progress: Progress
@@ -119,7 +127,7 @@ class _Parts:
         return ReportContents(
             plan=self.plan,
             source=self.source.description,
-            made=now(),
+            made=get_now(),
             placement=placement,
             workloads=workloads,
             daemon_sets=self._part("DaemonSets", partial(self._daemon_sets, images)),
@@ -128,7 +136,7 @@ class _Parts:
         )
 
     def _part(self, name: str, make: Callable[[], Result]) -> Result | Unread:
-        """What ``make`` returns, or why it could not."""
+        """Return what ``make`` returns, or why it could not."""
         try:
             return make()
         except MultiarchError as error:
@@ -141,13 +149,13 @@ class _Parts:
     def _images(self) -> _Images:
         given, taint, access = self.source.given, self.plan.arm64_taint, self.access
         own = given.credentials.credentials
-        images = look_up(uses_in(given.objects), Architecture, access, credentials=own, progress=self.progress)
+        images = look_up(list_uses(given.objects), Architecture, access, credentials=own, progress=self.progress)
         self.notes += (*given.credentials.notes, *images.notes)
-        subjects = gather(given.objects, taint)
+        subjects = gather_subjects(given.objects, taint)
         return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
-        """On the groups of the plan, or on the nodes of the cluster."""
+        """Return on the groups of the plan, or on the nodes of the cluster."""
         source = self.source.given
         found = tuple(each for each in source.objects if each.value.get("kind") == Kind.DAEMON_SET)
         if found and isinstance(images, Unread):
@@ -162,16 +170,16 @@ class _Parts:
         given = self.source.given
         supported = {} if isinstance(images, Unread) else list_image_support(images.images)
         evaluate = Evaluation(given.workloads.pods, given.budgets(), given.context, given.nodes, supported)
-        report = evaluate(self.plan, failures_of(self.plan, given.context.zones))
+        report = evaluate(self.plan, list_failures(self.plan, given.context.zones))
         unread = (_NO_IMAGES,) if isinstance(images, Unread) else ()
         assumptions = (*given.notes, *report.assumptions)
         return replace(report, assumptions=assumptions, warnings=(*unread, *report.warnings))
 
     def _cost(self, placement: Placement | Unread, workloads: WorkloadAudit | Unread) -> CostReport | Unread:
-        """The costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""
+        """Return the costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""
         if self.pricing is None:
             return _NO_PRICES
         if isinstance(placement, Unread):
-            return stack_costs(self.plan, self.pricing)
+            return compute_stack_costs(self.plan, self.pricing)
         audit = None if isinstance(workloads, Unread) else workloads
-        return cost_placement(self.plan, self.pricing, placement, self.source.given.objects, audit)
+        return compute_placement_cost(self.plan, self.pricing, placement, self.source.given.objects, audit)

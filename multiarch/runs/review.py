@@ -11,16 +11,16 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_bytes
-from multiarch.observed.cluster import pods_in
+from multiarch.observed.cluster import read_object_pods
 from multiarch.observed.objects import read_manifest_objects
-from multiarch.review.model import Change, Preview
-from multiarch.review.previews.reading import read
-from multiarch.review.versions import Folder, at_commit, in_folder
+from multiarch.review.model import Preview, StackChange
+from multiarch.review.previews.reading import read_previews
+from multiarch.review.versions import Folder, open_commit, open_folder
 from multiarch.runs.stacks import find_root
 from multiarch.scheduling.pods import Pod
-from multiarch.stack.affected import same_values
+from multiarch.stack.affected import has_same_values
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.today import today
+from multiarch.today import get_today
 
 STANDARD_INPUT = "-"
 _BOTH = "Give --since REF, or --before FOLDER."
@@ -33,7 +33,7 @@ def read_changes(
     before: Path | None,
     manifests: Sequence[str],
     project: Path | None = None,
-) -> list[Change]:
+) -> list[StackChange]:
     """Return the changes of all stacks of the previews, and of all stack files that differ. Raises MultiarchError.
 
     ``manifests`` are files whose pods the change must not strand.
@@ -47,43 +47,43 @@ def read_changes(
     if not paths and since is None and before is None:
         raise MultiarchError("No preview is given.", hint=f"{_HOW} --since REF compares the stack files alone.")
     previews = _previews(paths)
-    day, pods = today(), _pods(manifests) if manifests else ()
+    day, pods = get_today(), _pods(manifests) if manifests else ()
     if since is None and before is None:
-        return [Change(preview, None, None, day) for preview in previews]
+        return [StackChange(preview, None, None, day) for preview in previews]
     root = find_root(project)
     with ExitStack() as stack:
-        old = stack.enter_context(at_commit(root, since)) if since is not None else in_folder(before or root)
+        old = stack.enter_context(open_commit(root, since)) if since is not None else open_folder(before or root)
         return [replace(each, pods=pods) for each in _with_files(previews, old, Folder(root, ""), day)]
 
 
 def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
-    pods = pods_in(list(read_manifest_objects(manifests)[0]))
+    pods = read_object_pods(list(read_manifest_objects(manifests)[0]))
     if not pods:
         raise MultiarchError(f"--manifests: no object in {', '.join(manifests)} creates pods.")
     return pods
 
 
-def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date) -> Iterator[Change]:
+def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date) -> Iterator[StackChange]:
     reviewed = set()
     for preview in previews:
         if preview.project != NAMESPACE:
-            yield Change(preview, None, None, day)
+            yield StackChange(preview, None, None, day)
             continue
         reviewed.add(preview.stack)
-        yield Change(preview, old.version(preview.stack, day), new.version(preview.stack, day), day)
+        yield StackChange(preview, old.version(preview.stack, day), new.version(preview.stack, day), day)
     files_before, files_after = old.stacks(), new.stacks()
     for name in sorted({*files_before, *files_after} - reviewed):
         texts = files_before.get(name), files_after.get(name)
-        if None in texts or not same_values(texts[0] or "", texts[1] or ""):
+        if None in texts or not has_same_values(texts[0] or "", texts[1] or ""):
             preview = Preview(name, NAMESPACE, "", (), (), (), succeeded=False)
-            yield Change(preview, old.version(name, day), new.version(name, day), day)
+            yield StackChange(preview, old.version(name, day), new.version(name, day), day)
 
 
 def _previews(paths: Sequence[str]) -> list[Preview]:
     found: dict[tuple[str, str], Preview] = {}
     for path in paths:
         name = "standard input" if path == STANDARD_INPUT else path
-        for preview in read(_bytes(path), name):
+        for preview in read_previews(_bytes(path), name):
             key = (preview.project, preview.stack)
             if key in found:
                 raise MultiarchError(

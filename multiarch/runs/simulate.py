@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from multiarch.cost.pricing import Pricing
-from multiarch.cost.simulated import SimulatedCosts, simulated_costs
+from multiarch.cost.simulated import SimulatedCosts, compute_simulated_costs
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.cluster import GATED
-from multiarch.runs.workload_input import WorkloadInput, from_cluster, read_cluster
+from multiarch.runs.workload_input import WorkloadInput, read_cluster, read_cluster_workloads
 from multiarch.serialization import INLINED, OMITTED
 from multiarch.simulate.model import OmittedPods, Simulation
 from multiarch.simulate.preference import with_preference
@@ -47,7 +47,7 @@ def read_pending(
     """
     chosen = parse_label_query(selector)
     cluster = read_cluster(plan, access, images=False, namespaces=namespaces)
-    given = from_cluster(plan, cluster)
+    given = read_cluster_workloads(plan, cluster)
     pods = (*cluster.state.choose_pending(namespaces, chosen), *cluster.state.daemon_sets)
     return replace(given, workloads=replace(given.workloads, pods=pods))
 
@@ -70,6 +70,6 @@ def simulate_workloads(
         sum(each.pods for each in result.workloads),
         result.unplaced,
         result,
-        None if pricing is None else simulated_costs(plan, pricing, settled, given.nodes),
+        None if pricing is None else compute_simulated_costs(plan, pricing, settled, given.nodes),
         plan.arm64_taint,
     )

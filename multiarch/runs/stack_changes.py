@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from multiarch.aws_errors import failures_as_errors, open_client
+from multiarch.aws_errors import open_client, translate_failures
 from multiarch.errors import MultiarchError
 from multiarch.files import read_bytes, write_atomically
 from multiarch.git import ChangedFile, Repository
 from multiarch.runs.stacks import find_root
-from multiarch.stack.affected import FileChange, affected, of_stack
-from multiarch.stack.load import PROJECT_FILE, load_file, stack_files
-from multiarch.stack.pin import Clients, Kept, Pin, find_pins, without_releases, write_pins
+from multiarch.stack.affected import FileChange, find_stack_name, list_affected
+from multiarch.stack.load import PROJECT_FILE, list_stack_files, load_file
+from multiarch.stack.pin import Kept, Pin, PinClients, find_pins, remove_releases, write_pins
 from multiarch.stack.plan import make_plan
-from multiarch.stack.yaml_source import shown
-from multiarch.today import today
+from multiarch.stack.yaml_source import format_path
+from multiarch.today import get_today
 
 
 class DeletedStack(NamedTuple):
@@ -50,24 +50,24 @@ def find_affected_stacks(since: str, project: Path | None = None) -> AffectedSta
     repository = Repository.of(root)
     base = repository.base(since)
     changed = repository.changed(base)
-    files = {str(of_stack(path.relative_to(root).as_posix())): path for path in stack_files(root)}
-    found = affected(
+    files = {str(find_stack_name(path.relative_to(root).as_posix())): path for path in list_stack_files(root)}
+    found = list_affected(
         [_change(repository, base, each) for each in changed], {name: _text(path) for name, path in files.items()}
     )
     return AffectedStacks(
         since,
         base,
-        tuple(TouchedStack(name, shown(files[name]), reasons) for name, reasons in found.items()),
+        tuple(TouchedStack(name, format_path(files[name]), reasons) for name, reasons in found.items()),
         tuple(
             DeletedStack(name, each.path)
             for each in changed
-            if each.deleted and (name := of_stack(each.path)) and name not in files
+            if each.deleted and (name := find_stack_name(each.path)) and name not in files
         ),
     )
 
 
 def _change(repository: Repository, base: str, changed: ChangedFile) -> FileChange:
-    if of_stack(changed.path) is None and changed.path != PROJECT_FILE:
+    if find_stack_name(changed.path) is None and changed.path != PROJECT_FILE:
         return FileChange(changed.path)
     before = repository.read(base, changed.path)
     after = None if changed.deleted else _text(repository.folder / changed.path)
@@ -95,14 +95,14 @@ def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -
     """Pin a stack file to what AWS recommends today. Raises MultiarchError and OutsideError."""
     stack = load_file(path)
     # An outdated pin makes a stack invalid, so an upgrade ignores pins.
-    plan = make_plan(without_releases(stack) if upgrade else stack, today=today(), pinning=True)
+    plan = make_plan(remove_releases(stack) if upgrade else stack, today=get_today(), pinning=True)
     where = region or plan.region
     ssm, eks, ec2 = (
         open_client(name, where, region_key="aws:region in the stack file") for name in ("ssm", "eks", "ec2")
     )
-    with failures_as_errors():
-        pins = find_pins(stack, plan, Clients(ssm, eks, ec2), upgrade=upgrade)
+    with translate_failures():
+        pins = find_pins(stack, plan, PinClients(ssm, eks, ec2), upgrade=upgrade)
     written = bool(pins.changes) and not dry_run
     if written:
         write_atomically(path, write_pins(path.read_bytes().decode("utf-8"), pins.changes))
-    return PinnedStack(shown(path), written, pins.changes, pins.kept)
+    return PinnedStack(format_path(path), written, pins.changes, pins.kept)

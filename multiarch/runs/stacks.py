@@ -11,17 +11,17 @@ from typing import NamedTuple
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.facts.architectures import Architecture
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
-from multiarch.stack.load import STACKS_FOLDER, Stack, load_file, project_root, stack_files
+from multiarch.stack.load import STACKS_FOLDER, Stack, find_project_root, list_stack_files, load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
-from multiarch.stack.schema_paths import nearest
-from multiarch.stack.yaml_source import shown
-from multiarch.today import today
+from multiarch.stack.schema_paths import find_nearest
+from multiarch.stack.yaml_source import format_path
+from multiarch.today import get_today
 
 
 def find_root(project: Path | None) -> Path:
     """Return the folder of the project that ``project``, or else the working folder, is in. Raises MultiarchError."""
-    return project_root(project or Path.cwd())
+    return find_project_root(project or Path.cwd())
 
 
 def find_files(names: Iterable[str], project: Path | None = None) -> list[Path]:
@@ -36,7 +36,7 @@ def find_files(names: Iterable[str], project: Path | None = None) -> list[Path]:
             named.setdefault(os.path.realpath(path), path)
         return list(named.values())
     root = find_root(project)
-    found = stack_files(root)
+    found = list_stack_files(root)
     if not found:
         raise MultiarchError(f"There is no stack in {root / STACKS_FOLDER}.", hint="Run `multiarch stack new`.")
     return found
@@ -51,13 +51,13 @@ def find_file(name: str, project: Path | None = None) -> Path:
     named = root / STACKS_FOLDER / f"Pulumi.{name}.yaml"
     if os.path.lexists(named):  # also a broken link: reading it says what is wrong
         return named
-    known = [stack_name(path) for path in stack_files(root)]
-    near = nearest(name, known)
+    known = [get_stack_name(path) for path in list_stack_files(root)]
+    near = find_nearest(name, known)
     hint = f"Did you mean {near}?" if near else f"There are {', '.join(known)}." if known else ""
     raise MultiarchError(f"There is no stack {name} in {root / STACKS_FOLDER}.", hint=hint)
 
 
-def stack_name(path: Path) -> str:
+def get_stack_name(path: Path) -> str:
     """Return the name of the stack that a file is named after."""
     return path.name.removeprefix("Pulumi.").removesuffix(path.suffix)
 
@@ -65,7 +65,7 @@ def stack_name(path: Path) -> str:
 def load_plan(path: Path) -> tuple[Stack, Plan]:
     """Load and plan a stack file. Raises StackError with all problems of it."""
     stack = load_file(path)
-    return stack, make_plan(stack, today=today())
+    return stack, make_plan(stack, today=get_today())
 
 
 def load_plans(names: Iterable[str], project: Path | None = None) -> list[Plan]:
@@ -88,7 +88,7 @@ def plan_or_problems(path: Path, *, named: bool = True) -> tuple[Plan | None, tu
     except MultiarchError as error:
         if not named:
             raise
-        return None, (Problem("refused", error.message, error.hint, file=shown(path)),)
+        return None, (Problem("rejected", error.message, error.hint, file=format_path(path)),)
     return plan, plan.warnings
 
 
@@ -123,11 +123,11 @@ class CheckedStack:
     @property
     def name(self) -> str:
         """The name of the stack that the file is named after."""
-        return stack_name(Path(self.file))
+        return get_stack_name(Path(self.file))
 
     @JsonProperty
     def ok(self) -> bool:
-        """Whether the stack is valid."""
+        """Return whether the stack is valid."""
         return self.plan is not None
 
 
@@ -139,7 +139,7 @@ def check_stacks(names: Iterable[str], project: Path | None = None) -> list[Chec
 def _checked(path: Path) -> CheckedStack:
     plan, problems = plan_or_problems(path)
     if plan is None:
-        return CheckedStack(shown(path), problems, None, None)
+        return CheckedStack(format_path(path), problems, None, None)
     groups = tuple(GroupName(group.name, group.architecture) for group in plan.node_groups)
     summary = StackSummary(plan.stack, plan.team, plan.environment, plan.region, plan.cluster.version, groups)
-    return CheckedStack(shown(path), problems, plan, summary)
+    return CheckedStack(format_path(path), problems, plan, summary)

@@ -8,29 +8,29 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from multiarch.aws_errors import failures_as_errors
+from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.images import Progress, ignore_progress
-from multiarch.observed.nodes import ObservedNode, omission_notes, read_nodes
-from multiarch.ssm.model import Answer
+from multiarch.observed.nodes import ObservedNode, list_omission_notes, read_nodes
+from multiarch.ssm.model import InstanceAnswer
 from multiarch.stack.model import Plan
-from multiarch.verify.nodes.boot import boot_fault
+from multiarch.verify.nodes.boot import find_boot_fault
 from multiarch.verify.nodes.instances import (
-    console_output,
     find_instances,
-    kubernetes_version,
+    get_console_output,
+    get_kubernetes_version,
     with_images,
     with_scaling_groups,
 )
-from multiarch.verify.nodes.join import not_joined
-from multiarch.verify.nodes.model import BootFault, Instance, Sources
-from multiarch.verify.nodes.planned import clusters_of, planned_groups
+from multiarch.verify.nodes.join import list_not_joined
+from multiarch.verify.nodes.model import BootFault, Instance, NodeReadings
+from multiarch.verify.nodes.planned import list_clusters, list_planned_groups
 from multiarch.verify.nodes.taints import TaintFix, with_fixes
-from multiarch.verify.on_node.collect import collect
+from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 
 Result = TypeVar("Result")
@@ -60,23 +60,23 @@ class NodeSourceReader:
     failed: list[str] = field(default_factory=list)
     _clients: dict[str, Any] = field(default_factory=dict)
 
-    def read(self) -> Sources:
+    def read(self) -> NodeReadings:
         """Read everything.
 
         Raises MultiarchError for a cluster that does not exist, and if neither instances nor Nodes could be read.
         """
         plan, region = self.plan, str(self._client("ec2").meta.region_name)
         eks = self._client("eks")
-        version = self._try("the cluster at EKS", lambda: kubernetes_version(eks, self.cluster, region=region))
+        version = self._try("the cluster at EKS", lambda: get_kubernetes_version(eks, self.cluster, region=region))
         nodes = self._try("the Nodes", lambda: self._nodes(region))
         instances = self._instances(nodes or ())
         if nodes is None and instances is None:
             raise OutsideError(f"Nothing is known about the nodes of {self.cluster}. {' '.join(self.notes)}")
         if instances is not None:
             self._check_same_cluster(nodes or (), instances)
-        sources = Sources(
+        sources = NodeReadings(
             cluster=self.cluster,
-            planned=None if plan is None else planned_groups(plan),
+            planned=None if plan is None else list_planned_groups(plan),
             instances=instances,
             nodes=nodes,
             on_node=self._on_node(nodes or (), instances),
@@ -89,9 +89,9 @@ class NodeSourceReader:
         return replace(sources, boot=self._boot(sources), notes=tuple(self.notes))
 
     def _try(self, what: str, work: Callable[[], Result]) -> Result | None:
-        """The result; None if AWS or the cluster does not give it, with a note."""
+        """Return the result; None if AWS or the cluster does not give it, with a note."""
         try:
-            with failures_as_errors():
+            with translate_failures():
                 return work()
         except OutsideError as error:
             self.failed.append(what)
@@ -114,7 +114,7 @@ class NodeSourceReader:
                 raise
             get = f"`aws eks update-kubeconfig --name {self.cluster} --region {region}`"
             raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
-        self.notes += omission_notes(omitted)
+        self.notes += list_omission_notes(omitted)
         return nodes
 
     def _instances(self, nodes: Iterable[ObservedNode]) -> tuple[Instance, ...] | None:
@@ -131,13 +131,15 @@ class NodeSourceReader:
     def _check_same_cluster(self, nodes: Iterable[ObservedNode], instances: Iterable[Instance]) -> None:
         """Raise MultiarchError if the kubeconfig's context is of another cluster."""
         named = {node.instance for node in nodes if node.instance}
-        clusters = {each.id: clusters_of(each.tags) for each in instances}
+        clusters = {each.id: list_clusters(each.tags) for each in instances}
         own = {identifier for identifier, names in clusters.items() if self.cluster in names}
         others = sorted({name for identifier in named for name in clusters.get(identifier, ())})
         if not named or named & own or not (own or others or not named & set(clusters)):
             return
         of = (
-            f"of {', '.join(others)}" if others else "of another cluster, or AWS was asked in another account or region"
+            f"of {', '.join(others)}"
+            if others
+            else "of another cluster, or AWS was queried in another account or region"
         )
         raise MultiarchError(
             f"None of the {len(named)} Nodes is one of the {len(own)} instances of {self.cluster}: the kubeconfig's "
@@ -147,7 +149,7 @@ class NodeSourceReader:
 
     def _on_node(
         self, nodes: Iterable[ObservedNode], instances: tuple[Instance, ...] | None
-    ) -> Mapping[str, NodeReport | Answer] | None:
+    ) -> Mapping[str, NodeReport | InstanceAnswer] | None:
         if not self.ssm:
             self.notes.append("Not read: the nodes themselves, because of --no-ssm.")
             return None
@@ -157,32 +159,32 @@ class NodeSourceReader:
             wanted = [each.id for each in instances if each.running]
         if not wanted:
             return {}
-        ask = partial(collect, self._client("ssm"), wanted, deadline=self.deadline, progress=self.progress)
+        ask = partial(collect_reports, self._client("ssm"), wanted, deadline=self.deadline, progress=self.progress)
         return self._try("the nodes themselves", ask)
 
-    def _boot(self, sources: Sources) -> dict[str, BootFault]:
-        """Why instances did not join, by their ID: their boot log says it, or their console."""
+    def _boot(self, sources: NodeReadings) -> dict[str, BootFault]:
+        """Return why instances did not join, by their ID: their boot log says it, or their console."""
         found: dict[str, BootFault] = {}
         silent, ec2 = [], self._client("ec2")
-        for instance in not_joined(sources):
+        for instance in list_not_joined(sources):
             report = (sources.on_node or {}).get(instance.id)
             if isinstance(report, NodeReport) and report.boot_log:
-                found[instance.id] = boot_fault("\n".join(report.boot_log), source="its boot log")
+                found[instance.id] = find_boot_fault("\n".join(report.boot_log), source="its boot log")
             else:
                 silent.append(instance.id)
         if len(silent) > _CONSOLES:
             self.notes.append(f"The console output of {_CONSOLES} of {len(silent)} instances was read.")
         for identifier in silent[:_CONSOLES]:
-            text = self._try(f"the console output of {identifier}", partial(console_output, ec2, identifier))
+            text = self._try(f"the console output of {identifier}", partial(get_console_output, ec2, identifier))
             if text is None:
                 break
-            found[identifier] = boot_fault(text, source="its console output")
+            found[identifier] = find_boot_fault(text, source="its console output")
         return found
 
 
 def add_taints(
-    sources: Sources, fixes: Sequence[TaintFix], access: ClusterAccess, say: Callable[[str], None]
-) -> Sources:
+    sources: NodeReadings, fixes: Sequence[TaintFix], access: ClusterAccess, say: Callable[[str], None]
+) -> NodeReadings:
     """Add taints to Nodes, and say what is done; return the sources with them.
 
     Raises MultiarchError if the first Node can't be changed.

@@ -9,30 +9,30 @@ from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import REGION
-from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.observed.images import Progress, RegistryAccess, use_registry
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.registry.credentials.pull_secrets import PodCredentials
-from multiarch.ssm.model import Answer
-from multiarch.verify.on_node.collect import collect
+from multiarch.ssm.model import InstanceAnswer
+from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import Pods, PodVerification
-from multiarch.verify.pods.verification import instances, verify_pods
+from multiarch.verify.pods.verification import list_instances, verify_pods
 
-OpenClient = Callable[..., Any]
+OpenRegionalClient = Callable[..., Any]
 """Opens a client of an AWS service, in ``region`` unless the user chose another one."""
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 """Shows the progress of what it names."""
 
 
 def verify_containers(
-    source: ObjectSource, registries: RegistryAccess, *, on_node: OpenClient | None, progress: ShowProgress
+    source: ObjectSource, registries: RegistryAccess, *, on_node: OpenRegionalClient | None, progress: ShowProgress
 ) -> PodVerification:
-    """Verify the containers of live pods, or of their manifests; with ``on_node`` the nodes are asked through SSM.
+    """Verify the containers of live pods, or of their manifests; with ``on_node`` the nodes are queried through SSM.
 
     Raises MultiarchError and OutsideError.
     """
@@ -40,16 +40,18 @@ def verify_containers(
     reports = None
     if on_node is not None:
         reports = {}
-        if wanted := instances(found):
+        if wanted := list_instances(found):
             with progress("asking nodes") as step:
-                reports = collect(on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step)
+                reports = collect_reports(
+                    on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step
+                )
     verified, more = _verify(found, reports, registries, secrets, progress)
     return replace(verified, notes=(*notes, *secrets.notes, *more, *verified.notes))
 
 
 def _verify(
     found: Pods,
-    reports: Mapping[str, NodeReport | Answer] | None,
+    reports: Mapping[str, NodeReport | InstanceAnswer] | None,
     registries: RegistryAccess,
     secrets: PodCredentials,
     progress: ShowProgress,
@@ -81,7 +83,7 @@ def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:
         return found, read_pull_secrets(cluster, found.containers), notes
 
 
-def _read_owners(reader: PodReader, cluster: Cluster, namespaces: Sequence[str] | None) -> list[str]:
+def _read_owners(reader: PodReader, cluster: KubernetesCluster, namespaces: Sequence[str] | None) -> list[str]:
     """Read what owns the owners of pods. Without permission for it, pods are grouped by their direct owners."""
     notes = []
     for kind in (Kind.REPLICA_SET, Kind.JOB):

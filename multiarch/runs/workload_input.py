@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multiarch.capacity.sources import Workloads, budgets_in, workloads_in
-from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.capacity.sources import Workloads, read_budgets, read_workloads
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
@@ -15,11 +15,11 @@ from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import check_namespaces, read_running
 from multiarch.observed.pull_secrets import read_pull_secrets
-from multiarch.observed.workloads import uses_in
+from multiarch.observed.workloads import list_uses
 from multiarch.prices.model import RegionPrices
 from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.report.contents import Placement
-from multiarch.simulate.context import SimulationContext, simulation_context
+from multiarch.simulate.context import SimulationContext, build_simulation_context
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
@@ -91,16 +91,16 @@ class WorkloadInput:
         return self.cluster.budgets
 
 
-def from_manifests(plan: Plan, files: Sequence[str], *, prices: RegionPrices | None = None) -> WorkloadInput:
-    """Read workloads of manifests, for the nodes of a plan. Raises MultiarchError as :func:`workloads_in` does."""
+def read_manifest_workloads(plan: Plan, files: Sequence[str], *, prices: RegionPrices | None = None) -> WorkloadInput:
+    """Read workloads of manifests, for the nodes of a plan. Raises MultiarchError as :func:`read_workloads` does."""
     found = tuple(read_manifests(files))
-    return WorkloadInput(simulation_context(plan, prices=prices), workloads_in(found, files), found)
+    return WorkloadInput(build_simulation_context(plan, prices=prices), read_workloads(found, files), found)
 
 
-def from_cluster(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | None = None) -> WorkloadInput:
+def read_cluster_workloads(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | None = None) -> WorkloadInput:
     """Return the pending pods of a cluster, with the nodes that it has."""
     state = cluster.state
-    context = simulation_context(plan, seen=state.zones, prices=prices)
+    context = build_simulation_context(plan, seen=state.zones, prices=prices)
     return WorkloadInput(context, Workloads((*state.pending, *state.daemon_sets), ()), cluster.objects, cluster)
 
 
@@ -134,13 +134,13 @@ def read_cluster(
         found = _read_budgets(cluster) if budgets else ()
         kinds = [kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET] if owners else []
         objects = (*cluster.objects(kinds), *running.daemon_sets, *running.pods)
-        credentials = read_pull_secrets(cluster, uses_in(objects)) if images else PodCredentials()
+        credentials = read_pull_secrets(cluster, list_uses(objects)) if images else PodCredentials()
     state = read_cluster_state(running, plan.node_groups, plan.autoscaling.pool_names)
     return LiveCluster(running, state, objects, found, credentials)
 
 
-def _read_budgets(cluster: Cluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:
+def _read_budgets(cluster: KubernetesCluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:
     try:
-        return budgets_in(tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])))
+        return read_budgets(tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])))
     except ForbiddenError as error:
         return error

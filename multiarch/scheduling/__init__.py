@@ -1,1 +1,1 @@
-"""What a pod asks of a node, and whether a node can give it, with the reason."""
+"""What a pod requires of a node, and whether a node can give it, with the reason."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from multiarch.manifests.selectors import Expression, Operator, expression_from
+from multiarch.manifests.selectors import Expression, Operator, read_expression
 from multiarch.manifests.values import Labels, Value
 
 _NAME_FIELD = "metadata.name"
@@ -28,7 +28,7 @@ class Term:
     fields: tuple[Expression, ...] = ()
 
     def unmet(self, labels: Mapping[str, str], node_name: str | None = None) -> Expression | None:
-        """The first requirement that a node does not meet, ``None`` if it meets all.
+        """Return the first requirement that a node does not meet, ``None`` if it meets all.
 
         ``node_name`` is ``None`` for a node that does not exist yet: no pod can require it by name.
         Raises ValueError for an empty term, which has no requirement to name.
@@ -105,7 +105,7 @@ class NodeAffinity:
             expression = term.unmet(labels, node_name)
             if expression is None:
                 return None
-            unmet.append(required_by(expression, number))
+            unmet.append(describe_required(expression, number))
         return ", and ".join(unmet)
 
     def score(self, labels: Mapping[str, str], node_name: str | None = None) -> int:
@@ -113,8 +113,8 @@ class NodeAffinity:
         return sum(each.weight for each in self.preferred if each.term.matches(labels, node_name))
 
 
-def required_by(expression: Expression, number: int) -> str:
-    """Say what a requirement of a required term asks for: ``architecture amd64 required by affinity term 2``."""
+def describe_required(expression: Expression, number: int) -> str:
+    """Say what a requirement of a required term requests: ``architecture amd64 required by affinity term 2``."""
     if expression.invalid:
         return f"affinity term {number} compares {expression.key} with {expression.values[0]!r}, which is not a number"
     if expression.key == _NAME_FIELD:
@@ -123,10 +123,10 @@ def required_by(expression: Expression, number: int) -> str:
     return f"{expression} required by affinity term {number}"
 
 
-def node_affinity_from(pod_spec: Value) -> NodeAffinity:
+def read_node_affinity(pod_spec: Value) -> NodeAffinity:
     """Read ``nodeSelector`` and ``affinity.nodeAffinity`` of a pod's spec.
 
-    Raises ManifestError for what the API server refuses.
+    Raises ManifestError for what the API server rejects.
     """
     rules = pod_spec["affinity"]["nodeAffinity"]
     required = rules[REQUIRED]
@@ -135,21 +135,21 @@ def node_affinity_from(pod_spec: Value) -> NodeAffinity:
         raise terms.error("needs at least one term.")
     return NodeAffinity(
         selector=pod_spec["nodeSelector"].pairs(),
-        required=None if required.missing else tuple(term_from(element) for element in terms.items()),
+        required=None if required.missing else tuple(read_term(element) for element in terms.items()),
         preferred=tuple(_preferred_from(element) for element in rules[PREFERRED].items()),
     )
 
 
-def term_from(value: Value) -> Term:
+def read_term(value: Value) -> Term:
     """Read ``{matchExpressions, matchFields}``."""
     return Term(
-        tuple(expression_from(element) for element in value["matchExpressions"].items()),
+        tuple(read_expression(element) for element in value["matchExpressions"].items()),
         tuple(_field_from(element) for element in value["matchFields"].items()),
     )
 
 
 def _field_from(value: Value) -> Expression:
-    field = expression_from(value, (Operator.IN, Operator.NOT_IN))
+    field = read_expression(value, (Operator.IN, Operator.NOT_IN))
     if field.key != _NAME_FIELD:
         raise value["key"].error(
             f"{field.key!r} is not a field that can be matched.", hint=f"The only one is {_NAME_FIELD}."
@@ -160,10 +160,10 @@ def _field_from(value: Value) -> Expression:
 
 
 def _preferred_from(value: Value) -> PreferredTerm:
-    return PreferredTerm(weight_from(value["weight"]), term_from(value["preference"]))
+    return PreferredTerm(read_weight(value["weight"]), read_term(value["preference"]))
 
 
-def weight_from(value: Value) -> int:
+def read_weight(value: Value) -> int:
     """Read the weight of a preferred term."""
     weight = value.whole(0, least=1)
     if not 1 <= weight <= HIGHEST_WEIGHT:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, instance_types
+from multiarch.facts.instance_types import InstanceType, list_instance_types
 from multiarch.facts.labels import (
     CPU_MANUFACTURERS,
     INSTANCE_CATEGORIES,
@@ -29,9 +29,9 @@ from multiarch.facts.labels import (
 )
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.manifests.values import ObjectReference, Value
-from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from, required_by
+from multiarch.scheduling.affinity import NodeAffinity, describe_required, read_node_affinity
 
-__all__ = ["Exclusion", "allowed_architectures", "exclusions"]
+__all__ = ["Exclusion", "list_allowed_architectures", "list_exclusions"]
 
 _Rule = tuple[Expression, str]
 """A rule on the labels of nodes, and how it is named."""
@@ -63,33 +63,33 @@ class Exclusion:
     reason: str
 
 
-def as_pod_spec(pod_spec: Mapping[str, object] | Value) -> Value:
+def wrap_pod_spec(pod_spec: Mapping[str, object] | Value) -> Value:
     """Take a pod's ``spec`` that stands alone as a value whose errors say ``spec.…``."""
     return pod_spec if isinstance(pod_spec, Value) else Value(pod_spec, ObjectReference(1), None, "spec")
 
 
-def allowed_architectures(pod_spec: Mapping[str, object] | Value) -> frozenset[Architecture]:
+def list_allowed_architectures(pod_spec: Mapping[str, object] | Value) -> frozenset[Architecture]:
     """Say which architectures ``nodeSelector``, required node affinity and ``os`` of a pod's ``spec`` leave open.
 
     Labels that do not follow from the architecture are taken to be met by some node. Raises ManifestError for what the
-    API server refuses.
+    API server rejects.
     """
-    return frozenset(Architecture) - {each.architecture for each in exclusions(pod_spec)}
+    return frozenset(Architecture) - {each.architecture for each in list_exclusions(pod_spec)}
 
 
-def exclusions(pod_spec: Mapping[str, object] | Value) -> tuple[Exclusion, ...]:
+def list_exclusions(pod_spec: Mapping[str, object] | Value) -> tuple[Exclusion, ...]:
     """List the architectures that are not open, sorted, each with what excludes it.
 
     Such as ``architecture amd64 required by affinity term 2`` or ``nodeSelector requires kubernetes.io/arch=amd64``.
-    Raises ManifestError for what the API server refuses.
+    Raises ManifestError for what the API server rejects.
     """
-    value = as_pod_spec(pod_spec)
-    affinity = node_affinity_from(value)
-    found = ((each, why_excluded(value, affinity, each)) for each in sorted(Architecture))
+    value = wrap_pod_spec(pod_spec)
+    affinity = read_node_affinity(value)
+    found = ((each, explain_exclusion(value, affinity, each)) for each in sorted(Architecture))
     return tuple(Exclusion(architecture, reason) for architecture, reason in found if reason is not None)
 
 
-def why_excluded(pod_spec: Value, affinity: NodeAffinity, architecture: Architecture) -> str | None:
+def explain_exclusion(pod_spec: Value, affinity: NodeAffinity, architecture: Architecture) -> str | None:
     """Say what keeps a pod off every node of ``architecture``, or ``None``; ``affinity`` is that of ``pod_spec``.
 
     Raises ManifestError for an operating system that is not a string.
@@ -110,7 +110,7 @@ def why_excluded(pod_spec: Value, affinity: NodeAffinity, architecture: Architec
     unmet = [
         f"affinity term {number} is empty, which matches no node"
         if term.empty
-        else _why_unmet([(each, required_by(each, number)) for each in term.expressions], architecture, selector)
+        else _why_unmet([(each, describe_required(each, number)) for each in term.expressions], architecture, selector)
         for number, term in enumerate(affinity.required, start=1)
     ]
     reasons = [each for each in unmet if each is not None]
@@ -118,7 +118,7 @@ def why_excluded(pod_spec: Value, affinity: NodeAffinity, architecture: Architec
 
 
 def _why_unmet(rules: Sequence[_Rule], architecture: Architecture, beside: Sequence[_Rule] = ()) -> str | None:
-    """What no node of the architecture meets, ``None`` if some may meet all rules.
+    """Return what no node of the architecture meets, ``None`` if some may meet all rules.
 
     First each rule by itself; then those on the instance type together, with those ``beside`` them that the same node
     has to meet: no type of the architecture may meet them, but one of the other.
@@ -155,14 +155,14 @@ def _unmet(expression: Expression, architecture: Architecture) -> str | None:
 
 
 def _only(architectures: Iterable[Architecture]) -> str:
-    """`` (amd64 only)``."""
+    """Return `` (amd64 only)``."""
     names = ", ".join(architectures)
     return f" ({names} only)" if names else ""
 
 
 @lru_cache(maxsize=1024)
 def _meeting(rules: tuple[Expression, ...]) -> tuple[Architecture, ...]:
-    """The architectures of the instance types that meet all rules, sorted; none where the table does not tell.
+    """Return the architectures of the instance types that meet all rules, sorted; none where the table does not tell.
 
     It tells only where a rule names values that are all in it: a name that is not there may be of either architecture,
     and what excludes values leaves types open that are not there.
@@ -175,7 +175,7 @@ def _meeting(rules: tuple[Expression, ...]) -> tuple[Architecture, ...]:
     ):
         return ()
     found: set[Architecture] = set()
-    for kind in instance_types().values():
+    for kind in list_instance_types().values():
         if kind.architecture not in found and all(
             each.matches({each.key: value} if (value := _OF_THE_TYPE[each.key](kind)) else {}) for each in rules
         ):
@@ -185,5 +185,5 @@ def _meeting(rules: tuple[Expression, ...]) -> tuple[Architecture, ...]:
 
 @cache
 def _values_of(key: str) -> frozenset[str]:
-    """The values of a label of the instance type that are in the table."""
-    return frozenset(map(_OF_THE_TYPE[key], instance_types().values()))
+    """Return the values of a label of the instance type that are in the table."""
+    return frozenset(map(_OF_THE_TYPE[key], list_instance_types().values()))

@@ -3,8 +3,8 @@
 The filters and their order are kube-scheduler's
 (https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins): node name, taints, node selector and
 affinity, resources. A pod for another operating system fits no node either: the scheduler would bind it, and the
-kubelet reject it. Rules about other pods are in :mod:`multiarch.scheduling.topology`; :func:`unmodelled` lists what is
-not checked.
+kubelet reject it. Rules about other pods are in :mod:`multiarch.scheduling.topology`; :func:`list_unmodelled` lists
+what is not checked.
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ from functools import lru_cache
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.reasons import Cause, Reason
-from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.reasons import Cause, PlacementReason
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.scheduling.tolerations import find_untolerated
 
 _SYSTEM = "linux"
 _KEPT = 1 << 15
 
 
 @lru_cache(maxsize=_KEPT)
-def why_never(spec: PodSpec, shape: NodeShape) -> Reason | None:
-    """Why a pod cannot run on any node of this shape, even an empty one, or ``None`` if it can.
+def explain_never(spec: PodSpec, shape: NodeShape) -> PlacementReason | None:
+    """Return why a pod cannot run on any node of this shape, even an empty one, or ``None`` if it can.
 
     Kept for each pair: pods of one workload share their answer.
     """
     if spec.operating_system != _SYSTEM:
         # kube-scheduler does not look at it. The kubelet rejects the pod, and its controller makes another one.
-        return Reason(Cause.OPERATING_SYSTEM, f"os.name requires {spec.operating_system}, and the nodes run Linux")
+        return PlacementReason(
+            Cause.OPERATING_SYSTEM, f"os.name requires {spec.operating_system}, and the nodes run Linux"
+        )
     tainted = _tainted(spec, shape)
     if tainted is not None:
         return tainted
-    if not allowed_zones(spec, shape):
+    if not list_allowed_zones(spec, shape):
         return _excluded(spec, shape)
     if not shape.allocatable.covers(spec.requests):
         return _too_large(spec.requests, shape)
@@ -43,7 +45,7 @@ def why_never(spec: PodSpec, shape: NodeShape) -> Reason | None:
 
 
 @lru_cache(maxsize=_KEPT)
-def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
+def list_allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
     """List the shape's zones in which a pod's selector and affinity allow a node, in the shape's order.
 
     For a shape without zones the answer is ``(None,)`` or empty. A pod for another operating system has none.
@@ -53,14 +55,14 @@ def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
     return tuple(zone for zone in shape.zones or (None,) if spec.affinity.allows(shape.labels_in(zone)))
 
 
-def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
+def sum_daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> ResourceAmounts:
     """Add up what DaemonSets' pods take of each node of this shape.
 
     ``daemons`` are pods with ``per_node`` set; others are not counted. As for the DaemonSet controller, taints,
     selector and affinity decide whether there is one on a node, free resources do not.
     Source: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
     """
-    total = Resources()
+    total = ResourceAmounts()
     for daemon in daemons:
         if daemon.per_node and runs_on(daemon, shape):
             total += daemon.requests
@@ -68,12 +70,12 @@ def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
 
 
 def runs_on(daemon: Pod, shape: NodeShape) -> bool:
-    """Whether a DaemonSet has a pod on each node of this shape; free resources do not matter."""
-    return _tainted(daemon.spec, shape) is None and bool(allowed_zones(daemon.spec, shape))
+    """Return whether a DaemonSet has a pod on each node of this shape; free resources do not matter."""
+    return _tainted(daemon.spec, shape) is None and bool(list_allowed_zones(daemon.spec, shape))
 
 
-def unmodelled(pod: Pod) -> tuple[str, ...]:
-    """List what ``pod`` asks for and neither ``fit`` nor ``topology`` checks, one clause each; empty for most pods.
+def list_unmodelled(pod: Pod) -> tuple[str, ...]:
+    """List what ``pod`` requests and neither ``fit`` nor ``topology`` checks, one clause each; empty for most pods.
 
     Output that shows where a pod goes shows these beside it.
     """
@@ -90,16 +92,16 @@ def unmodelled(pod: Pod) -> tuple[str, ...]:
     )
 
 
-def _tainted(spec: PodSpec, shape: NodeShape) -> Reason | None:
-    taint = first_untolerated(spec.tolerations, shape.taints)
+def _tainted(spec: PodSpec, shape: NodeShape) -> PlacementReason | None:
+    taint = find_untolerated(spec.tolerations, shape.taints)
     if taint is None:
         return None
     near = [each.unsupported for each in spec.tolerations if each.unsupported and each.key == taint.key]
-    return Reason(Cause.TAINT, f"does not tolerate {taint}" + "".join(f" ({why})" for why in near))
+    return PlacementReason(Cause.TAINT, f"does not tolerate {taint}" + "".join(f" ({why})" for why in near))
 
 
-def _excluded(spec: PodSpec, shape: NodeShape) -> Reason:
-    """What excludes every zone; zones are excluded by the same thing, or else by several that are all named."""
+def _excluded(spec: PodSpec, shape: NodeShape) -> PlacementReason:
+    """Return what excludes every zone; zones are excluded by the same thing, or else by several that are all named."""
     selectors: list[str] = []
     terms: list[str] = []
     for zone in shape.zones or (None,):
@@ -110,12 +112,14 @@ def _excluded(spec: PodSpec, shape: NodeShape) -> Reason:
         else:
             terms.append(spec.affinity.unmet_terms(labels) or "")
     texts = list(dict.fromkeys((*selectors, *terms)))
-    return Reason(Cause.NODE_SELECTOR if selectors else Cause.NODE_AFFINITY, "; ".join(texts))
+    return PlacementReason(Cause.NODE_SELECTOR if selectors else Cause.NODE_AFFINITY, "; ".join(texts))
 
 
-def _too_large(wanted: Resources, shape: NodeShape) -> Reason:
+def _too_large(wanted: ResourceAmounts, shape: NodeShape) -> PlacementReason:
     shortages = shape.allocatable.shortages(wanted)
     if not shortages:
-        return Reason(Cause.POD_COUNT, f"a node of {shape.name} has no room for pods (max pods {shape.max_pods})")
+        return PlacementReason(
+            Cause.POD_COUNT, f"a node of {shape.name} has no room for pods (max pods {shape.max_pods})"
+        )
     text = "; ".join(str(shortage) for shortage in shortages)
-    return Reason(Cause.RESOURCES, f"too large for an empty node of {shape.name}: {text}")
+    return PlacementReason(Cause.RESOURCES, f"too large for an empty node of {shape.name}: {text}")

@@ -9,7 +9,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, HOSTNAME, ZONE, with_deprecated
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 
 _NEW_NODE = "(new node)"
 """Not a valid node name: a new node's name is unknown, so no pod can require it."""
@@ -28,7 +28,7 @@ class Node:
 class NodeShape:
     """The next node of a group, whichever autoscaler adds it: of one instance type, in one of its zones.
 
-    ``labels`` are those of :func:`multiarch.autoscaling.node_labels.node_labels`; zone and host name are added.
+    ``labels`` are those of :func:`multiarch.autoscaling.node_labels.build_node_labels`; zone and host name are added.
     ``allocatable`` is what pods can have of an empty node, ``pods`` the most that it takes. ``zones`` may be empty
     when nothing is known about them. Raises ValueError where ``labels`` contradict the architecture. The hash is
     computed once: shapes are keys of caches.
@@ -36,7 +36,7 @@ class NodeShape:
 
     name: str
     architecture: Architecture
-    allocatable: Resources
+    allocatable: ResourceAmounts
     labels: Labels = ()
     taints: tuple[Taint, ...] = ()
     zones: tuple[str, ...] = ()
@@ -56,14 +56,14 @@ class NodeShape:
 
     @property
     def max_pods(self) -> int:
-        """The most pods that a node takes."""
+        """The maximum number of pods that a node takes."""
         return self.allocatable.pods
 
     def labels_in(self, zone: str | None, host: str = _NEW_NODE) -> dict[str, str]:
-        """Labels of a node in ``zone``, without a zone's label where it is ``None`` and the group has none."""
+        """Return labels of a node in ``zone``, without a zone's label where it is ``None`` and the group has none."""
         own = {HOSTNAME: host, **dict(self.labels)}
         return own if zone is None else {**own, **with_deprecated({ZONE: zone})}
 
     def node(self, name: str, zone: str | None) -> Node:
-        """A node of this shape that has a name, for :class:`multiarch.scheduling.topology.Placements`."""
+        """Return a node of this shape that has a name, for :class:`multiarch.scheduling.topology.Placements`."""
         return Node(name, self.labels_in(zone, name), self.taints)

@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.values import Value
-from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
+from multiarch.scheduling.affinity import NodeAffinity, read_node_affinity
 from multiarch.scheduling.priorities import PriorityClasses
-from multiarch.scheduling.requests import assumed_beside, requests_of
-from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import tolerations_from
+from multiarch.scheduling.requests import sum_assumed_requests, sum_requests
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.scheduling.tolerations import read_tolerations
 from multiarch.scheduling.topology_rules import (
     PodTerm,
     PreferredPodTerm,
     SpreadConstraint,
-    pod_terms_from,
-    preferred_pod_terms_from,
-    spread_from,
+    read_pod_terms,
+    read_preferred_pod_terms,
+    read_spread,
 )
-from multiarch.scheduling.unmodelled import unmodelled_in
+from multiarch.scheduling.unmodelled import find_unmodelled
 
 _NOT_READ = frozenset(("nodeName", "hostname", "ephemeralContainers", "serviceAccountName", "securityContext"))
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
@@ -30,16 +30,16 @@ _NOT_READ_OF_CONTAINERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """What a pod asks of a node, name, labels and images omitted, so that all pods of a workload are equal here.
+    """What a pod requires of a node, name, labels and images omitted, so that all pods of a workload are equal here.
 
     ``assumed`` is what kube-scheduler's scores add to ``requests`` for containers without requests; it is not reserved.
     Preferred terms about other pods exclude no node; Karpenter honors them as long as it can.
     ``priority`` is ``None`` where only the class's name is known; ``preempts``: the pod may take the place of pods of
-    lower priority. ``unmodelled`` are clauses about what is asked for
+    lower priority. ``unmodelled`` are clauses about what is requested
     and not checked. Its hash is computed once: specs are keys of caches.
     """
 
-    requests: Resources = field(default_factory=lambda: Resources(pods=1))
+    requests: ResourceAmounts = field(default_factory=lambda: ResourceAmounts(pods=1))
     tolerations: tuple[Toleration, ...] = ()
     affinity: NodeAffinity = field(default_factory=NodeAffinity)
     spread: tuple[SpreadConstraint, ...] = ()
@@ -52,7 +52,7 @@ class PodSpec:
     preempts: bool = True
     operating_system: str = "linux"
     unmodelled: tuple[str, ...] = ()
-    assumed: Resources = field(default_factory=Resources)
+    assumed: ResourceAmounts = field(default_factory=ResourceAmounts)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,53 +82,53 @@ class PodSpecs:
     def read(
         self, value: Value, *, more_tolerations: tuple[Toleration, ...] = (), more_unmodelled: tuple[str, ...] = ()
     ) -> PodSpec:
-        """Read a pod's ``spec`` like :func:`pod_spec_from`."""
+        """Read a pod's ``spec`` like :func:`read_pod_spec`."""
         added = (more_tolerations, more_unmodelled)
         written = repr((_what_matters(value.raw), added))
         if written not in self._read:
-            spec = pod_spec_from(value, more_tolerations=added[0], more_unmodelled=added[1], classes=self._classes)
+            spec = read_pod_spec(value, more_tolerations=added[0], more_unmodelled=added[1], classes=self._classes)
             self._read[written] = self._shared.setdefault(spec, spec)
         return self._read[written]
 
 
-def pod_spec_from(
+def read_pod_spec(
     value: Value,
     *,
     more_tolerations: tuple[Toleration, ...] = (),
     more_unmodelled: tuple[str, ...] = (),
     classes: PriorityClasses | None = None,
 ) -> PodSpec:
-    """Read a pod's ``spec``. Raises ManifestError, naming document, object and path, for what the API server refuses.
+    """Read a pod's ``spec``. Raises ManifestError, naming document, object and path, for what the API server rejects.
 
     ``more_tolerations`` are those that a controller adds and the pod does not have yet; ``more_unmodelled`` is what
-    the object around the pod asks for; ``classes`` are the cluster's PriorityClasses.
+    the object around the pod requests; ``classes`` are the cluster's PriorityClasses.
     """
     priority = (classes or PriorityClasses()).of(value)
-    written = tolerations_from(value["tolerations"])
+    written = read_tolerations(value["tolerations"])
     tolerations = (*written, *(added for added in more_tolerations if added not in written))
-    requests = requests_of(value)
-    affinity = pod_terms_from(value["affinity"]["podAffinity"])
-    anti_affinity = pod_terms_from(value["affinity"]["podAntiAffinity"])
+    requests = sum_requests(value)
+    affinity = read_pod_terms(value["affinity"]["podAffinity"])
+    anti_affinity = read_pod_terms(value["affinity"]["podAntiAffinity"])
     return PodSpec(
         requests=requests,
         tolerations=tolerations,
-        affinity=node_affinity_from(value),
-        spread=spread_from(value["topologySpreadConstraints"]),
+        affinity=read_node_affinity(value),
+        spread=read_spread(value["topologySpreadConstraints"]),
         pod_affinity=affinity,
         pod_anti_affinity=anti_affinity,
-        preferred_pod_affinity=preferred_pod_terms_from(value["affinity"]["podAffinity"]),
-        preferred_pod_anti_affinity=preferred_pod_terms_from(value["affinity"]["podAntiAffinity"]),
+        preferred_pod_affinity=read_preferred_pod_terms(value["affinity"]["podAffinity"]),
+        preferred_pod_anti_affinity=read_preferred_pod_terms(value["affinity"]["podAntiAffinity"]),
         priority=priority.value,
         priority_class=value["priorityClassName"].text(),
         preempts=priority.preempts,
         operating_system=value["os"]["name"].text() or "linux",
-        unmodelled=(*unmodelled_in(value, written, (*affinity, *anti_affinity)), *more_unmodelled),
-        assumed=assumed_beside(value, requests),
+        unmodelled=(*find_unmodelled(value, written, (*affinity, *anti_affinity)), *more_unmodelled),
+        assumed=sum_assumed_requests(value, requests),
     )
 
 
 def _what_matters(raw: object) -> object:
-    """What is written, without what differs between the pods of a workload and is not read here.
+    """Return what is written, without what differs between the pods of a workload and is not read here.
 
     Every field that is kept can make two pods differ, which takes time; every field that is read must be kept.
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, pod_template_of
-from multiarch.manifests.objects import Object, Owner, objects_in
+from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, find_pod_template
+from multiarch.manifests.objects import Object, Owner, unpack_objects
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
 from multiarch.scheduling.priorities import PriorityClasses
-from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import daemon_tolerations
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.scheduling.tolerations import list_daemon_tolerations
 
 VOLUME_CLAIMS = "volume claim templates: the zones of the volumes that exist already"
 _Seen = dict[tuple[str, str, str], set[str | tuple[str, str]]]
@@ -20,7 +20,7 @@ _Seen = dict[tuple[str, str, str], set[str | tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod to place. Pods that ask for the same share one ``spec`` object.
+    """A pod to place. Pods that request the same share one ``spec`` object.
 
     ``node_name`` and ``phase`` are what a live pod says, empty in a manifest; ``terminating`` that it is on its way
     out. ``per_node`` marks a DaemonSet's template: there is one such pod on each node that it may be on.
@@ -37,7 +37,7 @@ class Pod:
     per_node: bool = False
 
     @property
-    def requests(self) -> Resources:
+    def requests(self) -> ResourceAmounts:
         """What the scheduler reserves for the pod, itself counted as one pod."""
         return self.spec.requests
 
@@ -69,7 +69,7 @@ class Workload:
     first: int
 
     def pods(self) -> Iterator[Pod]:
-        """The pods, ``NAME-0`` on; for a DaemonSet one for all nodes, with its own name."""
+        """Yield the pods, ``NAME-0`` on; for a DaemonSet one for all nodes, with its own name."""
         owner = Owner(self.kind, self.name)
         if self.kind == DAEMON_SET:
             yield Pod(self.name, self.namespace, self.labels, owner, self.spec, per_node=True)
@@ -78,37 +78,37 @@ class Workload:
             yield Pod(f"{self.name}-{number}", self.namespace, self.labels, owner, self.spec)
 
 
-def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
+def read_pods(documents: Iterable[object]) -> Iterator[Pod]:
     """Yield the pods of loaded YAML or JSON documents, in their order; empty documents are passed over.
 
     Every workload that embeds a pod's spec becomes its pods, ``List`` objects are unpacked, objects of other kinds
     yield nothing; PriorityClasses give pods their priority. A workload (a DaemonSet aside) whose pods, ReplicaSets or
     Jobs are in the stream too is left to them, so that a dump of a cluster counts nothing twice. All documents are read
     before the first pod comes.
-    Raises ManifestError, naming document, kind, name and path, for a document that Kubernetes would refuse, and for an
+    Raises ManifestError, naming document, kind, name and path, for a document that Kubernetes would reject, and for an
     object that is there twice: its pods would count twice.
     """
-    for found in workloads_from(documents):
+    for found in read_workloads(documents):
         if isinstance(found, Pod):
             yield found
         else:
             yield from found.pods()
 
 
-def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
-    """Like :func:`pods_from`, with each workload as one template, of which there may be no pods at present."""
-    objects = [each for number, document in enumerate(documents, start=1) for each in objects_in(document, number)]
+def read_workloads(documents: Iterable[object]) -> Iterator[Workload | Pod]:
+    """Yield like :func:`read_pods`, with each workload as one template, of which there may be no pods at present."""
+    objects = [each for number, document in enumerate(documents, start=1) for each in unpack_objects(document, number)]
     made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
     specs = PodSpecs(PriorityClasses(objects))
     seen: _Seen = {}
     for each in objects:
         found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:
-            _refuse_second(each, seen)
+            _reject_second(each, seen)
             yield found
 
 
-def _refuse_second(each: Object, seen: _Seen) -> None:
+def _reject_second(each: Object, seen: _Seen) -> None:
     """Add an object that makes pods to ``seen``. Raises ManifestError if it is there already."""
     metadata = each.value["metadata"]
     if metadata["name"].missing:
@@ -146,7 +146,7 @@ def _pod(each: Object, specs: PodSpecs) -> Pod:
 
 
 def _workload(each: Object, made_by: set[tuple[str, str, str]], specs: PodSpecs) -> Workload | None:
-    found = pod_template_of(each.kind, each.value)
+    found = find_pod_template(each.kind, each.value)
     if found is None or (each.key in made_by and each.kind != DAEMON_SET):
         return None
     return Workload(
@@ -162,7 +162,7 @@ def _workload(each: Object, made_by: set[tuple[str, str, str]], specs: PodSpecs)
 
 def _spec_of(each: Object, found: PodTemplate, specs: PodSpecs) -> PodSpec:
     value = found.value["spec"]
-    daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
+    daemon = list_daemon_tolerations(value) if each.kind == DAEMON_SET else ()
     claims = (VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
     node = value["nodeName"].text()
     bound = (f"spec.nodeName {node}: the pods go to this node without kube-scheduler",) if node else ()

@@ -1,4 +1,4 @@
-"""Why a pod cannot be placed: a cause, and a text for users."""
+"""Why a pod cannot be placed: a cause, and a string for users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class PlacementReason:
     """One reason. ``text`` is a clause without a full stop."""
 
     cause: Cause

@@ -12,7 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from multiarch.manifests.values import Value
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 
 _Amounts = dict[str, Fraction]
 _NOTHING: Mapping[str, Fraction] = MappingProxyType({})
@@ -20,21 +20,21 @@ _ASSUMED = MappingProxyType({"cpu": Fraction(1, 10), "memory": Fraction(200 * 2*
 """What kube-scheduler's scores assume of a container without requests (``schedutil.DefaultMilliCPURequest``)."""
 
 
-def requests_of(pod_spec: Value) -> Resources:
-    """What the scheduler reserves for a pod, ``pods`` = 1.
+def sum_requests(pod_spec: Value) -> ResourceAmounts:
+    """Return what the scheduler reserves for a pod, ``pods`` = 1.
 
     Raises ManifestError for an invalid quantity, and for a pod without containers.
     """
     return _requests(pod_spec, _NOTHING)
 
 
-def assumed_beside(pod_spec: Value, requests: Resources) -> Resources:
+def sum_assumed_requests(pod_spec: Value, requests: ResourceAmounts) -> ResourceAmounts:
     """What kube-scheduler's scores add to a pod's ``requests`` for containers without requests of CPU or memory."""
     with_defaults = _requests(pod_spec, _ASSUMED)
-    return Resources(cpu=with_defaults.cpu - requests.cpu, memory=with_defaults.memory - requests.memory)
+    return ResourceAmounts(cpu=with_defaults.cpu - requests.cpu, memory=with_defaults.memory - requests.memory)
 
 
-def _requests(pod_spec: Value, missing: Mapping[str, Fraction]) -> Resources:
+def _requests(pod_spec: Value, missing: Mapping[str, Fraction]) -> ResourceAmounts:
     """Add up requests, with those in ``missing`` for containers that have none."""
     containers = list(pod_spec["containers"].items())
     if not containers:
@@ -42,13 +42,13 @@ def _requests(pod_spec: Value, missing: Mapping[str, Fraction]) -> Resources:
     of_containers = _of_containers(containers, pod_spec["initContainers"].items(), missing)
     amounts = _at_pod_level(pod_spec["resources"], of_containers)
     _add(amounts, pod_spec["overhead"].quantities())
-    return Resources.of({**amounts, "pods": Fraction(1)})
+    return ResourceAmounts.of({**amounts, "pods": Fraction(1)})
 
 
 def _of_containers(
     containers: Iterable[Value], init_containers: Iterable[Value], missing: Mapping[str, Fraction]
 ) -> _Amounts:
-    """The larger of what runs for good and the most that start-up takes, resource by resource.
+    """Return the larger of what runs for good and the most that start-up takes, resource by resource.
 
     A sidecar (an init container with restartPolicy Always) runs for good, beside each init container after it.
     """
@@ -77,7 +77,7 @@ def _of_container(container: Value) -> _Amounts:
 
 
 def _at_pod_level(resources: Value, of_containers: _Amounts) -> _Amounts:
-    """Pod-level requests take the containers' place, for CPU, memory and huge pages.
+    """Return pod-level requests take the containers' place, for CPU, memory and huge pages.
 
     A pod-level limit stands in for the request only where no container requests that resource.
     """

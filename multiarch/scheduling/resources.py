@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, round_up, round_up_to_millis
+from multiarch.manifests.quantities import format_bytes, format_cpu, round_up, round_up_to_millis
 
 _IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
@@ -22,14 +22,14 @@ class Shortage:
     def __str__(self) -> str:
         """``cpu: 4 requested, 1.5 available, 2.5 short``."""
         wanted, available, short = (
-            amount_in_words(self.resource, amount)
+            format_amount(self.resource, amount)
             for amount in (self.wanted, self.available, self.wanted - self.available)
         )
         return f"{self.resource}: {wanted} requested, {available} available, {short} short"
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class ResourceAmounts:
     """Amounts by resource; what is left of a node may be negative.
 
     ``cpu`` in millicores, ``memory`` and ``ephemeral_storage`` in bytes, ``pods`` a number; ``extended`` holds all
@@ -43,13 +43,13 @@ class Resources:
     extended: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, amounts: Mapping[str, Fraction]) -> Resources:
+    def of(cls, amounts: Mapping[str, Fraction]) -> ResourceAmounts:
         """Take exact quantities by resource name, rounded up as Kubernetes does."""
         whole = {name: round_up(amount) for name, amount in amounts.items() if name != "cpu"}
         return cls.whole({"cpu": round_up_to_millis(amounts.get("cpu", Fraction(0))), **whole})
 
     @classmethod
-    def whole(cls, amounts: Mapping[str, int]) -> Resources:
+    def whole(cls, amounts: Mapping[str, int]) -> ResourceAmounts:
         """Take whole amounts by resource name, ``cpu`` in millicores."""
         others = dict(amounts)
         return cls(
@@ -60,34 +60,34 @@ class Resources:
             extended=_pairs(others),
         )
 
-    def __add__(self, other: Resources) -> Resources:
+    def __add__(self, other: ResourceAmounts) -> ResourceAmounts:
         """Both together."""
         return self._with(other, 1)
 
-    def __sub__(self, other: Resources) -> Resources:
+    def __sub__(self, other: ResourceAmounts) -> ResourceAmounts:
         """What is left of this when ``other`` is taken away."""
         return self._with(other, -1)
 
-    def less(self, other: Resources, times: int) -> Resources:
-        """What is left of this when ``other`` is taken away so many times."""
+    def less(self, other: ResourceAmounts, times: int) -> ResourceAmounts:
+        """Return what is left of this when ``other`` is taken away so many times."""
         return self._with(other, -times)
 
-    def times(self, wanted: Resources) -> int:
-        """How many times ``wanted``, which asks for a pod slot, can be taken from this."""
+    def times(self, wanted: ResourceAmounts) -> int:
+        """Return how many times ``wanted``, which requests a pod slot, can be taken from this."""
         here = dict(self.extended) if wanted.extended else {}
         pairs = [(self.pods, wanted.pods), (self.cpu, wanted.cpu), (self.memory, wanted.memory)]
         pairs.append((self.ephemeral_storage, wanted.ephemeral_storage))
         pairs += [(here.get(name, 0), amount) for name, amount in wanted.extended]
         return max(min(have // ask for have, ask in pairs if ask > 0), 0)
 
-    def _with(self, other: Resources, sign: int) -> Resources:
+    def _with(self, other: ResourceAmounts, sign: int) -> ResourceAmounts:
         extended = self.extended
         if other.extended:
             sums = dict(extended)
             for name, amount in other.extended:
                 sums[name] = sums.get(name, 0) + sign * amount
             extended = _pairs(sums)
-        return Resources(
+        return ResourceAmounts(
             self.cpu + sign * other.cpu,
             self.memory + sign * other.memory,
             self.ephemeral_storage + sign * other.ephemeral_storage,
@@ -102,9 +102,9 @@ class Resources:
         yield "ephemeral-storage", self.ephemeral_storage
         yield from self.extended
 
-    def covers(self, wanted: Resources) -> bool:
-        """Say whether nothing that ``wanted`` asks for is missing here; asking for none is never too much."""
-        # Asked for every pod and node: no calls here.
+    def covers(self, wanted: ResourceAmounts) -> bool:
+        """Say whether nothing that ``wanted`` requests is missing here; requesting none is never too much."""
+        # Requested every pod and node: no calls here.
         if (
             (wanted.cpu > self.cpu and wanted.cpu > 0)
             or (wanted.memory > self.memory and wanted.memory > 0)
@@ -117,7 +117,7 @@ class Resources:
         here = dict(self.extended)
         return all(amount <= here.get(name, 0) for name, amount in wanted.extended)
 
-    def shortages(self, wanted: Resources) -> tuple[Shortage, ...]:
+    def shortages(self, wanted: ResourceAmounts) -> tuple[Shortage, ...]:
         """List what is missing here for ``wanted``, pods aside.
 
         Source: kube-scheduler, plugin NodeResourcesFit; a request of zero fits a node that is over-committed.
@@ -130,11 +130,11 @@ class Resources:
         )
 
 
-def amount_in_words(resource: str, amount: int) -> str:
-    """``250m`` of CPU, ``2Gi`` of memory, ``3`` of anything that is counted."""
+def format_amount(resource: str, amount: int) -> str:
+    """Return ``250m`` of CPU, ``2Gi`` of memory, ``3`` of anything that is counted."""
     if resource == "cpu":
-        return cpu_in_words(amount)
-    return bytes_in_words(amount) if resource.startswith(_IN_BYTES) else str(amount)
+        return format_cpu(amount)
+    return format_bytes(amount) if resource.startswith(_IN_BYTES) else str(amount)
 
 
 def _pairs(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from multiarch.facts.labels import HOSTNAME, ZONE
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 
 _MOST = 100
 _TAINT_TOLERATION, _NODE_AFFINITY, _POD_TOPOLOGY_SPREAD, _INTER_POD_AFFINITY = 3, 2, 2, 2
@@ -37,7 +37,7 @@ class Candidate:
 
     ``preference`` is the sum of the weights of preferred node affinity terms that it meets, ``untolerated`` the number
     of its ``PreferNoSchedule`` taints that the pod does not tolerate, ``resources`` the sum of its
-    :func:`free_score` and :func:`balance_score`.
+    :func:`score_free` and :func:`score_balance`.
     ``spread`` has for each :class:`SoftSpread` of the pod the domain of the node (None without one) and the number of
     pods there that count; ``attraction`` is the sum of the weights by which other pods attract the pod, or repel it.
     """
@@ -49,8 +49,8 @@ class Candidate:
     attraction: int = 0
 
 
-def free_score(allocatable: Resources, free: Resources, assumed: Resources, spec: PodSpec) -> int:
-    """The score for free CPU and memory (``LeastAllocated``) of a node with one more pod: 0 to 100.
+def score_free(allocatable: ResourceAmounts, free: ResourceAmounts, assumed: ResourceAmounts, spec: PodSpec) -> int:
+    """Return the score for free CPU and memory (``LeastAllocated``) of a node with one more pod: 0 to 100.
 
     ``assumed`` is what counts besides for containers without requests on the node.
     """
@@ -62,7 +62,7 @@ def free_score(allocatable: Resources, free: Resources, assumed: Resources, spec
     return (max(0, cpu_left) * _MOST // cpu + max(0, memory_left) * _MOST // memory) // 2
 
 
-def balance_score(allocatable: Resources, free: Resources, requests: Resources) -> int:
+def score_balance(allocatable: ResourceAmounts, free: ResourceAmounts, requests: ResourceAmounts) -> int:
     """The score for the balance of CPU and memory of a node with one more pod (``BalancedAllocation``): 0 to 100."""
     cpu, memory = allocatable.cpu, allocatable.memory
     if cpu <= 0 or memory <= 0 or not (requests.cpu or requests.memory):
@@ -73,11 +73,11 @@ def balance_score(allocatable: Resources, free: Resources, requests: Resources) 
 
 
 def _balance(cpu: float, memory: float) -> int:
-    """100 where the same share of CPU and memory is free, less otherwise."""
+    """Return 100 where the same share of CPU and memory is free, less otherwise."""
     return int((1 - abs(max(cpu, 0.0) - max(memory, 0.0)) / 2) * _MOST)
 
 
-def scores(candidates: Sequence[Candidate], spread: Sequence[SoftSpread], nodes: int) -> list[int]:
+def score_candidates(candidates: Sequence[Candidate], spread: Sequence[SoftSpread], nodes: int) -> list[int]:
     """The score of each candidate, more is better. ``nodes`` is the number of all nodes that can take the pod."""
     wanted = max(each.preference for each in candidates)
     unwanted = max(each.untolerated for each in candidates)
@@ -114,7 +114,7 @@ def _spread_scores(candidates: Sequence[Candidate], spread: Sequence[SoftSpread]
 
 
 def _has_labels(candidate: Candidate, spread: Sequence[SoftSpread]) -> bool:
-    """Whether a node has the labels of all constraints that need one."""
+    """Return whether a node has the labels of all constraints that need one."""
     return all(
         domain is not None or not rule.label_needed for (domain, _), rule in zip(candidate.spread, spread, strict=True)
     )

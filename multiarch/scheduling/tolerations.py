@@ -14,7 +14,7 @@ from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.manifests.values import Value
 
 
-def first_untolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> Taint | None:
+def find_untolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> Taint | None:
     """Find the first taint that keeps a pod off a node: ``NoSchedule`` or ``NoExecute`` without a toleration for it.
 
     ``PreferNoSchedule`` is a preference and keeps no pod off.
@@ -28,8 +28,8 @@ def first_untolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint]
     return None
 
 
-def tolerations_from(value: Value) -> tuple[Toleration, ...]:
-    """Read a list of tolerations, in its order. Raises ManifestError for what the API server refuses."""
+def read_tolerations(value: Value) -> tuple[Toleration, ...]:
+    """Read a list of tolerations, in its order. Raises ManifestError for what the API server rejects."""
     return tuple(_toleration_from(element) for element in value.items())
 
 
@@ -55,8 +55,8 @@ def _toleration_from(value: Value) -> Toleration:
     return Toleration(key, operator, text, Effect(effect) if effect else None, limit)
 
 
-def daemon_tolerations(pod_spec: Value) -> tuple[Toleration, ...]:
-    """The tolerations that the DaemonSet controller adds to its pods.
+def list_daemon_tolerations(pod_spec: Value) -> tuple[Toleration, ...]:
+    """Return the tolerations that the DaemonSet controller adds to its pods.
 
     Source: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations
     """
@@ -70,16 +70,16 @@ def daemon_tolerations(pod_spec: Value) -> tuple[Toleration, ...]:
     )
 
 
-def taint_from(value: Value) -> Taint:
-    """One of a Node's taints. Raises ManifestError for what the API server refuses."""
+def read_taint(value: Value) -> Taint:
+    """Return one of a Node's taints. Raises ManifestError for what the API server rejects."""
     effect = value["effect"].text()
     if effect not in set(Effect):
         raise value["effect"].error(f"{effect!r} is not a taint effect.", hint=f"Effects are {', '.join(Effect)}.")
     return Taint(value["key"].required_text(), value["value"].text(), Effect(effect))
 
 
-def of_architecture(taint: Taint, known: Collection[Taint] = ()) -> bool:
-    """Whether a taint stands for an architecture: it is a ``known`` one, or its key or its value names one.
+def make_architecture_cell(taint: Taint, known: Collection[Taint] = ()) -> bool:
+    """Return whether a taint stands for an architecture: it is a ``known`` one, or its key or its value names one.
 
     ``arch=arm64``, ``kubernetes.io/arch=amd64`` and ``example.com/graviton`` do.
     """

@@ -17,7 +17,7 @@ from multiarch.manifests.values import Labels
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.reasons import Cause, Reason
+from multiarch.scheduling.reasons import Cause, PlacementReason
 from multiarch.scheduling.topology_counts import Matches, Peers, Spread, SpreadRule
 from multiarch.scheduling.topology_rules import BoundTerm, SpreadConstraint
 
@@ -56,7 +56,7 @@ class Placements:
     """
 
     def __init__(self) -> None:
-        """Start without nodes. A domain is what a node that exists is in, and the node that is asked about."""
+        """Start without nodes. A domain is what a node that exists is in, and the node that is queried."""
         self._nodes: dict[str, Node] = {}
         self._peers: dict[Peers, Counter[str]] = {}
         self._rules: dict[_Asker, _Rules] = {}
@@ -99,9 +99,9 @@ class Placements:
             raise ValueError(f"two nodes are called {node.name}")
 
     def place(self, pod: Pod, node: Node, count: int = 1) -> None:
-        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not asked.
+        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not queried.
 
-        Pods on their way out are not counted.
+        Pods on their fix are not counted.
         """
         self.add(node)
         self._change(pod, node, count)
@@ -142,7 +142,7 @@ class Placements:
         return [0 if each is None else each.count(each.terms[0], node) for each in found]
 
     def attraction(self, pod: Pod, node: Node, *, by: str | None = None) -> int:
-        """The sum of the weights by which pods near ``node`` attract ``pod``; repelling ones count negative.
+        """Return the sum of the weights by which pods near ``node`` attract ``pod``; repelling ones count negative.
 
         Both ``pod``'s preferred terms count and those of the other pods, and, with a weight of 1, the pod affinity
         that the other pods require. With ``by`` only terms of that topology key count.
@@ -161,13 +161,13 @@ class Placements:
                     total += self._pulled[term][node.labels.get(term.topology_key, "")]
         return total
 
-    def why_not(self, pod: Pod, node: Node) -> Reason | None:
-        """Why other pods keep ``pod`` off ``node``, or ``None``. The node need not be added yet."""
+    def why_not(self, pod: Pod, node: Node) -> PlacementReason | None:
+        """Return why other pods keep ``pod`` off ``node``, or ``None``. The node need not be added yet."""
         rules = self._rules_of(pod)
         for number, spread, selects_itself in rules.spread:
             text = spread.why_not(node, selects_itself=selects_itself)
             if text is not None:
-                return Reason(Cause.TOPOLOGY_SPREAD, f"topology spread constraint {number}: {text}")
+                return PlacementReason(Cause.TOPOLOGY_SPREAD, f"topology spread constraint {number}: {text}")
         return self._unmet_affinity(rules, node) or self._kept_apart(rules, node) or self._kept_away(rules.peers, node)
 
     def spread_counts(self, pod: Pod, node: Node, topology_key: str) -> tuple[int, ...]:
@@ -176,34 +176,36 @@ class Placements:
         return tuple(spread.count(node) for _, spread, _ in rules if spread.rule.topology_key == topology_key)
 
     @staticmethod
-    def _unmet_affinity(rules: _Rules, node: Node) -> Reason | None:
+    def _unmet_affinity(rules: _Rules, node: Node) -> PlacementReason | None:
         wanted = rules.affinity
         if wanted is None:
             return None
         for number, term in enumerate(wanted.terms, start=1):
             value = node.labels.get(term.topology_key)
             if value is None:
-                return Reason(Cause.POD_AFFINITY, f"pod affinity term {number} needs a node label {term.topology_key}")
+                return PlacementReason(
+                    Cause.POD_AFFINITY, f"pod affinity term {number} needs a node label {term.topology_key}"
+                )
         for number, term in enumerate(wanted.terms, start=1):
             # The first of pods that want to be together finds none there, and may go anywhere.
             if wanted.count(term, node) == 0 and not (wanted.none_at_all and rules.selects_itself):
                 where = f"{term.topology_key}={node.labels[term.topology_key]}"
                 text = f"pod affinity term {number}: no pod with {term.selector or 'any label'} in {where}"
-                return Reason(Cause.POD_AFFINITY, text)
+                return PlacementReason(Cause.POD_AFFINITY, text)
         return None
 
     @staticmethod
-    def _kept_apart(rules: _Rules, node: Node) -> Reason | None:
+    def _kept_apart(rules: _Rules, node: Node) -> PlacementReason | None:
         for number, matches in enumerate(rules.anti_affinity, start=1):
             (term,) = matches.terms
             if matches.count(term, node):
                 where = f"{term.topology_key}={node.labels[term.topology_key]}"
                 text = f"pod anti-affinity term {number}: a pod with {term.selector} is in {where} already"
-                return Reason(Cause.POD_ANTI_AFFINITY, text)
+                return PlacementReason(Cause.POD_ANTI_AFFINITY, text)
         return None
 
-    def _kept_away(self, peers: Peers, node: Node) -> Reason | None:
-        """Whether the anti-affinity of placed pods excludes this one."""
+    def _kept_away(self, peers: Peers, node: Node) -> PlacementReason | None:
+        """Return whether the anti-affinity of placed pods excludes this one."""
         if not self._repelled:
             return None
         if peers not in self._repelling:
@@ -212,7 +214,7 @@ class Placements:
             value = node.labels.get(term.topology_key)
             if value is not None and self._repelled[term][value]:
                 text = f"anti-affinity of a pod in {term.topology_key}={value} excludes pods with {term.selector}"
-                return Reason(Cause.POD_ANTI_AFFINITY, text)
+                return PlacementReason(Cause.POD_ANTI_AFFINITY, text)
         return None
 
     def _repel(self, term: BoundTerm, node: Node, count: int) -> None:

@@ -11,7 +11,7 @@ from multiarch.manifests.values import Labels
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.tolerations import find_untolerated
 from multiarch.scheduling.topology_rules import BoundTerm, SpreadConstraint
 
 
@@ -23,7 +23,7 @@ class Peers:
     labels: Labels
 
     def selected_by(self, term: BoundTerm) -> bool:
-        """Whether ``term`` selects these pods."""
+        """Return whether ``term`` selects these pods."""
         return term.selects(self.namespace, dict(self.labels))
 
 
@@ -57,7 +57,7 @@ class SpreadRule:
 
     @classmethod
     def of(cls, constraint: SpreadConstraint, pod: Pod) -> SpreadRule:
-        """The rule that ``constraint`` is for ``pod``."""
+        """Return the rule that ``constraint`` is for ``pod``."""
         return cls(
             namespace=pod.namespace,
             topology_key=constraint.topology_key,
@@ -70,18 +70,18 @@ class SpreadRule:
         )
 
     def selects(self, labels: dict[str, str]) -> bool:
-        """Whether a pod of the namespace is one of those to spread."""
+        """Return whether a pod of the namespace is one of those to spread."""
         return self.selector is not None and self.selector.matches(labels)
 
     def counts(self, node: Node) -> bool:
         """Return whether pods on ``node`` count, and its domain with them."""
-        # Asked for every node and rule: a plain loop takes half the time of a generator.
+        # Requested every node and rule: a plain loop takes half the time of a generator.
         for key in self.keys:
             if key not in node.labels:
                 return False
         if self.affinity is not None and not self.affinity.allows(node.labels, node.name):
             return False
-        return self.tolerations is None or first_untolerated(self.tolerations, node.taints) is None
+        return self.tolerations is None or find_untolerated(self.tolerations, node.taints) is None
 
 
 class Spread:
@@ -120,11 +120,11 @@ class Spread:
             self._move(before, before + count)
 
     def count(self, node: Node) -> int:
-        """How many pods are in the domain of ``node``."""
+        """Return how many pods are in the domain of ``node``."""
         return self._domains.get(node.labels.get(self.rule.topology_key, ""), 0)
 
     def why_not(self, node: Node, *, selects_itself: bool) -> str | None:
-        """Why a pod of this rule can't be on ``node``, or ``None``."""
+        """Return why a pod of this rule can't be on ``node``, or ``None``."""
         rule = self.rule
         domain = node.labels.get(rule.topology_key)
         if domain is None:
@@ -159,7 +159,7 @@ class Spread:
                 del self._having[before]
 
     def selects(self, peers: Peers) -> bool:
-        """Whether the rule counts these pods."""
+        """Return whether the rule counts these pods."""
         # As in the scheduler, an empty selector counts no pod, though it selects the pod itself.
         selector = self.rule.selector
         counted = peers.namespace == self.rule.namespace and bool(selector and selector.expressions)
@@ -181,7 +181,7 @@ class Matches:
         return not self._counts
 
     def count(self, term: BoundTerm, node: Node) -> int:
-        """How many there are in the domain of ``node`` by the topology key of ``term``."""
+        """Return how many there are in the domain of ``node`` by the topology key of ``term``."""
         value = node.labels.get(term.topology_key)
         return 0 if value is None else self._counts[term.topology_key, value]
 
@@ -195,5 +195,5 @@ class Matches:
                     del self._counts[key, value]
 
     def selects(self, peers: Peers) -> bool:
-        """Whether all terms select these pods."""
+        """Return whether all terms select these pods."""
         return all(peers.selected_by(term) for term in self.terms)

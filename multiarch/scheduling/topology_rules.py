@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
+from multiarch.manifests.selectors import Expression, LabelSelector, Operator, read_label_selector
 from multiarch.manifests.values import Value
-from multiarch.scheduling.affinity import PREFERRED, REQUIRED, weight_from
+from multiarch.scheduling.affinity import PREFERRED, REQUIRED, read_weight
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has: its own name."""
@@ -57,7 +57,7 @@ class BoundTerm:
     namespace_selector: LabelSelector | None
 
     def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether the term selects a pod.
+        """Return whether the term selects a pod.
 
         Of a namespace's labels only its name is known; see ``unmodelled`` for selectors that need others.
         """
@@ -80,7 +80,7 @@ class PodTerm:
     mismatch_label_keys: tuple[str, ...] = ()
 
     def bound(self, namespace: str, labels: Mapping[str, str]) -> BoundTerm:
-        """The term of a pod in ``namespace`` with ``labels``.
+        """Return the term of a pod in ``namespace`` with ``labels``.
 
         Without namespaces and namespace selector it selects the pod's own namespace. Values of
         ``matchLabelKeys`` are required and those of ``mismatchLabelKeys`` excluded, as the API server writes them
@@ -109,8 +109,8 @@ def _narrowed(
     return selector.narrowed(*same, *other)
 
 
-def spread_from(value: Value) -> tuple[SpreadConstraint, ...]:
-    """Read ``topologySpreadConstraints``, in their order. Raises ManifestError for what the API server refuses."""
+def read_spread(value: Value) -> tuple[SpreadConstraint, ...]:
+    """Read ``topologySpreadConstraints``, in their order. Raises ManifestError for what the API server rejects."""
     return tuple(_constraint_from(element) for element in value.items())
 
 
@@ -125,7 +125,7 @@ def _constraint_from(value: Value) -> SpreadConstraint:
         max_skew=value["maxSkew"].whole(1, least=1),
         topology_key=value["topologyKey"].required_text(),
         hard=action == _ACTIONS[0],
-        selector=label_selector_from(value["labelSelector"]),
+        selector=read_label_selector(value["labelSelector"]),
         min_domains=minimum.whole(1, least=1),
         honor_affinity=_one_of(value["nodeAffinityPolicy"], _POLICIES, "Honor") == "Honor",
         honor_taints=_one_of(value["nodeTaintsPolicy"], _POLICIES, "Ignore") == "Honor",
@@ -140,15 +140,15 @@ def _one_of(value: Value, known: tuple[str, ...], default: str | None) -> str:
     return text
 
 
-def pod_terms_from(rules: Value) -> tuple[PodTerm, ...]:
+def read_pod_terms(rules: Value) -> tuple[PodTerm, ...]:
     """Read the required terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
     return tuple(_pod_term_from(term) for term in rules[REQUIRED].items())
 
 
-def preferred_pod_terms_from(rules: Value) -> tuple[PreferredPodTerm, ...]:
+def read_preferred_pod_terms(rules: Value) -> tuple[PreferredPodTerm, ...]:
     """Read the preferred terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
     return tuple(
-        PreferredPodTerm(weight_from(each["weight"]), _pod_term_from(each["podAffinityTerm"]))
+        PreferredPodTerm(read_weight(each["weight"]), _pod_term_from(each["podAffinityTerm"]))
         for each in rules[PREFERRED].items()
     )
 
@@ -156,9 +156,9 @@ def preferred_pod_terms_from(rules: Value) -> tuple[PreferredPodTerm, ...]:
 def _pod_term_from(term: Value) -> PodTerm:
     return PodTerm(
         topology_key=term["topologyKey"].required_text(),
-        selector=label_selector_from(term["labelSelector"]),
+        selector=read_label_selector(term["labelSelector"]),
         namespaces=term["namespaces"].texts(),
-        namespace_selector=label_selector_from(term["namespaceSelector"]),
+        namespace_selector=read_label_selector(term["namespaceSelector"]),
         match_label_keys=term["matchLabelKeys"].texts(),
         mismatch_label_keys=term["mismatchLabelKeys"].texts(),
     )

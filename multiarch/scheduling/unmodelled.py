@@ -1,4 +1,4 @@
-"""What a pod asks for that ``fit`` and ``topology`` do not check: reported, never guessed."""
+"""What a pod requests that ``fit`` and ``topology`` do not check: reported, never guessed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _FREE_VOLUMES = frozenset(
 )
 
 
-def unmodelled_in(pod_spec: Value, tolerations: tuple[Toleration, ...], terms: tuple[PodTerm, ...]) -> Iterator[str]:
-    """Yield what a pod's spec asks for and is not checked, one clause each."""
+def find_unmodelled(pod_spec: Value, tolerations: tuple[Toleration, ...], terms: tuple[PodTerm, ...]) -> Iterator[str]:
+    """Yield what a pod's spec requests and is not checked, one clause each."""
     yield from _about_the_node(pod_spec)
     yield from _about_scheduling(pod_spec)
     for toleration in tolerations:

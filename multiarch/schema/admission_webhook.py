@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from multiarch.schema.base import section
+from multiarch.schema.base import get_section_default
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_installation import Image, InstallationValues
 
@@ -24,7 +24,7 @@ class AdmissionWebhook(InstallationValues):
     """Amazon ECR repositories that the webhook may read: names in the stack's account and region, with ``*`` for any
     part, or ARNs.
     """
-    configuration: WebhookConfiguration = section(WebhookConfiguration)
+    configuration: WebhookConfiguration = get_section_default(WebhookConfiguration)
     """How it decides. ``taints`` are by default the stack's ``arm64Taint``, ``architectures`` those of its groups and
     pools.
     """

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section, TaintText, section
+from multiarch.schema.base import Section, TaintText, get_section_default
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 
@@ -124,7 +124,7 @@ class Autoscaling(Section):
     """
     migrate_from: Literal["cluster-autoscaler", "karpenter"] | None = None
     """The autoscaler that is being left: both are installed, the old one's capacity is the last to be chosen."""
-    cluster_autoscaler: ClusterAutoscaler = section(ClusterAutoscaler)
+    cluster_autoscaler: ClusterAutoscaler = get_section_default(ClusterAutoscaler)
     """The cluster autoscaler's settings."""
-    karpenter: Karpenter = section(Karpenter)
+    karpenter: Karpenter = get_section_default(Karpenter)
     """Karpenter's settings."""

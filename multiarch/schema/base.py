@@ -9,10 +9,10 @@ from pydantic.alias_generators import to_camel
 
 
 class Section(BaseModel):
-    """Base of all models: camelCase keys, strict types, unknown keys refused, frozen.
+    """Base of all models: camelCase keys, strict types, unknown keys rejected, frozen.
 
-    A docstring below a field is its description (:func:`multiarch.stack.schema_paths.descriptions`). Pydantic would
-    read all of them at every start, which takes longer than the checks of a stack. Models are built at first use.
+    A docstring below a field is its description (:func:`multiarch.stack.schema_paths.read_descriptions`). Pydantic
+    would read all of them at every start, which takes longer than the checks of a stack. Models are built at first use.
     """
 
     model_config = ConfigDict(
@@ -31,7 +31,7 @@ class Section(BaseModel):
         return frozenset(fields[name].alias or name for name in self.model_fields_set)
 
 
-def section(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
+def get_section_default(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
     """Return the default of a section that may be omitted: all of its own defaults."""
     return Field(default_factory=model.model_construct)
 

@@ -39,7 +39,7 @@ class Network(Section):
     """A new VPC (``cidr``, ``zones``, ``nat``, ``endpoints``, ``flowLogs``) or an existing one (``vpcId``)."""
 
     cidr: str | None = None
-    """IPv4 range of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
     zones: Annotated[int, Field(ge=2, le=6)] | list[str] | None = None
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: Literal["none", "single", "per-zone"] | None = None
@@ -59,7 +59,7 @@ class Network(Section):
     private_subnet_ids: list[str] | None = None
     """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
     service_cidr: str | None = None
-    """IPv4 range of Kubernetes Services, /12 to /24 of a private range, apart from the VPC's. Default:
+    """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
     """
 
@@ -72,4 +72,4 @@ class ApiEndpoint(Section):
     public: bool = False
     """Reachable from the internet, limited to ``publicCidrs``."""
     public_cidrs: list[str] = []
-    """Source ranges for the public endpoint, for example the office's address. Needed when public is true."""
+    """Source CIDR blocks for the public endpoint, for example the office's address. Needed when public is true."""

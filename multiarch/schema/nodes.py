@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.schema.base import Section, TaintText, section
+from multiarch.schema.base import Section, TaintText, get_section_default
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -64,7 +64,7 @@ class NodeGroupBase(Section):
     desired_size: Annotated[int, Field(ge=0)] | None = None
     """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
     max_size: Annotated[int, Field(ge=1)] = 3
-    """Most nodes."""
+    """Maximum number of nodes."""
     ami_family: AmiFamilyName | None = None
     """Operating system. Default: the stack's ``amiFamily``."""
     disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
@@ -75,13 +75,13 @@ class NodeGroupBase(Section):
     """Taints as kubectl writes them, ``key=value:NoSchedule``; the arm64 taint is added automatically."""
     arm64_taint: bool = True
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
-    bootstrap: Bootstrap = section(Bootstrap)
+    bootstrap: Bootstrap = get_section_default(Bootstrap)
     """What happens before and when the kubelet starts."""
     max_pods: Annotated[int, Field(ge=4, le=1514)] | None = None
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service: 1 keeps pods away from the node's role. IMDSv2 is always required."""
-    update_strategy: UpdateStrategy = section(UpdateStrategy)
+    update_strategy: UpdateStrategy = get_section_default(UpdateStrategy)
     """How nodes are replaced."""
     zones: list[str] | None = None
     """Only these availability zones (names) of the network's. Default: all."""
@@ -101,7 +101,7 @@ class NodeGroup(NodeGroupBase):
     """The EKS API's amiType, where the derived one is not wanted, such as ``BOTTLEROCKET_ARM_64_FIPS``. It is
     checked against the instance types.
     """
-    ami: Ami = section(Ami)
+    ami: Ami = get_section_default(Ami)
     """Which image release, exactly."""
 
 
@@ -117,9 +117,9 @@ class InstanceTypesByArchitecture(Section):
 class AmiByArchitecture(Section):
     """Image releases for each half of a multi-architecture group."""
 
-    amd64: Ami = section(Ami)
+    amd64: Ami = get_section_default(Ami)
     """The amd64 half's image."""
-    arm64: Ami = section(Ami)
+    arm64: Ami = get_section_default(Ami)
     """The arm64 half's image."""
 
 
@@ -132,5 +132,5 @@ class MultiArchitectureGroup(NodeGroupBase):
 
     instance_types: InstanceTypesByArchitecture
     """EC2 instance types for each architecture."""
-    ami: AmiByArchitecture = section(AmiByArchitecture)
+    ami: AmiByArchitecture = get_section_default(AmiByArchitecture)
     """Which image releases, exactly."""

@@ -18,9 +18,9 @@ from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGr
 KNOWN_LATER = "known-later"
 """Metadata of a field whose value may be the output of another resource."""
 Text = Annotated[Any, KNOWN_LATER, str]
-"""A text that may be known only when it is used: the plan does not depend on it."""
+"""A string that may be known only when it is used: the plan does not depend on it."""
 Texts = Annotated[Any, KNOWN_LATER, list[str]]
-"""A list of such texts."""
+"""A list of such strings."""
 Objects = Annotated[Any, KNOWN_LATER, list[Any]]
 """A list of Kubernetes objects that may be known only when they are used."""
 
@@ -46,7 +46,7 @@ class NodesCluster(Cluster):
     certificate_authority: Text
     """The cluster's certificate authority, PEM in base64."""
     service_cidr: Text
-    """The IPv4 range of Kubernetes Services, such as 172.20.0.0/16."""
+    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
     security_group_id: Text
     """The security group that EKS made for the cluster."""
 
@@ -68,7 +68,7 @@ class KarpenterCluster(ControllerCluster):
 class SingleNodeGroup(NodeGroup):
     """A node group in a cluster that is there already; the resource's name is the group's name."""
 
-    left_out: ClassVar[Mapping[str, str]] = {
+    omitted: ClassVar[Mapping[str, str]] = {
         "zones": "Name the subnets of these zones in subnetIds.",
         "onePerZone": "Declare a NodeGroup for each zone, with the zone's subnets.",
     }

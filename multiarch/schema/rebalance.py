@@ -27,7 +27,7 @@ class Rebalance(Section):
     schedule: Annotated[str, Field(examples=["*/30 * * * *"])] = "*/30 * * * *"
     """When a run starts, as cron in UTC. Runs do not overlap."""
     max_pods: Annotated[int, Field(ge=1, le=10_000)] = 20
-    """The most pods that one run moves."""
+    """The maximum number of pods that one run moves."""
     pace: Annotated[str, Field(examples=["30s"])] = "30s"
     """The time between two evictions."""
     quiet_hours: QuietHours | None = None

@@ -9,7 +9,7 @@ from pydantic import Field
 from multiarch.schema.addons import Addons
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
-from multiarch.schema.base import Section, TopLevelFlag, section
+from multiarch.schema.base import Section, TopLevelFlag, get_section_default
 from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
@@ -24,7 +24,7 @@ class StackSpec(Section):
     environment: str
     """The environment, such as dev or prod; the second part of the stack's name."""
     owner: str
-    """Whom to ask: a mail address or a group. Becomes the tag ``owner``."""
+    """Whom to contact: a mail address or a group. Becomes the tag ``owner``."""
     cost_center: str
     """Who pays. Becomes the tag ``cost-center``."""
     tags: dict[str, str] = {}
@@ -33,17 +33,17 @@ class StackSpec(Section):
     """The EKS cluster's name. Default: the stack's name."""
     kubernetes_version: str = "1.35"
     """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3."""
-    network: Network = section(Network)
+    network: Network = get_section_default(Network)
     """A new or an existing VPC."""
-    api_endpoint: ApiEndpoint = section(ApiEndpoint)
+    api_endpoint: ApiEndpoint = get_section_default(ApiEndpoint)
     """Who can reach the Kubernetes API server; private by default."""
-    secrets_encryption: SecretsEncryption = section(SecretsEncryption)
+    secrets_encryption: SecretsEncryption = get_section_default(SecretsEncryption)
     """Envelope encryption of Secrets."""
-    logging: Logging = section(Logging)
+    logging: Logging = get_section_default(Logging)
     """Control plane logs."""
-    access: Access = section(Access)
+    access: Access = get_section_default(Access)
     """Who is admin, who reads."""
-    addons: Addons = section(Addons)
+    addons: Addons = get_section_default(Addons)
     """EKS add-ons."""
     ami_family: AmiFamilyName = "AL2023"
     """The operating system of groups that do not name their own."""
@@ -55,16 +55,16 @@ class StackSpec(Section):
     """Node groups by name."""
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
-    session: Session = section(Session)
+    session: Session = get_section_default(Session)
     """SSM Session Manager preferences."""
-    autoscaling: Autoscaling = section(Autoscaling)
+    autoscaling: Autoscaling = get_section_default(Autoscaling)
     """Who adds nodes, and which are wanted first."""
-    admission_webhook: AdmissionWebhook = section(AdmissionWebhook)
+    admission_webhook: AdmissionWebhook = get_section_default(AdmissionWebhook)
     """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
-    rebalance: Rebalance = section(Rebalance)
+    rebalance: Rebalance = get_section_default(Rebalance)
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     deletion_protection: TopLevelFlag | None = None
-    """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
+    """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.
     """
     storage_class: TopLevelFlag | None = None

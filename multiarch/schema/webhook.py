@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section, TaintText, section
+from multiarch.schema.base import Section, TaintText, get_section_default
 
 ModeName = Literal["tolerate", "prefer", "pin", "observe"]
 HOST_PATTERN = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
@@ -40,7 +40,7 @@ class CacheConfiguration(Section):
 
 
 class RegistriesConfiguration(Section):
-    """Which registries may be asked, and how."""
+    """Which registries may be queried, and how."""
 
     allowed: list[Registry] = ["*"]
     """Registries of images that may be looked up, as HOST or HOST:PORT with ``*`` for any characters: ``docker.io``,
@@ -49,16 +49,16 @@ class RegistriesConfiguration(Section):
     redirects to need no entry.
     """
     allowed_networks: list[str] = []
-    """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are refused
+    """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are rejected
     otherwise, also those of mirrors, token servers and redirects: a pod's author chooses the name, and could make the
     webhook connect to services inside the network. Keep the blocks small, such as 10.1.2.3/32. Amazon ECR's private
     registries and their layers in S3 need no entry: with VPC endpoints they have private addresses, and only AWS and
     the owner of the VPC's DNS can give these names an address. Instance metadata and other link-local addresses are
     only allowed by a block that has nothing else. Behind an HTTP proxy only names are checked, and the proxy has to
-    refuse addresses inside the network.
+    reject addresses inside the network.
     """
     plain_http: list[Host] = []
-    """Registries (HOST or HOST:PORT) that may be asked without TLS, also on loopback addresses."""
+    """Registries (HOST or HOST:PORT) that may be queried without TLS, also on loopback addresses."""
     ca_files: list[str] = []
     """PEM files with certificates to trust besides the system's."""
     hosts_dir: str | None = None
@@ -83,7 +83,7 @@ class Limits(Section):
     images: Annotated[int, Field(ge=1, le=1000)] = 100
     """The most different images of a pod; a pod with more is left alone."""
     look_ups: Annotated[int, Field(ge=1, le=10000)] = 256
-    """The most images that are looked up at the same time; at most half of them at one registry."""
+    """The maximum number of images that are looked up at the same time; at most half of them at one registry."""
 
 
 class WebhookConfiguration(Section):
@@ -107,9 +107,9 @@ class WebhookConfiguration(Section):
     """Return a warning, which kubectl shows, for a pod that is left alone because of its images."""
     events: bool = False
     """Write a Kubernetes Event for a pod that is left alone because of its images."""
-    cache: CacheConfiguration = section(CacheConfiguration)
+    cache: CacheConfiguration = get_section_default(CacheConfiguration)
     """What is remembered of images."""
-    registries: RegistriesConfiguration = section(RegistriesConfiguration)
-    """Which registries may be asked, and how."""
-    limits: Limits = section(Limits)
+    registries: RegistriesConfiguration = get_section_default(RegistriesConfiguration)
+    """Which registries may be queried, and how."""
+    limits: Limits = get_section_default(Limits)
     """Bounds of one review."""

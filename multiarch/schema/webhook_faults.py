@@ -18,12 +18,12 @@ _ENTRIES = {
 """What the entries of a list are, and how to write them."""
 
 
-Fault = tuple[KeyPath, Problem]
+WebhookFault = tuple[KeyPath, Problem]
 """A value that the schema allows, and that is wrong."""
 
 
-def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
-    """What is wrong beyond the schema, files apart."""
+def find_faults(configuration: WebhookConfiguration) -> Iterator[WebhookFault]:
+    """Yield what is wrong beyond the schema, files apart."""
     for index, text in enumerate(configuration.taints):
         try:
             parse_taint(text)
@@ -48,7 +48,7 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
             yield path, Problem("not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.")
 
 
-def _check_entries(key: str, entries: list[str], syntax: str) -> Iterator[Fault]:
+def _check_entries(key: str, entries: list[str], syntax: str) -> Iterator[WebhookFault]:
     what, hint = _ENTRIES[key]
     for index, text in enumerate(entries):
         if not re.fullmatch(syntax, text):

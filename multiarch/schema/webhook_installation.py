@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from multiarch.facts.admission import INSTALLATION_NAME
-from multiarch.schema.base import Section, section
+from multiarch.schema.base import Section, get_section_default
 from multiarch.schema.webhook import WebhookConfiguration
 
 BASE_MIB = 160
@@ -80,12 +80,12 @@ class InstallationValues(_Values):
     replicas: Annotated[int, Field(ge=1, le=100)] = 2
     """How many replicas run, at least."""
     max_replicas: Annotated[int, Field(ge=1, le=100)] = 6
-    """The most replicas that the HorizontalPodAutoscaler starts; it needs the metrics server. With no more than
-    replicas, there is no HorizontalPodAutoscaler.
+    """The maximum number of replicas that the HorizontalPodAutoscaler starts; it needs the metrics server. With no more
+    than replicas, there is no HorizontalPodAutoscaler.
     """
     cpu_percent: Annotated[int, Field(ge=10, le=400)] = 70
     """The CPU use in percent of the request at which the HorizontalPodAutoscaler adds replicas."""
-    resources: Resources = section(Resources)
+    resources: Resources = get_section_default(Resources)
     """What a replica gets."""
     priority_class_name: str = "system-cluster-critical"
     """The pods' priority class; empty for none."""
@@ -103,15 +103,15 @@ class InstallationValues(_Values):
     """The cert-manager issuer. Default: a certificate authority of the installation."""
     excluded_namespaces: list[Label] = []
     """Namespaces that the webhook is never called for, besides kube-system and its own."""
-    network_policy: NetworkPolicy = section(NetworkPolicy)
+    network_policy: NetworkPolicy = get_section_default(NetworkPolicy)
     """What the webhook's pods may connect to."""
-    service_monitor: ServiceMonitor = section(ServiceMonitor)
+    service_monitor: ServiceMonitor = get_section_default(ServiceMonitor)
     """A ServiceMonitor of the Prometheus operator."""
     extra_volumes: list[Fields] = []
     """More volumes of the webhook's pods, for files that configuration names, such as registries.caFiles."""
     extra_volume_mounts: list[Fields] = []
     """Where the webhook's container has them."""
-    configuration: WebhookConfiguration = section(WebhookConfiguration)
+    configuration: WebhookConfiguration = get_section_default(WebhookConfiguration)
     """How the webhook decides."""
 
     @property

@@ -14,7 +14,7 @@ from multiarch.scheduling.topology_rules import BoundTerm, PodTerm
 from multiarch.simulate.model import Batch
 
 
-def batches_of(pods: Iterable[Pod]) -> list[Batch]:
+def make_batches(pods: Iterable[Pod]) -> list[Batch]:
     """Return the batches in the order of their first pods."""
     found: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
@@ -26,7 +26,7 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
         name = str(sample.owner) if sample.owner else f"Pod/{sample.name}"
         if sample.owner is None and len(alike) > 1:
             name = f"{name} and {len(alike) - 1} like it"
-        matters = bool(terms_of(sample.spec)) or counted(sample)
+        matters = bool(list_terms(sample.spec)) or counted(sample)
         made.append(Batch(number, name, tuple(alike), depends_on_pods(sample.spec), matters))
     return made
 
@@ -49,38 +49,38 @@ class Counted:
         return self._known[peers]
 
 
-def mentioned(spec: PodSpec) -> Iterator[str]:
+def list_used_labels(spec: PodSpec) -> Iterator[str]:
     """Yield the node labels that a spec uses: in its node selector and affinity, and as topology keys.
 
     Deprecated labels come under their new names; zone and host name only as part of a node selector or affinity.
     """
     yield from (REPLACED_BY.get(key, key) for key in _written(spec.affinity))
-    yield from domains_of(spec)
+    yield from list_domains(spec)
 
 
-def domains_of(spec: PodSpec, *, hard: bool = False) -> Iterator[str]:
+def list_domains(spec: PodSpec, *, hard: bool = False) -> Iterator[str]:
     """Yield the topology keys, except zone and host name, of a spec's spread constraints and pod (anti-)affinity.
 
     ``hard``: without those of preferences.
     """
-    terms = (*spec.pod_affinity, *spec.pod_anti_affinity) if hard else terms_of(spec)
+    terms = (*spec.pod_affinity, *spec.pod_anti_affinity) if hard else list_terms(spec)
     spread = (rule.topology_key for rule in spec.spread if rule.hard or not hard)
     keys = (*spread, *(term.topology_key for term in terms))
     yield from (key for key in keys if key not in (ZONE, HOSTNAME))
 
 
-def topology_keys(spec: PodSpec) -> Iterator[str]:
+def list_topology_keys(spec: PodSpec) -> Iterator[str]:
     """Yield the topology keys, except host name, of a spec's rules about other pods."""
-    yield from (ZONE, *domains_of(spec)) if depends_on_pods(spec) else ()
+    yield from (ZONE, *list_domains(spec)) if depends_on_pods(spec) else ()
 
 
 def has_host_rule(spec: PodSpec) -> bool:
-    """Whether a spread constraint or pod (anti-)affinity of a spec is about hosts."""
-    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in terms_of(spec)))
+    """Return whether a spread constraint or pod (anti-)affinity of a spec is about hosts."""
+    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in list_terms(spec)))
     return HOSTNAME in keys
 
 
-def asked_values(spec: PodSpec, key: str) -> Iterator[str]:
+def list_wanted_values(spec: PodSpec, key: str) -> Iterator[str]:
     """Yield the values of a node label that a spec's node selector and required or preferred affinity name."""
     yield from (value for each, value in spec.affinity.selector if each == key)
     for expression in _expressions(spec.affinity):
@@ -99,12 +99,12 @@ def _expressions(affinity: NodeAffinity) -> Iterator[Expression]:
 
 
 def depends_on_pods(spec: PodSpec) -> bool:
-    """Whether a spec has rules about other pods: topology spread, pod affinity, pod anti-affinity."""
-    return bool(spec.spread or terms_of(spec))
+    """Return whether a spec has rules about other pods: topology spread, pod affinity, pod anti-affinity."""
+    return bool(spec.spread or list_terms(spec))
 
 
-def terms_of(spec: PodSpec) -> tuple[PodTerm, ...]:
-    """The pod affinity and anti-affinity terms, required and preferred."""
+def list_terms(spec: PodSpec) -> tuple[PodTerm, ...]:
+    """Return the pod affinity and anti-affinity terms, required and preferred."""
     preferred = (*spec.preferred_pod_affinity, *spec.preferred_pod_anti_affinity)
     return (*spec.pod_affinity, *spec.pod_anti_affinity, *(each.term for each in preferred))
 
@@ -114,17 +114,17 @@ def _rules(sample: Pod) -> Iterator[BoundTerm]:
     labels = dict(sample.labels)
     for constraint in sample.spec.spread:
         yield BoundTerm(constraint.topology_key, constraint.selector_for(labels), (sample.namespace,), None)
-    for term in terms_of(sample.spec):
+    for term in list_terms(sample.spec):
         yield term.bound(sample.namespace, labels)
 
 
-def repelling(sample: Pod) -> Iterator[BoundTerm]:
+def list_repelling_terms(sample: Pod) -> Iterator[BoundTerm]:
     """Yield the terms by which a pod keeps others away from its node."""
     labels = dict(sample.labels)
     yield from (term.bound(sample.namespace, labels) for term in sample.spec.pod_anti_affinity)
 
 
-def attracting(sample: Pod) -> Iterator[BoundTerm]:
+def list_attracting_terms(sample: Pod) -> Iterator[BoundTerm]:
     """Yield the terms by which a pod makes its node better or worse for others."""
     labels = dict(sample.labels)
     preferred = (*sample.spec.preferred_pod_affinity, *sample.spec.preferred_pod_anti_affinity)

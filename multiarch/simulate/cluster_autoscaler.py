@@ -19,13 +19,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from multiarch.autoscaling.balancing import compared
+from multiarch.autoscaling.balancing import select_compared_labels
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
-from multiarch.scheduling.fit import allowed_zones, why_never
+from multiarch.scheduling.fit import explain_never, list_allowed_zones
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
-from multiarch.simulate.estimate import PlannedNode, estimate
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.simulate.estimate import PlannedNode, estimate_nodes
 from multiarch.simulate.model import EXPECTED_ZONE, Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes, SimNode
 
@@ -45,7 +45,7 @@ class ScalableGroup:
 
     name: str
     shape: NodeShape
-    capacity: Resources
+    capacity: ResourceAmounts
     max_size: int
     instance_type: str
     zones: tuple[str | None, ...]
@@ -84,14 +84,14 @@ class _Estimate:
     pods: Mapping[Batch, int]
 
     def waste(self) -> float:
-        """The least-waste expander's score: the unrequested shares of the nodes' CPU and memory, added up."""
+        """Return the least-waste expander's score: the unrequested shares of the nodes' CPU and memory, added up."""
         cpu = sum(batch.sample.requests.cpu * count for batch, count in self.pods.items())
         memory = sum(batch.sample.requests.memory * count for batch, count in self.pods.items())
         whole, count = self.option.group.capacity, len(self.planned)
         return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
 
 
-def grow(
+def add_nodes(
     plan: ClusterAutoscalerPlan, groups: Sequence[ScalableGroup], nodes: Nodes, waiting: Waiting, reasons: Reasons
 ) -> None:
     """Add nodes for ``waiting`` pods until no group helps; remove placed pods from ``waiting`` and record reasons."""
@@ -104,7 +104,7 @@ def grow(
     for batch, pods in everything.items():
         left = served.get(batch, [])
         if _expendable(batch):
-            left = autoscaler.refuse(batch, pods)
+            left = autoscaler.reject(batch, pods)
         if left:
             waiting[batch] = left
 
@@ -137,11 +137,11 @@ class _ClusterAutoscaler:
         self._by_domain: dict[tuple[int, tuple[str | None, ...]], str | None] = {}
         self._estimates: dict[str, _Estimate] = {}
 
-    def refuse(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
+    def reject(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Give expendable pods the room that is left, and return the others."""
         priority = batch.sample.spec.priority
         for group in self._groups:
-            self._reasons.refused[batch.number, group.name] = (
+            self._reasons.rejected[batch.number, group.name] = (
                 f"priority {priority} is below {EXPENDABLE_BELOW}: the cluster autoscaler adds no nodes for such pods"
             )
         return self._nodes.bind_all(batch, pods)
@@ -152,7 +152,9 @@ class _ClusterAutoscaler:
         options = self._options(waiting, newest=True) or self._options(waiting, newest=False)
         if not options:
             return False
-        estimates = [self._estimate(options[name], options, waiting) for name in highest(self._priorities, options)]
+        estimates = [
+            self._estimate(options[name], options, waiting) for name in select_highest_groups(self._priorities, options)
+        ]
         best = min((each for each in estimates if each.planned), key=_Estimate.waste, default=None)
         if best is None:
             return False
@@ -163,7 +165,7 @@ class _ClusterAutoscaler:
         return True
 
     def _options(self, waiting: Waiting, *, newest: bool) -> dict[str, _Option]:
-        """The groups that help some pod, by name; record for the other pods why a group does not."""
+        """Return the groups that help some pod, by name; record for the other pods why a group does not."""
         found = {}
         for group in self._groups:
             out = group.unavailable
@@ -181,7 +183,7 @@ class _ClusterAutoscaler:
                     if why is None:
                         able.append(batch)
                     elif newest:
-                        self._reasons.refused[batch.number, group.name] = why
+                        self._reasons.rejected[batch.number, group.name] = why
                 if able:
                     found[group.name] = _Option(group, zone, frozenset(able))
                     break
@@ -192,14 +194,14 @@ class _ClusterAutoscaler:
         key = group.name, zone, there
         if key not in self._templates:
             node = group.shape.node(f"{group.name} new", zone)
-            fit = [each for each in self._batches if why_never(each.sample.spec, group.shape) is None]
+            fit = [each for each in self._batches if explain_never(each.sample.spec, group.shape) is None]
             where = f"{EXPECTED_ZONE} {zone}, {'where it has a node' if there else 'its first zone'}"
             why = {each: self._why(each, group, node, where) for each in fit}
             self._templates[key] = _Template(node, self._nodes.domain(node), why)
         return self._templates[key]
 
     def _why(self, batch: Batch, group: ScalableGroup, node: Node, where: str) -> str | None:
-        """Why an empty node does not take a pod, other pods aside, or None. ``where`` is said of its zone."""
+        """Return why an empty node does not take a pod, other pods aside, or None. ``where`` is said of its zone."""
         sample, empty = batch.sample, self._free(group)
         if not empty.covers(sample.requests):
             short = "; ".join(str(each) for each in empty.shortages(sample.requests)) or "max pods reached"
@@ -210,7 +212,7 @@ class _ClusterAutoscaler:
         return None
 
     def _why_not(self, batch: Batch, template: _Template) -> str | None:
-        """Why other pods keep a pod off a new node, or None. Nodes of one domain have the same answer."""
+        """Return why other pods keep a pod off a new node, or None. Nodes of one domain have the same answer."""
         if not self._nodes.has_rules(batch):
             return None
         key = batch.number, template.domain
@@ -227,7 +229,7 @@ class _ClusterAutoscaler:
         # Without rules about other pods, what other groups got in the meantime does not matter.
         if known and (known.option, known.asked) == (option, asked) and not any(map(self._nodes.has_rules, asked[1])):
             return known
-        planned = estimate(option.group.shape, option.zone, self._nodes, asked[1], most=most)
+        planned = estimate_nodes(option.group.shape, option.zone, self._nodes, asked[1], most=most)
         pods: Counter[Batch] = Counter()
         for each in planned:
             pods.update(each.pods)
@@ -235,7 +237,7 @@ class _ClusterAutoscaler:
         return made
 
     def _similar(self, option: _Option, options: Mapping[str, _Option]) -> list[ScalableGroup]:
-        """The groups that share new nodes with an option's: similar ones that all its pods fit."""
+        """Return the groups that share new nodes with an option's: similar ones that all its pods fit."""
         if not self._plan.balance_similar:
             return []
         name = option.group.name
@@ -250,13 +252,13 @@ class _ClusterAutoscaler:
 
     def _alike(self, first: ScalableGroup, second: ScalableGroup) -> bool:
         return (
-            compared(dict(first.shape.labels)) == compared(dict(second.shape.labels))
+            select_compared_labels(dict(first.shape.labels)) == select_compared_labels(dict(second.shape.labels))
             and _near(first.capacity, second.capacity, 0, memory=_MEMORY_TOLERANCE)
             and _near(first.shape.allocatable, second.shape.allocatable, _TOLERANCE)
             and _near(self._free(first), self._free(second), _TOLERANCE)
         )
 
-    def _free(self, group: ScalableGroup) -> Resources:
+    def _free(self, group: ScalableGroup) -> ResourceAmounts:
         return group.shape.allocatable - self._nodes.overhead(group.shape)
 
     def _record_waste(self, other: _Estimate, best: _Estimate) -> None:
@@ -304,12 +306,13 @@ class _ClusterAutoscaler:
     def _asks_for_zone(self, batch: Batch) -> bool:
         if batch not in self._zonal:
             self._zonal[batch] = any(
-                len(allowed_zones(batch.sample.spec, group.shape)) < len(group.shape.zones) for group in self._groups
+                len(list_allowed_zones(batch.sample.spec, group.shape)) < len(group.shape.zones)
+                for group in self._groups
             )
         return self._zonal[batch]
 
 
-def highest(priorities: Mapping[str, int], groups: Iterable[str]) -> list[str]:
+def select_highest_groups(priorities: Mapping[str, int], groups: Iterable[str]) -> list[str]:
     """Return the groups that the priority expander keeps: those of the highest priority; all if none can win.
 
     The search for the highest starts at -1, so negative priorities never win.
@@ -319,8 +322,8 @@ def highest(priorities: Mapping[str, int], groups: Iterable[str]) -> list[str]:
     return [name for name in names if priorities.get(name, -1) == top] if top >= 0 else names
 
 
-def _near(first: Resources, second: Resources, tolerance: float, *, memory: float | None = None) -> bool:
-    """Whether two amounts of each resource differ by at most this part of the larger one."""
+def _near(first: ResourceAmounts, second: ResourceAmounts, tolerance: float, *, memory: float | None = None) -> bool:
+    """Return whether two amounts of each resource differ by at most this part of the larger one."""
     amounts = [{**dict(each.items()), "pods": each.pods} for each in (first, second)]
     if amounts[0].keys() != amounts[1].keys():
         return False

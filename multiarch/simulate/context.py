@@ -22,10 +22,10 @@ class SimulationContext:
     prices: RegionPrices | None = None
 
 
-def simulation_context(
+def build_simulation_context(
     plan: Plan, *, seen: tuple[str, ...] = (), prices: RegionPrices | None = None
 ) -> SimulationContext:
-    """The zones of a stack's network, or assumed ones.
+    """Return the zones of a stack's network, or assumed ones.
 
     ``seen`` are the zones of a cluster's nodes; where the network has more, the others get placeholders as names.
     """

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from multiarch.scheduling.nodes import Node, NodeShape
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.model import Batch
 from multiarch.simulate.nodes import Nodes
 
@@ -26,24 +26,24 @@ class PlannedNode:
     """A node that is to be added, and the number of pods of each batch that it is for."""
 
     node: Node
-    free: Resources
+    free: ResourceAmounts
     pods: Counter[Batch] = field(default_factory=Counter)
 
 
-def estimate(
+def estimate_nodes(
     shape: NodeShape, zone: str | None, nodes: Nodes, waiting: Mapping[Batch, int], *, most: int
 ) -> list[PlannedNode]:
     """Plan up to ``most`` new nodes in ``zone`` for so many pods of each batch, each of which fits an empty one."""
     by_rules = any(map(nodes.has_rules, waiting))
     estimator = _Estimator(shape, zone, nodes, most, by_rules=by_rules)
     with nodes.placements.trial() if by_rules else nullcontext():
-        for batch in by_size(waiting, shape):
+        for batch in sort_by_size(waiting, shape):
             estimator.fill(batch, waiting[batch])
     return [each for each in estimator.planned if each.pods]
 
 
-def by_size(batches: Iterable[Batch], shape: NodeShape) -> list[Batch]:
-    """The largest pods first, by the shares of a node's CPU and memory that they request, then by priority."""
+def sort_by_size(batches: Iterable[Batch], shape: NodeShape) -> list[Batch]:
+    """Return the largest pods first, by the shares of a node's CPU and memory that they request, then by priority."""
     whole = shape.allocatable
 
     def key(batch: Batch) -> tuple[float, int, int]:

@@ -19,13 +19,13 @@ from multiarch.facts.taints import Effect
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.batches import domains_of
+from multiarch.simulate.batches import list_domains
 from multiarch.simulate.model import Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.offerings import first
-from multiarch.simulate.pools import Offer, Pool, relaxations
+from multiarch.simulate.offerings import get_first_type
+from multiarch.simulate.pools import Offer, Pool, relax_spec
 
 _Zones = tuple[str | None, ...]
 _Domain = tuple[str | None, ...]
@@ -41,7 +41,7 @@ class _Claim:
     pool: Pool
     types: int
     zones: _Zones
-    used: Resources
+    used: ResourceAmounts
     turn: int
     pods: list[tuple[Batch, Pod]] = field(default_factory=list)
 
@@ -50,20 +50,20 @@ class _Claim:
         return len(self.pods), self.turn
 
     def node(self, types: int, zone: str | None) -> Node:
-        """The node as it would be in a zone, for counts by host and zone. The zone is not decided at first."""
+        """Return the node as it would be in a zone, for counts by host and zone. The zone is not decided at first."""
         host = f"claim-{self.number}"
-        index = first(types)
+        index = get_first_type(types)
         return self.pool.planned_node(index, f"{host} {index} {zone}", zone, host)
 
     def domain(self, types: int, keys: Sequence[str]) -> _Domain:
-        """The values of the node's labels for ``keys``."""
-        labels = self.pool.planned(first(types))
+        """Return the values of the node's labels for ``keys``."""
+        labels = self.pool.planned(get_first_type(types))
         return tuple(labels.get(key) for key in keys)
 
 
 @dataclass(slots=True)
 class _Relaxation:
-    """One relaxation of a batch's pods (see :func:`relaxations`), with what each pool offers for it.
+    """One relaxation of a batch's pods (see :func:`relax_spec`), with what each pool offers for it.
 
     ``apart`` is the pod with its anti-affinity as its only rule about other pods. ``zonal``: its rules need a node in
     a single zone; ``domains``: topology keys, other than zone and host name, of its spread constraints and affinity;
@@ -86,10 +86,10 @@ class _Relaxation:
 class _Fitting:
     types: int
     zones: _Zones
-    used: Resources
+    used: ResourceAmounts
 
 
-class Karpenter:
+class KarpenterSimulation:
     """Round after round: Karpenter plans nodes for all pending pods, the nodes start, and the remaining pods wait."""
 
     def __init__(self, pools: Sequence[Pool], nodes: Nodes, reasons: Reasons) -> None:
@@ -97,7 +97,7 @@ class Karpenter:
         self._pools = pools
         self._nodes = nodes
         self._reasons = reasons
-        self._capacity = {pool.plan.name: Resources() for pool in pools}
+        self._capacity = {pool.plan.name: ResourceAmounts() for pool in pools}
         for pool in pools:
             for node in nodes.of_group(pool.plan.name):
                 self._capacity[pool.plan.name] += pool.capacity_of(node.instance_type, node.shape.allocatable)
@@ -128,7 +128,7 @@ class Karpenter:
                     for zone in pool.zones or (None,):
                         # An empty node: each zone can be used, and there is always one more host.
                         name = f"{pool.plan.name} {number} {zone}"
-                        self._placements.add(pool.planned_node(first(type_set), name, zone, name))
+                        self._placements.add(pool.planned_node(get_first_type(type_set), name, zone, name))
 
     def run(self, waiting: Waiting) -> None:
         """Add nodes for ``waiting`` pods until none helps, and remove placed pods from ``waiting``."""
@@ -172,20 +172,20 @@ class Karpenter:
         return placed
 
     def _is_permanent(self, number: int) -> bool:
-        """Whether a batch that did not fit can't fit later in this round either."""
+        """Return whether a batch that did not fit can't fit later in this round either."""
         return all(relaxation.permanent for relaxation in self._relaxations[number])
 
     def _relaxations_of(self, batch: Batch) -> list[_Relaxation]:
         if batch.number not in self._relaxations:
             found = []
-            for spec, soft in relaxations(batch.sample.spec, soft_taints=self._soft_taints):
+            for spec, soft in relax_spec(batch.sample.spec, soft_taints=self._soft_taints):
                 spread = {each.topology_key for each in spec.spread} - {HOSTNAME}
                 permanent = not (spec.pod_affinity or spread)
                 offers = [pool.offer(spec, soft_taints=soft) for pool in self._pools]
                 pod = replace(batch.sample, spec=spec)
                 apart = replace(pod, spec=replace(spec, spread=(), pod_affinity=()))
-                domains = tuple(sorted(set(domains_of(replace(spec, pod_anti_affinity=())))))
-                by_type_set = any(domains_of(apart.spec))
+                domains = tuple(sorted(set(list_domains(replace(spec, pod_anti_affinity=())))))
+                by_type_set = any(list_domains(apart.spec))
                 self._by_type_set = self._by_type_set or by_type_set
                 keys = (
                     *(rule.topology_key for rule in spec.spread),
@@ -234,7 +234,7 @@ class Karpenter:
                 continue
             name = pool.plan.name
             types = pool.within_limits(self._counted[name])
-            claim = _Claim(len(self._claims), place, pool, types, pool.zones or (None,), Resources(), 0)
+            claim = _Claim(len(self._claims), place, pool, types, pool.zones or (None,), ResourceAmounts(), 0)
             fitting, _ = self._fitting(batch, relaxation, claim)
             if fitting is None:
                 self._explain(batch, relaxation, offer, claim)
@@ -249,7 +249,7 @@ class Karpenter:
         return False
 
     def _fitting(self, batch: Batch, relaxation: _Relaxation, claim: _Claim) -> tuple[_Fitting | None, bool]:
-        """The types and zones of a planned node with one more pod, or None and whether that is permanent."""
+        """Return the types and zones of a planned node with one more pod, or None and whether that is permanent."""
         offer = relaxation.offers[claim.place]
         if offer is None:
             return None, True
@@ -307,7 +307,7 @@ class Karpenter:
         return chosen, tuple(zone for zone in zones if zone in somewhere), True
 
     def _open_zones(self, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones) -> tuple[_Zones, bool]:
-        """The zones that other pods allow, and whether the other zones stay excluded."""
+        """Return the zones that other pods allow, and whether the other zones stay excluded."""
         if self._placements is None:
             return zones, True
         found, permanent = [], True
@@ -352,18 +352,18 @@ class Karpenter:
         offered = fitting_types & pool.offerings.of(offer.zones)
         key = (batch.number, pool.plan.name)
         if not fitting_types:
-            self._reasons.refused[key] = "too large for its instance types, DaemonSets included"
+            self._reasons.rejected[key] = "too large for its instance types, DaemonSets included"
         elif why := pool.offerings.why_none(fitting_types, offer.zones):
-            self._reasons.refused[key] = why
+            self._reasons.rejected[key] = why
         elif not offered & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
             text = pool.why_limited(wanted)
-            self._reasons.refused[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
+            self._reasons.rejected[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
         elif why := self._why_excluded(relaxation, claim, offered & claim.types, offer.zones):
-            self._reasons.refused[key] = why
+            self._reasons.rejected[key] = why
 
     def _why_excluded(self, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones) -> str | None:
-        """Why other pods keep a pod off a new node in every zone, or None."""
+        """Return why other pods keep a pod off a new node in every zone, or None."""
         if self._placements is None:
             return None
         reasons = {zone: self._placements.why_not(relaxation.pod, claim.node(types, zone)) for zone in zones}

@@ -29,7 +29,7 @@ class PodPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GroupAnswer:
     """What one node group or NodePool does for a workload.
 
     ``rank`` is its position among those that the autoscaler tries for the workload, from 1; None where the workload
@@ -55,7 +55,7 @@ class WorkloadOutcome:
     name: str
     namespace: str
     pods: int
-    answers: tuple[Answer, ...]
+    answers: tuple[GroupAnswer, ...]
     places: tuple[PodPlacement, ...]
     unplaced: tuple[str, ...]
     notes: tuple[str, ...]
@@ -63,7 +63,7 @@ class WorkloadOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class DaemonSetOutcome:
+class SimulatedDaemonSet:
     """A DaemonSet: what it requests on each node that it runs on, CPU in millicores and memory in bytes."""
 
     name: str
@@ -105,12 +105,12 @@ class GroupOutcome:
 
     @JsonProperty
     def cpu_waste(self) -> int:
-        """Millicores that no pod requests."""
+        """Return millicores that no pod requests."""
         return self.cpu_allocatable - self.cpu_requested
 
     @JsonProperty
     def memory_waste(self) -> int:
-        """Bytes that no pod requests."""
+        """Return bytes that no pod requests."""
         return self.memory_allocatable - self.memory_requested
 
 
@@ -132,7 +132,7 @@ class Simulation:
     autoscaler: Autoscaler
     groups: tuple[GroupOutcome, ...]
     workloads: tuple[WorkloadOutcome, ...]
-    daemon_sets: tuple[DaemonSetOutcome, ...]
+    daemon_sets: tuple[SimulatedDaemonSet, ...]
     omitted: tuple[OmittedPods, ...]
     notes: tuple[str, ...]
 
@@ -170,12 +170,12 @@ Waiting = dict[Batch, list[Pod]]
 class Reasons:
     """Why a group took no pod of a batch when it was tried, by the batch's number and the group's name.
 
-    ``refused``: the group can't take it; ``outranked``: the expander chose another group.
+    ``rejected``: the group can't take it; ``outranked``: the expander chose another group.
     """
 
-    refused: dict[tuple[int, str], str] = field(default_factory=dict)
+    rejected: dict[tuple[int, str], str] = field(default_factory=dict)
     outranked: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def get(self, batch: Batch, group: str) -> str:
-        """The reason, or an empty text."""
-        return self.refused.get((batch.number, group)) or self.outranked.get((batch.number, group), "")
+        """Return the reason, or an empty string."""
+        return self.rejected.get((batch.number, group)) or self.outranked.get((batch.number, group), "")

@@ -12,15 +12,23 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import HOSTNAME, ZONE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
-from multiarch.scheduling.fit import daemon_overhead, runs_on, why_never
+from multiarch.scheduling.fit import explain_never, runs_on, sum_daemon_overhead
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.reasons import Cause, Reason
-from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.scores import Candidate, balance_score, free_score, scores
+from multiarch.scheduling.reasons import Cause, PlacementReason
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.scheduling.scores import Candidate, score_balance, score_candidates, score_free
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.batches import Counted, attracting, has_host_rule, mentioned, repelling, terms_of, topology_keys
+from multiarch.simulate.batches import (
+    Counted,
+    has_host_rule,
+    list_attracting_terms,
+    list_repelling_terms,
+    list_terms,
+    list_topology_keys,
+    list_used_labels,
+)
 from multiarch.simulate.model import Batch
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.soft_rules import PodsByController, SoftRules
@@ -45,10 +53,10 @@ class SimNode:
     shape: NodeShape
     node: Node
     zone: str | None
-    free: Resources
+    free: ResourceAmounts
     architectures: tuple[Architecture, ...]
     instance_type: str
-    assumed: Resources
+    assumed: ResourceAmounts
     given: NodeState | None = None
     placed: list[Pod] = field(default_factory=list)
 
@@ -75,7 +83,7 @@ class SimNode:
 
     def fullness(self, spec: PodSpec) -> int:
         """How full the node is with one more pod, as kube-scheduler's score for free resources has it: -100 to 0."""
-        return -free_score(self.shape.allocatable, self.free, self.assumed, spec)
+        return -score_free(self.shape.allocatable, self.free, self.assumed, spec)
 
 
 @dataclass(slots=True)
@@ -104,17 +112,17 @@ class Nodes:
         self.where: dict[int, list[tuple[Pod, SimNode]]] = {batch.number: [] for batch in batches}
         self.placements = Placements()
         self._daemons = tuple(daemons)
-        self._overhead: dict[NodeShape, Resources] = {}
-        self._assumed: dict[NodeShape, Resources] = {}
+        self._overhead: dict[NodeShape, ResourceAmounts] = {}
+        self._assumed: dict[NodeShape, ResourceAmounts] = {}
         self._batches = {batch.number: batch for batch in batches}
         before = _with_terms(given)
         samples = [batch.sample for batch in batches]
         self.pod_rules = bool(before) or any(batch.depends_on_pods for batch in batches)
         self.pod_anti_affinity = any(pod.spec.pod_anti_affinity for pod in (*samples, *before))
         self.host_rules = any(has_host_rule(pod.spec) for pod in (*samples, *before))
-        keys = {key for pod in (*samples, *before) for key in topology_keys(pod.spec)}
+        keys = {key for pod in (*samples, *before) for key in list_topology_keys(pod.spec)}
         self._domain_keys = tuple(sorted({ZONE, *keys}))
-        repelled = Counted((*samples, *before), repelling)
+        repelled = Counted((*samples, *before), list_repelling_terms)
         self._with_rules = {batch.number for batch in batches if batch.depends_on_pods or repelled(batch.sample)}
         self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
         self._names: set[str] = set()
@@ -124,7 +132,7 @@ class Nodes:
         self._counted_before: list[tuple[Pod, SimNode]] = []
         self._counted = Counted(samples)
         self._by_controller = PodsByController(samples)
-        terms = dict.fromkeys(term for pod in (*samples, *before) for term in attracting(pod))
+        terms = dict.fromkeys(term for pod in (*samples, *before) for term in list_attracting_terms(pod))
         self.soft = {
             batch.number: SoftRules(batch.sample, terms, self.placements, self._by_controller) for batch in batches
         }
@@ -135,23 +143,23 @@ class Nodes:
             self._take(state)
 
     def counts(self, pod: Pod) -> bool:
-        """Whether ``placements`` counts a pod: it has rules about other pods, or a rule selects it."""
-        return self.pod_rules and (bool(terms_of(pod.spec)) or self._counted(pod))
+        """Return whether ``placements`` counts a pod: it has rules about other pods, or a rule selects it."""
+        return self.pod_rules and (bool(list_terms(pod.spec)) or self._counted(pod))
 
-    def overhead(self, shape: NodeShape) -> Resources:
-        """What DaemonSets request on a node."""
+    def overhead(self, shape: NodeShape) -> ResourceAmounts:
+        """Return what DaemonSets request on a node."""
         if shape not in self._overhead:
-            self._overhead[shape] = daemon_overhead(self._daemons, shape)
+            self._overhead[shape] = sum_daemon_overhead(self._daemons, shape)
         return self._overhead[shape]
 
-    def _assumed_of_daemons(self, shape: NodeShape) -> Resources:
+    def _assumed_of_daemons(self, shape: NodeShape) -> ResourceAmounts:
         if shape not in self._assumed:
             there = (each.spec.assumed for each in self._daemons if each.per_node and runs_on(each, shape))
-            self._assumed[shape] = sum(there, Resources())
+            self._assumed[shape] = sum(there, ResourceAmounts())
         return self._assumed[shape]
 
     def next_zone(self, group: str, zones: Sequence[str | None]) -> str | None:
-        """The zone of an Auto Scaling Group's next node: the group keeps its zones balanced."""
+        """Return the zone of an Auto Scaling Group's next node: the group keeps its zones balanced."""
         return min(zones, key=lambda zone: self._zones[group, zone])
 
     def make(self, group: str, shape: NodeShape, zone: str | None, *, instance_type: str) -> SimNode:
@@ -163,7 +171,7 @@ class Nodes:
         return self._add(group, shape, name, zone, shape.allocatable - self.overhead(shape), instance_type)
 
     def _take(self, state: NodeState) -> None:
-        free = Resources()
+        free = ResourceAmounts()
         if state.shape.allocatable != free:
             free = state.shape.allocatable - self.overhead(state.shape)
             for pod in state.pods:
@@ -182,7 +190,7 @@ class Nodes:
         shape: NodeShape,
         name: str,
         zone: str | None,
-        free: Resources,
+        free: ResourceAmounts,
         instance_type: str,
         given: NodeState | None = None,
     ) -> SimNode:
@@ -202,19 +210,19 @@ class Nodes:
         return made
 
     def count(self, group: str) -> int:
-        """The number of nodes of a group."""
+        """Return the number of nodes of a group."""
         return len(self._by_group[group])
 
     def of_group(self, group: str) -> Sequence[SimNode]:
-        """The nodes of a group, the oldest first."""
+        """Return the nodes of a group, the oldest first."""
         return self._by_group[group]
 
     def zones(self, group: str) -> Sequence[str | None]:
-        """The zones of a group's nodes, each once, that of the newest node first."""
+        """Return the zones of a group's nodes, each once, that of the newest node first."""
         return self._newest_zones[group]
 
     def in_zone(self, group: str, zone: str | None) -> int:
-        """The number of nodes of a group in a zone."""
+        """Return the number of nodes of a group in a zone."""
         return self._zones[group, zone]
 
     def replay(self, placements: Placements) -> None:
@@ -239,7 +247,7 @@ class Nodes:
             self.placements.place(pod, node.node)
 
     def has_rules(self, batch: Batch) -> bool:
-        """Whether other pods can keep a batch's pods off a node."""
+        """Return whether other pods can keep a batch's pods off a node."""
         return batch.number in self._with_rules
 
     def domain(self, node: Node) -> _Domain:
@@ -249,14 +257,14 @@ class Nodes:
         """
         return tuple([node.labels.get(key) for key in self._domain_keys])
 
-    def why_not(self, batch: Batch, node: Node) -> Reason | None:
-        """Why other pods keep a batch's pods off a node, or None."""
+    def why_not(self, batch: Batch, node: Node) -> PlacementReason | None:
+        """Return why other pods keep a batch's pods off a node, or None."""
         return self.placements.why_not(batch.sample, node) if batch.number in self._with_rules else None
 
     def bind_all(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Place pods of one batch like :meth:`bind`, and return those that no node has room for."""
         for done, pod in enumerate(pods):
-            # The pods ask for the same: where one finds no node, the next one does not either.
+            # The pods request the same: where one finds no node, the next one does not either.
             if self.bind(batch, pod) is None:
                 return list(pods[done:])
         return []
@@ -279,17 +287,19 @@ class Nodes:
     def _best(self, batch: Batch, queue: _Queue, heads: Sequence[tuple[_Class, SimNode]]) -> SimNode:
         candidates = [self.candidate(batch, node) for _, node in heads]
         able = sum(map(len, queue.heaps.values()))
-        found = zip(scores(candidates, self.soft[batch.number].spread, able), (node for _, node in heads), strict=True)
+        found = zip(
+            score_candidates(candidates, self.soft[batch.number].spread, able), (node for _, node in heads), strict=True
+        )
         return min(found, key=lambda each: (-each[0], each[1].number))[1]
 
     def candidate(self, batch: Batch, node: SimNode) -> Candidate:
-        """What kube-scheduler's scores look at, for a pod of a batch on a node."""
+        """Return what kube-scheduler's scores look at, for a pod of a batch on a node."""
         soft = self.soft[batch.number]
         preference, untolerated = self._preference(batch.sample, node)
         return Candidate(
             preference=preference,
             untolerated=untolerated,
-            resources=balance_score(node.shape.allocatable, node.free, batch.sample.requests)
+            resources=score_balance(node.shape.allocatable, node.free, batch.sample.requests)
             - node.fullness(batch.sample.spec),
             spread=soft.spread_counts(node.node),
             attraction=soft.attraction(node.node),
@@ -300,10 +310,10 @@ class Nodes:
         """The weights of the preferred node affinity that a node meets, and how many soft taints are not tolerated."""
         spec = sample.spec
         preference = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
-        return preference, untolerated_preferences(spec.tolerations, node.shape.taints)
+        return preference, count_untolerated_preferences(spec.tolerations, node.shape.taints)
 
     def _heads(self, batch: Batch, queue: _Queue) -> list[tuple[_Class, SimNode]]:
-        """The emptiest node of each class that can take a pod. Nodes that never take another one are dropped."""
+        """Return the emptiest node of each class that can take a pod. Nodes that never take another one are dropped."""
         found: dict[_Class, SimNode] = {}
         left = list(queue.heaps)
         while left:
@@ -314,7 +324,7 @@ class Nodes:
         return list(found.items())
 
     def _head(self, batch: Batch, kind: _Class, queue: _Queue, left: list[_Class]) -> SimNode | None:
-        """The same for one class. Classes that get nodes from it are added to ``left``."""
+        """Return the same for one class. Classes that get nodes from it are added to ``left``."""
         soft = self.soft[batch.number]
         heap = queue.heaps[kind]
         aside: list[_Entry] = []
@@ -349,14 +359,14 @@ class Nodes:
             return
         sample, soft = batch.sample, self.soft[batch.number]
         by_domain = self.has_rules(batch) or soft.any
-        by_host = HOSTNAME in mentioned(sample.spec)
+        by_host = HOSTNAME in list_used_labels(sample.spec)
         judged: dict[tuple[NodeShape, str | None, str], tuple[int, int] | None] = {}
         for node in islice(self.all, queue.seen, None):
             if not node.free.covers(sample.requests):
                 continue
             alike = (node.shape, node.zone, node.node.name if by_host else "")
             if alike not in judged:
-                able = why_never(sample.spec, node.shape) is None and sample.spec.affinity.allows(node.node.labels)
+                able = explain_never(sample.spec, node.shape) is None and sample.spec.affinity.allows(node.node.labels)
                 judged[alike] = self._preference(sample, node) if able else None
             if (preference := judged[alike]) is not None:
                 domain = self.domain(node.node) if by_domain else ()
@@ -366,12 +376,14 @@ class Nodes:
 
 
 def _with_terms(given: Iterable[NodeState]) -> list[Pod]:
-    """One of the given pods for each kind that has rules about other pods."""
-    found = {(pod.namespace, pod.labels, pod.spec): pod for state in given for pod in state.pods if terms_of(pod.spec)}
+    """Return one of the given pods for each kind that has rules about other pods."""
+    found = {
+        (pod.namespace, pod.labels, pod.spec): pod for state in given for pod in state.pods if list_terms(pod.spec)
+    }
     return list(found.values())
 
 
-def untolerated_preferences(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:
-    """How many ``PreferNoSchedule`` taints a pod does not tolerate."""
+def count_untolerated_preferences(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:
+    """Return how many ``PreferNoSchedule`` taints a pod does not tolerate."""
     soft = [taint for taint in taints if taint.effect is Effect.PREFER_NO_SCHEDULE]
     return sum(not any(each.tolerates(taint) for each in tolerations) for taint in soft)

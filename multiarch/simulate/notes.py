@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from multiarch.autoscaling.model import AutoscalingPlan
-from multiarch.autoscaling.node_labels import NodeLabels, node_labels
+from multiarch.autoscaling.node_labels import NodeLabels, build_node_labels
 from multiarch.facts.labels import EKS_NODE_GROUP, HOSTNAME, ZONE
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.pods import Pod
-from multiarch.simulate.batches import mentioned
+from multiarch.simulate.batches import list_used_labels
 from multiarch.simulate.model import Batch
 from multiarch.simulate.pools import Pool
 from multiarch.simulate.settled import NodeState
@@ -18,7 +18,7 @@ from multiarch.simulate.supply import Supply
 _COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", "hugepages-")
 
 
-def notes_on(
+def list_notes(
     plan: AutoscalingPlan,
     supply: Supply,
     batches: Sequence[Batch],
@@ -27,7 +27,7 @@ def notes_on(
     region: str | None = None,
 ) -> tuple[str, ...]:
     """Return a sentence for each reason that applies why the cluster may behave differently."""
-    keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
+    keys = {key for batch in batches for key in list_used_labels(batch.sample.spec)}
     return (
         *_about_zones(batches, keys, assumed=zones_assumed),
         *_about_labels(_labels(plan, supply.groups, region), keys),
@@ -38,7 +38,7 @@ def notes_on(
     )
 
 
-def notes_on_nodes(
+def list_node_notes(
     groups: Sequence[NodeGroupPlan], pods: Iterable[Pod], live: Sequence[NodeState] | None
 ) -> tuple[str, ...]:
     """Return what ``simulate`` assumes of the existing nodes: those of the plan, or ``live`` ones."""
@@ -77,16 +77,16 @@ def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> I
         return
     yield assumed
     if ZONE in keys:
-        names = sorted(batch.name for batch in batches if ZONE in set(mentioned(batch.sample.spec)))
+        names = sorted(batch.name for batch in batches if ZONE in set(list_used_labels(batch.sample.spec)))
         yield f"{', '.join(names)} use zone names: the result is wrong until the stack has them (network.zones)."
 
 
 def _labels(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], region: str | None) -> list[NodeLabels]:
-    """The labels of a node of every group and pool."""
+    """Return the labels of a node of every group and pool."""
     pools = plan.karpenter.pools if plan.karpenter else ()
     return [
-        *(node_labels(group, group.instance_types[0], region=region) for group in groups),
-        *(node_labels(pool, each, region=region) for pool in pools for each in pool.instance_types[:1]),
+        *(build_node_labels(group, group.instance_types[0], region=region) for group in groups),
+        *(build_node_labels(pool, each, region=region) for pool in pools for each in pool.instance_types[:1]),
     ]
 
 

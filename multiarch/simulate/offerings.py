@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts.instance_types import Accelerator, InstanceType
-from multiarch.facts.partitions import region_of_zone
+from multiarch.facts.partitions import find_zone_region
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import RegionPrices
 from multiarch.simulate.settled import Unavailable
@@ -35,23 +35,23 @@ class Levels:
             self._sets[place] = self._sets[place + 1] | 1 << order[place]
 
     def at_least(self, amount: int) -> int:
-        """The types with ``amount`` or more."""
+        """Return the types with ``amount`` or more."""
         return self._sets[bisect_left(self._values, amount)]
 
     def at_most(self, amount: int) -> int:
-        """The types with ``amount`` or less."""
+        """Return the types with ``amount`` or less."""
         return self._sets[0] & ~self.at_least(amount + 1)
 
 
-def first(types: int) -> int:
-    """The index of the smallest type in a set that is not empty."""
+def get_first_type(types: int) -> int:
+    """Return the index of the smallest type in a set that is not empty."""
     return (types & -types).bit_length() - 1
 
 
-def bits(types: int) -> Iterable[int]:
-    """The indices of a set's types."""
+def list_type_indices(types: int) -> Iterable[int]:
+    """Yield the indices of a set's types."""
     while types:
-        yield first(types)
+        yield get_first_type(types)
         types &= types - 1
 
 
@@ -77,7 +77,7 @@ class Offerings:
         self._bought: dict[_Zones, list[tuple[int, Sequence[str | None]]]] = {}
 
     def of(self, zones: Iterable[str | None]) -> int:
-        """The set of types that have an offering in one of ``zones``."""
+        """Return the set of types that have an offering in one of ``zones``."""
         found = 0
         for zone in zones:
             found |= self._zones[zone]
@@ -97,34 +97,34 @@ class Offerings:
         return found & sum(1 << index for index, each in enumerate(self._types) if zone in spot.get(each.name, ()))
 
     def _is_known(self, zone: str | None) -> bool:
-        """Whether the prices are of a zone's region; other names are placeholders."""
-        return zone is not None and self._prices is not None and region_of_zone(zone) == self._prices.region
+        """Return whether the prices are of a zone's region; other names are placeholders."""
+        return zone is not None and self._prices is not None and find_zone_region(zone) == self._prices.region
 
     def why_none(self, types: int, zones: _Zones) -> str | None:
-        """Why none of ``types`` can be bought in ``zones``, or None. Limits are not looked at."""
+        """Return why none of ``types`` can be bought in ``zones``, or None. Limits are not looked at."""
         if types & self.of(zones):
             return None
-        architectures = dict.fromkeys(self._types[index].architecture for index in bits(types))
+        architectures = dict.fromkeys(self._types[index].architecture for index in list_type_indices(types))
         left = [f"zone {zone}" for zone in zones if zone not in self._unavailable.zones]
         without = f"no instance type that fits has a spot price in {', '.join(left)}"
         whys = (self._unavailable.why_not(self._plan.name, self._capacities[each], zones) for each in architectures)
         return "; ".join(dict.fromkeys(why or without for why in whys))
 
     def bought(self, types: int, zones: _Zones) -> tuple[int, Sequence[str | None]]:
-        """The index of the type that is bought of a set, and those of ``zones`` in which it is the cheapest.
+        """Return the index of the type that is bought of a set, and those of ``zones`` in which it is the cheapest.
 
         Without prices it is the smallest type, in any of the zones that have it. Bare metal and accelerators come last,
         as Karpenter has it. One of ``types`` must have an offering in ``zones``.
         """
         if self._prices is None:
-            index = first(types & self.of(zones))
+            index = get_first_type(types & self.of(zones))
             return index, [zone for zone in zones if self._zones[zone] >> index & 1]
         if zones not in self._bought:
             self._bought[zones] = self._by_price(zones, self._prices)
         return next((index, there) for index, there in self._bought[zones] if types >> index & 1)
 
     def _by_price(self, zones: _Zones, prices: RegionPrices) -> list[tuple[int, Sequence[str | None]]]:
-        """All types with the zones in which they are the cheapest, in the order in which they are bought."""
+        """Return all types with the zones in which they are the cheapest, in the order in which they are bought."""
         found = []
         for index, each in enumerate(self._types):
             hours = {
@@ -139,14 +139,14 @@ class Offerings:
         return [(key[2], there) for key, there in sorted(found, key=lambda each: each[0])]
 
 
-def priced_types(plan: NodePoolPlan, prices: RegionPrices) -> tuple[InstanceType, ...]:
+def list_priced_types(plan: NodePoolPlan, prices: RegionPrices) -> tuple[InstanceType, ...]:
     """The types that have a price as the pool buys them: Karpenter takes others for types that the region lacks."""
     capacity_type = plan.capacities[0].capacity_type
     return tuple(each for each in plan.instance_types if isinstance(prices.hour(each.name, capacity_type), Decimal))
 
 
 def _is_exotic(instance: InstanceType) -> bool:
-    """Whether Karpenter buys the type only if no other will do.
+    """Return whether Karpenter buys the type only if no other will do.
 
     Source: karpenter-provider-aws, ``pkg/providers/instance/filter/filter.go`` (``ExoticInstanceTypeFilter``).
     """

@@ -12,25 +12,25 @@ from itertools import starmap
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import HOSTNAME
-from multiarch.scheduling.fit import runs_on, unmodelled, why_never
+from multiarch.scheduling.fit import explain_never, list_unmodelled, runs_on
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.model import (
-    Answer,
     Batch,
-    DaemonSetOutcome,
+    GroupAnswer,
     GroupOutcome,
     OmittedPods,
     PodPlacement,
     Reasons,
+    SimulatedDaemonSet,
     Simulation,
     TypeCount,
     Waiting,
     WorkloadOutcome,
 )
 from multiarch.simulate.nodes import Nodes, SimNode
-from multiarch.simulate.notes import notes_on
-from multiarch.simulate.offerings import bits
-from multiarch.simulate.pools import Pool, relaxations
+from multiarch.simulate.notes import list_notes
+from multiarch.simulate.offerings import list_type_indices
+from multiarch.simulate.pools import Pool, relax_spec
 from multiarch.simulate.supply import Supply
 
 _HOST = re.compile(rf"(?<={re.escape(HOSTNAME)})=\S+")
@@ -96,18 +96,18 @@ class FinalState:
         return order, -(group.preference or 0), group.name
 
 
-def places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
-    """The node of each placed pod of a batch, in the order in which they were placed."""
+def list_places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
+    """Return the node of each placed pod of a batch, in the order in which they were placed."""
     found = state.nodes.where[batch.number]
     return tuple(
         PodPlacement(pod.name, node.group, node.node.name, node.new, node.architectures) for pod, node in found
     )
 
 
-def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ...]:  # noqa: FBT001
-    """One answer for each group, in the order in which they are tried for a batch."""
-    counts = Counter(place.group for place in places(batch, state))
-    fresh = {place.group for place in places(batch, state) if place.new}
+def list_answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[GroupAnswer, ...]:  # noqa: FBT001
+    """Return one answer for each group, in the order in which they are tried for a batch."""
+    counts = Counter(place.group for place in list_places(batch, state))
+    fresh = {place.group for place in list_places(batch, state) if place.new}
     views = state.groups
     used = [view for view in views if view.name in fresh]
     rows, rank = [], 0
@@ -123,15 +123,15 @@ def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ..
             reason = _why_no_more(batch, view, state, unplaced=unplaced) if others else ""
         else:
             reason = _why_unused(batch, view, used, state, unplaced=unplaced)
-        rows.append(Answer(view.name, rank if tried else None, never is None, counts[view.name], reason))
+        rows.append(GroupAnswer(view.name, rank if tried else None, never is None, counts[view.name], reason))
     return tuple(rows)
 
 
 def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | None:
-    """Why a pod does not fit even an empty node of a group, or None."""
+    """Return why a pod does not fit even an empty node of a group, or None."""
     pool = state.pools.get(view.name)
     if pool is None:
-        reason = why_never(batch.sample.spec, state.supply.shapes[view.name])
+        reason = explain_never(batch.sample.spec, state.supply.shapes[view.name])
         return None if reason is None else reason.text
     offer = pool.offer(batch.sample.spec, soft_taints=False)
     if offer is not None and offer.types & pool.with_room_for(batch.sample.requests):
@@ -140,24 +140,24 @@ def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | Non
         return f"Karpenter knows no values of the topology key {key}"
     texts = []
     for type_set in pool.type_sets:
-        reason = why_never(batch.sample.spec, pool.shapes[max(bits(type_set))])
+        reason = explain_never(batch.sample.spec, pool.shapes[max(list_type_indices(type_set))])
         if reason is not None and reason.text not in texts:
             texts.append(reason.text)
     return "; ".join(texts) or "too large for its instance types, DaemonSets included"
 
 
 def _why_no_more(batch: Batch, view: GroupOutcome, state: FinalState, *, unplaced: bool) -> str:
-    """Why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
+    """Return why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
     if view.scaled_by is None:
-        more = unplaced or any(place.new for place in places(batch, state))
+        more = unplaced or any(place.new for place in list_places(batch, state))
         return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes" if more else ""
-    return state.reasons.refused.get((batch.number, view.name), "")
+    return state.reasons.rejected.get((batch.number, view.name), "")
 
 
 def _why_unused(
     batch: Batch, view: GroupOutcome, used: list[GroupOutcome], state: FinalState, *, unplaced: bool
 ) -> str:
-    """Why a group that fits the pods got no new node for them."""
+    """Return why a group that fits the pods got no new node for them."""
     recorded = state.reasons.get(batch, view.name)
     if view.scaled_by is None:
         if not used and not unplaced:
@@ -199,7 +199,7 @@ def _why_not_on(batch: Batch, node: SimNode, state: FinalState) -> str:
 
 
 def _why_not_before(batch: Batch, view: GroupOutcome, best: GroupOutcome, recorded: str, pool: Pool | None) -> str:
-    """Why the same autoscaler chose another group."""
+    """Return why the same autoscaler chose another group."""
     word = "weight" if pool else "priority"
     if (view.preference or 0) < (best.preference or 0):
         return f"{word} {view.preference} below {best.name}'s {best.preference}"
@@ -213,11 +213,11 @@ def _why_not_before(batch: Batch, view: GroupOutcome, best: GroupOutcome, record
 
 
 def _is_tried_later(batch: Batch, pool: Pool) -> bool:
-    spec, soft = next(iter(relaxations(batch.sample.spec, soft_taints=True)))
+    spec, soft = next(iter(relax_spec(batch.sample.spec, soft_taints=True)))
     return pool.offer(spec, soft_taints=soft) is None
 
 
-def simulation_of(
+def build_simulation(
     state: FinalState,
     batches: Sequence[Batch],
     pods: Sequence[Pod],
@@ -226,7 +226,7 @@ def simulation_of(
     zones_assumed: str,
     region: str | None,
 ) -> Simulation:
-    """The result for ``pods``, of which ``batches`` were placed, except those in ``waiting``."""
+    """Return the result for ``pods``, of which ``batches`` were placed, except those in ``waiting``."""
     daemons = [pod for pod in pods if pod.per_node]
     left = {batch.number: [pod.name for pod in waiting.get(batch, ())] for batch in batches}
     return Simulation(
@@ -235,7 +235,7 @@ def simulation_of(
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         daemon_sets=_daemon_sets(daemons, state.nodes),
         omitted=_omitted(pods),
-        notes=notes_on(state.plan, state.supply, batches, zones_assumed=zones_assumed, region=region),
+        notes=list_notes(state.plan, state.supply, batches, zones_assumed=zones_assumed, region=region),
     )
 
 
@@ -252,25 +252,25 @@ def _omitted(pods: Sequence[Pod]) -> tuple[OmittedPods, ...]:
 
 
 def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadOutcome:
-    placed = places(batch, state)
+    placed = list_places(batch, state)
     return WorkloadOutcome(
         name=batch.name,
         namespace=batch.sample.namespace,
         pods=len(batch.pods),
-        answers=answers(batch, bool(left), state),
+        answers=list_answers(batch, bool(left), state),
         places=placed,
         unplaced=tuple(left),
-        notes=unmodelled(batch.sample),
+        notes=list_unmodelled(batch.sample),
         on_amd64=sum(each.architectures == (Architecture.AMD64,) for each in placed)
         if any(Architecture.ARM64 in each.architectures for each in state.supply.takers(batch.sample.spec, sized=True))
         else 0,
     )
 
 
-def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[DaemonSetOutcome, ...]:
+def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[SimulatedDaemonSet, ...]:
     counts = Counter(node.shape for node in nodes.all)
     return tuple(
-        DaemonSetOutcome(
+        SimulatedDaemonSet(
             name=daemon.name,
             namespace=daemon.namespace,
             nodes=sum(count for shape, count in counts.items() if runs_on(daemon, shape)),

@@ -21,21 +21,21 @@ from multiarch.facts.labels import (
     REPLACED_BY,
     ZONE,
 )
-from multiarch.facts.node_resources import usable_memory
+from multiarch.facts.node_resources import compute_usable_memory
 from multiarch.facts.taints import Effect
-from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
+from multiarch.manifests.quantities import format_bytes, format_cpu, parse_quantity, round_up
 from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
-from multiarch.scheduling.fit import allowed_zones, daemon_overhead
+from multiarch.scheduling.fit import list_allowed_zones, sum_daemon_overhead
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
-from multiarch.simulate.batches import domains_of
+from multiarch.simulate.batches import list_domains
 from multiarch.simulate.context import SimulationContext
-from multiarch.simulate.offerings import Levels, Offerings, bits, first, priced_types
+from multiarch.simulate.offerings import Levels, Offerings, get_first_type, list_priced_types, list_type_indices
 from multiarch.simulate.settled import Unavailable
-from multiarch.simulate.shapes import pool_shapes
+from multiarch.simulate.shapes import build_pool_shapes
 
 _CONSTANT = (ARCHITECTURE, OPERATING_SYSTEM, REGION, KARPENTER_CAPACITY_TYPE)
 """Labels that have one value, or that every NodePool lists."""
@@ -67,7 +67,7 @@ class Pool:
         order = [capacity.architecture for capacity in plan.capacities]
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
         self.zones = tuple(wanted) or context.zones
-        priced = () if prices is None else priced_types(plan, prices)
+        priced = () if prices is None else list_priced_types(plan, prices)
         self.without_prices = prices is not None and not priced
         """Whether prices were given, and none of them is of the pool's types."""
         self.priced = bool(priced)
@@ -80,7 +80,7 @@ class Pool:
         )
         known = prices if priced else None
         self.offerings = Offerings(plan, self.types, self.zones or (None,), unavailable or Unavailable(), known)
-        shapes = pool_shapes(plan, node_class, self.zones, context.region)
+        shapes = build_pool_shapes(plan, node_class, self.zones, context.region)
         self.shapes = tuple(shapes[each.name] for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
         type_sets: dict[tuple[object, ...], int] = {}
@@ -98,18 +98,18 @@ class Pool:
         listed = (each.key for each in plan.requirements if each.operator == "In")
         self._topology_keys = frozenset((*_CONSTANT, *listed, *(key for key, _ in plan.labels)))
         self._room: dict[str, Levels] = {}
-        self._overhead: tuple[Resources, ...] = ()
+        self._overhead: tuple[ResourceAmounts, ...] = ()
         self._capacity_cpu = Levels([each.vcpus * 1000 for each in self.types])
-        self._capacity_memory = Levels([usable_memory(each) for each in self.types])
+        self._capacity_memory = Levels([compute_usable_memory(each) for each in self.types])
         self._memory_limit = None if plan.memory_limit is None else round_up(parse_quantity(plan.memory_limit))
-        self._free: tuple[Resources, ...] = ()
+        self._free: tuple[ResourceAmounts, ...] = ()
 
     def planned(self, index: int) -> Mapping[str, str]:
         """The labels that Karpenter plans a node of a type with: the deprecated ones come later, from the kubelet."""
         return self._planned[index]
 
     def planned_node(self, index: int, name: str, zone: str | None, host: str) -> Node:
-        """A node of a type in a zone as Karpenter plans it."""
+        """Return a node of a type in a zone as Karpenter plans it."""
         zonal = {} if zone is None else {ZONE: zone}
         return Node(name, {**self._planned[index], HOSTNAME: host, **zonal}, self.plan.taints)
 
@@ -117,14 +117,14 @@ class Pool:
         """Subtract what DaemonSets request from every type."""
         overhead = {}
         for type_set in self.type_sets:
-            overhead[type_set] = daemon_overhead(daemons, self.shapes[first(type_set)])
-        by_index = {index: overhead[type_set] for type_set in self.type_sets for index in bits(type_set)}
+            overhead[type_set] = sum_daemon_overhead(daemons, self.shapes[get_first_type(type_set)])
+        by_index = {index: overhead[type_set] for type_set in self.type_sets for index in list_type_indices(type_set)}
         self._overhead = tuple(by_index[index] for index in range(len(self.types)))
         self._free = tuple(shape.allocatable - taken for shape, taken in zip(self.shapes, self._overhead, strict=True))
         self._room.clear()
 
-    def with_room_for(self, wanted: Resources) -> int:
-        """The set of types that have room for ``wanted``, DaemonSets included."""
+    def with_room_for(self, wanted: ResourceAmounts) -> int:
+        """Return the set of types that have room for ``wanted``, DaemonSets included."""
         found = self._at_least("cpu", wanted.cpu) & self._at_least("memory", wanted.memory)
         found &= self._at_least("pods", wanted.pods) & self._at_least("ephemeral-storage", wanted.ephemeral_storage)
         for name, amount in wanted.extended:
@@ -145,8 +145,8 @@ class Pool:
         """The set of all types."""
         return (1 << len(self.types)) - 1
 
-    def within_limits(self, used: Resources) -> int:
-        """The set of types that can be added within the limits; ``used`` is the nodes' capacity."""
+    def within_limits(self, used: ResourceAmounts) -> int:
+        """Return the set of types that can be added within the limits; ``used`` is the nodes' capacity."""
         found = self.all
         if self.plan.cpu_limit is not None:
             found &= self._capacity_cpu.at_most(self.plan.cpu_limit * 1000 - used.cpu)
@@ -154,22 +154,24 @@ class Pool:
             found &= self._capacity_memory.at_most(self._memory_limit - used.memory)
         return found
 
-    def largest(self, types: int) -> Resources:
-        """The largest CPU and the largest memory of ``types``, each by itself."""
-        chosen = [self.types[index] for index in bits(types)]
-        return Resources(max(each.vcpus for each in chosen) * 1000, max(usable_memory(each) for each in chosen))
+    def largest(self, types: int) -> ResourceAmounts:
+        """Return the largest CPU and the largest memory of ``types``, each by itself."""
+        chosen = [self.types[index] for index in list_type_indices(types)]
+        return ResourceAmounts(
+            max(each.vcpus for each in chosen) * 1000, max(compute_usable_memory(each) for each in chosen)
+        )
 
     def architectures(self, types: int) -> tuple[Architecture, ...]:
-        """Architectures of a set of types, sorted."""
+        """Return architectures of a set of types, sorted."""
         return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
 
-    def capacity_of(self, instance_type: str, otherwise: Resources) -> Resources:
+    def capacity_of(self, instance_type: str, otherwise: ResourceAmounts) -> ResourceAmounts:
         """CPU and memory of a node as its limits count them; of a type that the pool can't buy, ``otherwise``."""
         index = next((index for index, each in enumerate(self.types) if each.name == instance_type), None)
         return otherwise if index is None else self.largest(1 << index)
 
     def why_types_are_missing(self) -> str:
-        """Which types are not bought for want of a price, as in ``general-arm64-spot 12 of 30``, or an empty text."""
+        """Which types are not bought for want of a price, as in ``general-arm64-spot 12 of 30``, or an empty string."""
         missing = len(self.plan.instance_types) - len(self.types)
         return f"{self.plan.name} {missing} of {len(self.plan.instance_types)}" if missing else ""
 
@@ -178,20 +180,20 @@ class Pool:
         """Whether a migration removes the pool: its CPU limit is 0."""
         return self.plan.cpu_limit == 0
 
-    def why_limited(self, wanted: Resources) -> str:
-        """Why the limits allow no node for a pod that requests ``wanted``, such as ``limit cpu 64 reached``."""
+    def why_limited(self, wanted: ResourceAmounts) -> str:
+        """Return why the limits allow no node for a pod that requests ``wanted``, such as ``limit cpu 64 reached``."""
         if self.closed:
             return "closed: limit cpu is 0"
         if self.plan.cpu_limit is not None and self.plan.cpu_limit * 1000 < wanted.cpu:
-            return f"limit cpu {self.plan.cpu_limit} is less than the pod's {cpu_in_words(wanted.cpu)}"
+            return f"limit cpu {self.plan.cpu_limit} is less than the pod's {format_cpu(wanted.cpu)}"
         if self._memory_limit is not None and self._memory_limit < wanted.memory:
-            return f"limit memory {self.plan.memory_limit} is less than the pod's {bytes_in_words(wanted.memory)}"
+            return f"limit memory {self.plan.memory_limit} is less than the pod's {format_bytes(wanted.memory)}"
         limits = [] if self.plan.cpu_limit is None else [f"limit cpu {self.plan.cpu_limit}"]
         limits += [] if self.plan.memory_limit is None else [f"limit memory {self.plan.memory_limit}"]
         return f"{' or '.join(limits)} reached"
 
     def offer(self, spec: PodSpec, *, soft_taints: bool) -> Offer | None:
-        """What a pod of any size can use, or None. ``soft_taints``: ``PreferNoSchedule`` excludes it too."""
+        """Return what a pod of any size can use, or None. ``soft_taints``: ``PreferNoSchedule`` excludes it too."""
         if self.unknown_topology_key(spec):
             return None
         for taint in self.plan.taints:
@@ -200,7 +202,7 @@ class Pool:
                 return None
         types, zones = 0, dict.fromkeys(self.zones or (None,), False)
         for type_set in self.type_sets:
-            allowed = allowed_zones(spec, self.shapes[first(type_set)])
+            allowed = list_allowed_zones(spec, self.shapes[get_first_type(type_set)])
             if allowed:
                 types |= type_set
                 zones |= dict.fromkeys(allowed, True)
@@ -213,10 +215,10 @@ class Pool:
         instance types it takes any value, most often one that the pool can't buy.
         Source: karpenter, ``pkg/controllers/provisioning/scheduling/topology.go`` (``buildDomainGroups``).
         """
-        return next((key for key in domains_of(spec, hard=True) if key not in self._topology_keys), None)
+        return next((key for key in list_domains(spec, hard=True) if key not in self._topology_keys), None)
 
 
-def relaxations(spec: PodSpec, *, soft_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
+def relax_spec(spec: PodSpec, *, soft_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
     """Yield the specs that Karpenter tries for a pod, in order, and whether ``PreferNoSchedule`` taints exclude it.
 
     At first preferences count as requirements: of node affinity the preferred term with the highest weight and the

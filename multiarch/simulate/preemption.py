@@ -16,10 +16,10 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from multiarch.scheduling.fit import why_never
+from multiarch.scheduling.fit import explain_never
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
-from multiarch.simulate.batches import Counted, repelling
+from multiarch.scheduling.resources import ResourceAmounts
+from multiarch.simulate.batches import Counted, list_repelling_terms
 from multiarch.simulate.model import Batch, Waiting
 from multiarch.simulate.nodes import Nodes, SimNode
 
@@ -42,7 +42,7 @@ _Choice = tuple[tuple[int, int, int], int, Sequence[Pod]]
 """What it costs to place a pod on a node (less is better), the node's number, and the pods that have to go."""
 
 
-def preempt(nodes: Nodes, waiting: Waiting) -> Preempted | None:
+def preempt_pods(nodes: Nodes, waiting: Waiting) -> Preempted | None:
     """Place ``waiting`` pods where less important ones are; None where that is nowhere.
 
     ``nodes`` can't be used afterwards.
@@ -98,7 +98,7 @@ class _Preemption:
     def _consider(self, batch: Batch, node: SimNode, candidates: _Candidates) -> None:
         """Add a node to the candidates, unless the pod can't be on it even without all less important ones."""
         sample = batch.sample
-        if why_never(sample.spec, node.shape) or not sample.spec.affinity.allows(node.node.labels):
+        if explain_never(sample.spec, node.shape) or not sample.spec.affinity.allows(node.node.labels):
             return
         less, room = self._less_important(batch, node)
         if not less or not room.covers(sample.requests):
@@ -109,7 +109,7 @@ class _Preemption:
             victims = _victims(less, room, sample.requests)
             heapq.heappush(candidates.heap, (_cost(victims), node.number, victims))
 
-    def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], Resources]:
+    def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], ResourceAmounts]:
         """The less important pods of a node, the most important first, and the room that there is without them."""
         if node.number not in self._sorted:
             self._sorted[node.number] = sorted(self._on[node.number], key=_reversed_rank)
@@ -128,7 +128,7 @@ class _Preemption:
             self._selected[batch.number] = Counted([batch.sample])
         if self._selected[batch.number](pod):
             return True
-        return Counted([pod], repelling)(batch.sample)
+        return Counted([pod], list_repelling_terms)(batch.sample)
 
     def _place(self, batch: Batch, pod: Pod, candidates: _Candidates) -> bool:
         """Place one pod on the node where the least important pods go for it; False where there is none."""
@@ -171,7 +171,7 @@ class _Preemption:
         return found
 
     def _by_rules(self, batch: Batch, node: SimNode) -> _Choice | None:
-        """The choice on a node where the pods that go matter for the rules."""
+        """Return the choice on a node where the pods that go matter for the rules."""
         less, room = self._less_important(batch, node)
         for pod in less:
             self._uncount(pod, node)
@@ -199,8 +199,8 @@ class _Preemption:
             self._nodes.placements.remove(pod, node.node)
 
 
-def _victims(less: Sequence[Pod], room: Resources, wanted: Resources) -> list[Pod]:
-    """The pods that have to go; as many as possible stay, the most important ones first."""
+def _victims(less: Sequence[Pod], room: ResourceAmounts, wanted: ResourceAmounts) -> list[Pod]:
+    """Return the pods that have to go; as many as possible stay, the most important ones first."""
     victims = []
     for pod in less:
         rest = room - pod.requests

@@ -9,7 +9,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.scheduling.affinity import HIGHEST_WEIGHT, PreferredTerm, Term
-from multiarch.scheduling.architectures import as_pod_spec, why_excluded
+from multiarch.scheduling.architectures import explain_exclusion, wrap_pod_spec
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 
@@ -20,7 +20,7 @@ def with_preference(pods: Iterable[Pod], architecture: Architecture) -> Iterator
     changed: dict[PodSpec, PodSpec] = {}
     for pod in pods:
         spec = pod.spec
-        if pod.per_node or pod.daemon or why_excluded(as_pod_spec({}), spec.affinity, architecture) is not None:
+        if pod.per_node or pod.daemon or explain_exclusion(wrap_pod_spec({}), spec.affinity, architecture) is not None:
             yield pod
             continue
         if spec not in changed:

@@ -39,15 +39,15 @@ class Unavailable:
     capacities: frozenset[Capacity] = frozenset()
 
     def open_zones(self, zones: tuple[str, ...]) -> tuple[str | None, ...]:
-        """Those of ``zones`` that are not lost; ``(None,)`` where no zones are known."""
+        """Return those of ``zones`` that are not lost; ``(None,)`` where no zones are known."""
         return tuple(zone for zone in zones or (None,) if zone not in self.zones)
 
     def why_no_node(self, group: NodeGroupPlan, zones: tuple[str | None, ...]) -> str | None:
-        """Why a node group gets no new node in ``zones``, or None."""
+        """Return why a node group gets no new node in ``zones``, or None."""
         return self.why_not(group.name, Capacity(group.architecture, group.capacity_type), zones or (None,))
 
     def why_not(self, group: str, capacity: Capacity, zones: tuple[str | None, ...]) -> str | None:
-        """Why a group gets no new node of ``capacity`` in ``zones``, or None."""
+        """Return why a group gets no new node of ``capacity`` in ``zones``, or None."""
         what = ""
         if group in self.groups:
             what = group
@@ -68,5 +68,5 @@ class Settled:
 
     @cached_property
     def simulation(self) -> Simulation:
-        """What led there, for every workload and group. Computed when it is first asked for."""
+        """What led there, for every workload and group. Computed when it is first requested."""
         return self.explain()

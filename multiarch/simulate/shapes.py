@@ -7,28 +7,28 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
-from multiarch.autoscaling.node_labels import node_labels, region_of
-from multiarch.facts.ami_families import AmiFamily, family_facts
-from multiarch.facts.instance_types import InstanceType, max_pods
+from multiarch.autoscaling.node_labels import build_node_labels, find_region
+from multiarch.facts.ami_families import AmiFamily, get_family
+from multiarch.facts.instance_types import InstanceType, compute_max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
-from multiarch.facts.node_resources import GIB, MIB, allocatable
+from multiarch.facts.node_resources import GIB, MIB, get_allocatable
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
-from multiarch.nodes.resources import node_resources
+from multiarch.nodes.resources import get_node_resources
 from multiarch.scheduling.nodes import NodeShape
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 
 _SUFFIX = "20260101000000000000000001"
 
 
-def group_shape(
+def build_group_shape(
     group: NodeGroupPlan, zones: tuple[str, ...], *, region: str | None = None, names: Collection[str] = ()
 ) -> NodeShape:
     """A node of a group: of its first instance type, as the cluster autoscaler assumes, with the least any type gives.
 
-    ``names`` are the names of node groups at EKS that pods ask for: one that can be this group's is taken for its name.
+    ``names`` are the names of node groups at EKS that pods request: one that can be this group's is taken for its name.
     """
     instance = group.instance_types[0]
-    given = node_resources(group)
+    given = get_node_resources(group)
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
     more = (
         {EKS_NODE_GROUP: asked[0] if asked else f"{group.name_prefix}{_SUFFIX}"}
@@ -38,11 +38,11 @@ def group_shape(
     return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)
 
 
-def group_capacity(group: NodeGroupPlan) -> Resources:
-    """What a node of a group has before the kubelet's reservations; by this the least-waste expander counts."""
+def get_group_capacity(group: NodeGroupPlan) -> ResourceAmounts:
+    """Return what a node of a group has before the kubelet's reservations; by this the least-waste expander counts."""
     instance = group.instance_types[0]
-    devices = {name: amount for name, amount in allocatable(instance, pods=0, disk_gib=0).items() if "/" in name}
-    return Resources(
+    devices = {name: amount for name, amount in get_allocatable(instance, pods=0, disk_gib=0).items() if "/" in name}
+    return ResourceAmounts(
         cpu=instance.vcpus * 1000,
         memory=instance.memory_mib * MIB,
         ephemeral_storage=group.disk_size * GIB,
@@ -51,7 +51,7 @@ def group_capacity(group: NodeGroupPlan) -> Resources:
     )
 
 
-def pool_shape(
+def build_pool_shape(
     pool: NodePoolPlan,
     node_class: NodeClassPlan,
     instance: InstanceType,
@@ -59,20 +59,20 @@ def pool_shape(
     *,
     region: str | None = None,
 ) -> NodeShape:
-    """A node of a NodePool on one of its instance types."""
-    pods = node_class.max_pods or max_pods(instance)
-    reserve = pods if family_facts(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
-    given = allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
+    """Return a node of a NodePool on one of its instance types."""
+    pods = node_class.max_pods or compute_max_pods(instance)
+    reserve = pods if get_family(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
+    given = get_allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
     return _shape(pool, instance, given, zones=zones, region=region, more={})
 
 
 @lru_cache(maxsize=32)
-def pool_shapes(
+def build_pool_shapes(
     pool: NodePoolPlan, node_class: NodeClassPlan, zones: tuple[str, ...], region: str | None
 ) -> Mapping[str, NodeShape]:
-    """A node of a NodePool on each of its instance types, by the type's name. Kept: failures ask again and again."""
+    """A node of a NodePool on each of its instance types, by the type's name. Kept: failures query again and again."""
     return MappingProxyType(
-        {each.name: pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
+        {each.name: build_pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
     )
 
 
@@ -85,11 +85,11 @@ def _shape(
     region: str | None,
     more: Mapping[str, str],
 ) -> NodeShape:
-    labels = {**node_labels(owner, instance, region=region or region_of(zones)).known, **more}
+    labels = {**build_node_labels(owner, instance, region=region or find_region(zones)).known, **more}
     return NodeShape(
         name=owner.name,
         architecture=instance.architecture,
-        allocatable=Resources.whole(given),
+        allocatable=ResourceAmounts.whole(given),
         labels=tuple(sorted(labels.items())),
         taints=owner.taints,
         zones=zones,

@@ -11,21 +11,21 @@ from dataclasses import replace
 from functools import partial
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
-from multiarch.autoscaling.node_labels import region_of
+from multiarch.autoscaling.node_labels import find_region
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.simulate.batches import batches_of
-from multiarch.simulate.cluster_autoscaler import ScalableGroup, grow
+from multiarch.simulate.batches import make_batches
+from multiarch.simulate.cluster_autoscaler import ScalableGroup, add_nodes
 from multiarch.simulate.context import SimulationContext
-from multiarch.simulate.karpenter import Karpenter
+from multiarch.simulate.karpenter import KarpenterSimulation
 from multiarch.simulate.model import Batch, Reasons, Simulation, Waiting
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.notes import notes_on_nodes
-from multiarch.simulate.outcome import FinalState, simulation_of
-from multiarch.simulate.preemption import preempt
+from multiarch.simulate.notes import list_node_notes
+from multiarch.simulate.outcome import FinalState, build_simulation
+from multiarch.simulate.preemption import preempt_pods
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.shapes import group_capacity
+from multiarch.simulate.shapes import get_group_capacity
 from multiarch.simulate.supply import Supply, group_shapes
 
 
@@ -42,20 +42,20 @@ def simulate_nodes(
     node. ``live`` are the nodes of a cluster with their pods; without them each group starts with its desired size.
     """
     everything = list(pods)
-    nodes = planned_nodes(groups, context, everything) if live is None else tuple(live)
-    settled = settle(plan, groups, context, nodes, everything, preempting=False)
+    nodes = list_planned_nodes(groups, context, everything) if live is None else tuple(live)
+    settled = settle_pods(plan, groups, context, nodes, everything, preempting=False)
 
     def explain() -> Simulation:
         result = settled.simulation
-        return replace(result, notes=(*notes_on_nodes(groups, everything, live), *result.notes))
+        return replace(result, notes=(*list_node_notes(groups, everything, live), *result.notes))
 
     return replace(settled, explain=explain)
 
 
-def planned_nodes(
+def list_planned_nodes(
     groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
 ) -> tuple[NodeState, ...]:
-    """The desired nodes of each group, without pods, over the group's zones in turn.
+    """Return the desired nodes of each group, without pods, over the group's zones in turn.
 
     ``pods`` are those that are placed later.
     """
@@ -75,7 +75,7 @@ def planned_nodes(
     )
 
 
-def settle(
+def settle_pods(
     plan: AutoscalingPlan,
     groups: Sequence[NodeGroupPlan],
     context: SimulationContext,
@@ -100,7 +100,7 @@ def settle(
     lost = unavailable or Unavailable()
     everything = list(pods)
     daemons = [pod for pod in everything if pod.per_node]
-    batches = batches_of(pod for pod in everything if pod.waiting and not pod.daemon)
+    batches = make_batches(pod for pod in everything if pod.waiting and not pod.daemon)
     reasons = Reasons()
     sim = Nodes(batches, daemons, nodes)
     supply = Supply(plan, groups, context, [*(batch.sample for batch in batches), *daemons], lost)
@@ -110,27 +110,27 @@ def settle(
     for group in growing:
         _replace_lost(group, sim, (desired or {}).get(group.name, 0))
     waiting = _bind(sim, batches)
-    preempted = preempt(sim, waiting) if preempting else None
+    preempted = preempt_pods(sim, waiting) if preempting else None
     if preempted is None:
         for autoscaler in _installed(plan):
             if autoscaler is Autoscaler.KARPENTER:
-                Karpenter(supply.pools, sim, reasons).run(waiting)
+                KarpenterSimulation(supply.pools, sim, reasons).run(waiting)
             elif plan.cluster_autoscaler is not None:
-                grow(plan.cluster_autoscaler, growing, sim, waiting, reasons)
+                add_nodes(plan.cluster_autoscaler, growing, sim, waiting, reasons)
         _bind_left(sim, waiting)
-        preempted = preempt(sim, waiting) if preempting else None
+        preempted = preempt_pods(sim, waiting) if preempting else None
     if preempted is not None:
         pairs = zip(_states(sim, plan, groups), preempted.pods, strict=True)
         states = [replace(state, pods=pods) for state, pods in pairs]
         again = (*daemons, *preempted.waiting)
-        return settle(plan, groups, context, states, again, unavailable=unavailable, desired=desired)
+        return settle_pods(plan, groups, context, states, again, unavailable=unavailable, desired=desired)
     state = FinalState(plan, supply, sim, reasons)
-    region = context.region or region_of(context.zones)
+    region = context.region or find_region(context.zones)
     return Settled(
         nodes=_states(sim, plan, groups),
         unplaced=tuple(pod for left in waiting.values() for pod in left),
         explain=partial(
-            simulation_of, state, batches, everything, waiting, zones_assumed=context.assumed, region=region
+            build_simulation, state, batches, everything, waiting, zones_assumed=context.assumed, region=region
         ),
     )
 
@@ -139,7 +139,7 @@ def _scalable(group: NodeGroupPlan, shape: NodeShape, lost: Unavailable) -> Scal
     return ScalableGroup(
         name=group.name,
         shape=shape,
-        capacity=group_capacity(group),
+        capacity=get_group_capacity(group),
         max_size=group.sizes.maximum,
         instance_type=group.instance_types[0].name,
         zones=lost.open_zones(shape.zones),
@@ -174,7 +174,7 @@ def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]
 
 
 def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:
-    """The installed autoscalers, the one in use first."""
+    """Return the installed autoscalers, the one in use first."""
     installed = [Autoscaler.CLUSTER_AUTOSCALER] if plan.cluster_autoscaler else []
     installed += [Autoscaler.KARPENTER] if plan.karpenter else []
     return sorted(installed, key=lambda each: each is not plan.use)

@@ -38,7 +38,7 @@ class PodsByController:
             found[1][node.labels.get(ZONE)] += 1
 
     def of(self, pod: Pod) -> tuple[Counter[str], Counter[str | None]]:
-        """The number of pods by node and by zone, which change as pods are placed."""
+        """Return the number of pods by node and by zone, which change as pods are placed."""
         known = self._counts.get((pod.namespace, pod.owner)) if pod.owner is not None else None
         return known or (Counter(), Counter())
 
@@ -69,7 +69,7 @@ class SoftRules:
         self.by_host = HOSTNAME in keys or any(each.topology_key == HOSTNAME for each in self.spread)
 
     def spread_counts(self, node: Node) -> tuple[tuple[str | None, int], ...]:
-        """For each of ``spread`` the domain of a node, and the number of pods there that count."""
+        """Return for each of ``spread`` the domain of a node, and the number of pods there that count."""
         if self._by_default:
             zone = node.labels.get(ZONE)
             return (node.name, self._on[node.name]), (zone, self._in[zone])
@@ -79,11 +79,11 @@ class SoftRules:
         return tuple((node.labels.get(each.topology_key), n) for each, n in zip(self.spread, counts, strict=True))
 
     def attraction(self, node: Node) -> int:
-        """How much other pods attract the pods to a node; negative where they repel them."""
+        """Return how much other pods attract the pods to a node; negative where they repel them."""
         return self._placements.attraction(self._sample, node) if self._attracted else 0
 
     def host_counts(self, node: Node) -> tuple[int, ...]:
-        """What of these differs between the nodes of one zone."""
+        """Return what of these differs between the nodes of one zone."""
         if not self.by_host:
             return ()
         found = [

@@ -9,16 +9,16 @@ from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.fit import allowed_zones, why_never
+from multiarch.scheduling.fit import explain_never, list_allowed_zones
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
-from multiarch.simulate.batches import asked_values, mentioned
+from multiarch.simulate.batches import list_used_labels, list_wanted_values
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.pools import Pool
 from multiarch.simulate.settled import Unavailable
-from multiarch.simulate.shapes import group_shape
+from multiarch.simulate.shapes import build_group_shape
 
 _SIZE = (Cause.RESOURCES, Cause.POD_COUNT)
 
@@ -43,11 +43,11 @@ class Supply:
         pods: Iterable[Pod],
         unavailable: Unavailable | None = None,
     ) -> None:
-        """``pods`` are those that are asked about later; no node is added where it is ``unavailable``."""
+        """``pods`` are those that are queried later; no node is added where it is ``unavailable``."""
         specs = {pod.spec for pod in pods}
         self.groups = tuple(groups)
         self.shapes = group_shapes(groups, context, specs)
-        keys = frozenset(key for spec in specs for key in mentioned(spec))
+        keys = frozenset(key for spec in specs for key in list_used_labels(spec))
         karpenter = plan.karpenter
         self.pools = tuple(
             Pool(each, karpenter.node_class, context, keys, unavailable=unavailable)
@@ -59,9 +59,10 @@ class Supply:
     def takers(self, spec: PodSpec, *, sized: bool = False) -> tuple[Taker, ...]:
         """Return what takes a pod if it has room; ``sized``: only if the pod fits an empty node."""
         found = [
-            Taker(group.name, (group.architecture,), allowed_zones(spec, shape))
+            Taker(group.name, (group.architecture,), list_allowed_zones(spec, shape))
             for group in self.groups
-            if (why := why_never(spec, shape := self.shapes[group.name])) is None or (not sized and why.cause in _SIZE)
+            if (why := explain_never(spec, shape := self.shapes[group.name])) is None
+            or (not sized and why.cause in _SIZE)
         ]
         for pool in self.pools:
             offer = pool.offer(spec, soft_taints=False)
@@ -95,7 +96,7 @@ def group_shapes(
 ) -> Mapping[str, NodeShape]:
     """Return the shape of each group's nodes, by the group's name.
 
-    Pods may ask for a node group by the name that EKS gives it; that name is then taken for the group's.
+    Pods may request a node group by the name that EKS gives it; that name is then taken for the group's.
     """
-    names = {name for spec in specs for name in asked_values(spec, EKS_NODE_GROUP)}
-    return {group.name: group_shape(group, context.zones, region=context.region, names=names) for group in groups}
+    names = {name for spec in specs for name in list_wanted_values(spec, EKS_NODE_GROUP)}
+    return {group.name: build_group_shape(group, context.zones, region=context.region, names=names) for group in groups}

@@ -24,11 +24,11 @@ class AnswerStatus(StrEnum):
     NOT_REGISTERED = "not registered"
     """SSM does not know the instance: no agent, no permission in its instance profile, or no way to the endpoint."""
     NOT_ASKED = "not asked"
-    """The command was refused for this instance, not sent in time, or cancelled; ``reason`` says which."""
+    """The command was rejected for this instance, not sent in time, or cancelled; ``reason`` says which."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class InstanceAnswer:
     """The answer of one instance. ``reason`` and ``hint`` are empty for ``done``.
 
     ``agent_version`` is the SSM agent's, empty if SSM does not know the instance.

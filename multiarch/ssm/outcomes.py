@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 
 _LIMIT: Final = 24_000
 """GetCommandInvocation has this much of stdout. The agent counts bytes, the service characters."""
@@ -22,7 +22,7 @@ _GOING_ON: Final = frozenset({"pending", "inprogress", "delayed", "cancelling", 
 _ENDPOINTS: Final = "the endpoints ssm, ssmmessages and ec2messages (NAT gateway or VPC endpoints)"
 _DELIVERY: Final = "Check that the node is not overloaded and that its SSM agent runs; then run the command again."
 _AGAIN: Final = "Run the command again."
-_LINUX: Final = "Only Linux nodes can be asked."
+_LINUX: Final = "Only Linux nodes can be queried."
 _SHELL: Final = "Open a session on the node with `aws ssm start-session`, and check its shell and its free disk space."
 _PRINTS: Final = "Check what the node's shell prints before it runs a script."
 _ENDS: Final[Mapping[str, tuple[AnswerStatus, str, str]]] = {
@@ -47,7 +47,7 @@ _ENDS: Final[Mapping[str, tuple[AnswerStatus, str, str]]] = {
 """By status detail, in lower case and without spaces: the API and the console write the same status differently."""
 
 
-def why_unreachable(instance: str, row: Mapping[str, Any] | None) -> Answer | None:
+def explain_unreachable(instance: str, row: Mapping[str, Any] | None) -> InstanceAnswer | None:
     """Return the answer of an instance that can't run a command; None if it can.
 
     ``row`` is DescribeInstanceInformation's, None for an instance that SSM does not know.
@@ -55,15 +55,15 @@ def why_unreachable(instance: str, row: Mapping[str, Any] | None) -> Answer | No
     if row is None:
         hint = "Attach AmazonSSMManagedInstanceCore to the node role. Check that the AMI has the SSM agent, and that"
         said = "SSM does not know this instance"
-        return Answer(instance, AnswerStatus.NOT_REGISTERED, "", said, f"{hint} it reaches {_ENDPOINTS}.")
+        return InstanceAnswer(instance, AnswerStatus.NOT_REGISTERED, "", said, f"{hint} it reaches {_ENDPOINTS}.")
     version = row.get("AgentVersion", "")
     if (ping := row.get("PingStatus", "")) != "Online":
         seen = f" since {row['LastPingDateTime']:%Y-%m-%d %H:%M %Z}".rstrip() if row.get("LastPingDateTime") else ""
         hint = f"Check that the instance is running, that its SSM agent runs, and that it reaches {_ENDPOINTS}."
         said = f"the SSM agent does not answer: ping status {ping}{seen}"
-        return Answer(instance, AnswerStatus.OFFLINE, "", said, hint, version)
+        return InstanceAnswer(instance, AnswerStatus.OFFLINE, "", said, hint, version)
     if (platform := row.get("PlatformType", "")) not in ("", "Linux"):
-        return Answer(instance, AnswerStatus.NOT_ASKED, "", f"the instance runs {platform}", _LINUX, version)
+        return InstanceAnswer(instance, AnswerStatus.NOT_ASKED, "", f"the instance runs {platform}", _LINUX, version)
     return None
 
 
@@ -72,7 +72,7 @@ def has_ended(invocation: Mapping[str, Any]) -> bool:
     return _detail(invocation) not in _GOING_ON
 
 
-def read_answer(instance: str, agent_version: str, invocation: Mapping[str, Any]) -> Answer:
+def read_answer(instance: str, agent_version: str, invocation: Mapping[str, Any]) -> InstanceAnswer:
     """Return the answer of an instance, from a terminal invocation of GetCommandInvocation."""
     detail = _detail(invocation)
     text = invocation.get("StandardOutputContent", "")
@@ -89,7 +89,7 @@ def read_answer(instance: str, agent_version: str, invocation: Mapping[str, Any]
     else:
         unknown = (AnswerStatus.NOT_ASKED, f"SSM reports the status {invocation.get('StatusDetails')}", _AGAIN)
         status, reason, hint = _ENDS.get(detail, unknown)
-    return Answer(instance, status, text, reason, hint, agent_version)
+    return InstanceAnswer(instance, status, text, reason, hint, agent_version)
 
 
 def _detail(invocation: Mapping[str, Any]) -> str:

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from multiarch.aws_errors import denied_action, failures_as_errors
-from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.ssm.outcomes import has_ended, read_answer, why_unreachable
-from multiarch.threads import slices
+from multiarch.aws_errors import find_denied_action, translate_failures
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
+from multiarch.ssm.outcomes import explain_unreachable, has_ended, read_answer
+from multiarch.threads import split_items
 
 _TARGETS: Final = 50
 """SendCommand takes up to 50 instance IDs, and DescribeInstanceInformation returns 50 per page."""
@@ -36,7 +36,7 @@ _INSTANCE: Final = re.compile(r"i-(\w{8}|\w{17})|mi-\w{17}", re.ASCII)
 _REJECTED: Final = frozenset({"InvalidInstanceId", "UnsupportedPlatformType"})
 
 
-def run(
+def run_script(
     client: Any,  # noqa: ANN401 (botocore makes its clients at run time)
     script: str,
     instances: Sequence[str],
@@ -44,7 +44,7 @@ def run(
     seconds: float = 60,
     deadline: float = 300,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
-) -> dict[str, Answer]:
+) -> dict[str, InstanceAnswer]:
     """Run ``script`` on each instance, and wait for its answers; each instance gets one, in the order of ``instances``.
 
     ``client`` is boto3's of the service ssm, which repeats calls that are throttled. ``seconds`` is what the script may
@@ -63,7 +63,7 @@ def run(
         "MaxConcurrency": "100%",
         "MaxErrors": "100%",
     }
-    with failures_as_errors(), ThreadPoolExecutor(_AT_A_TIME) as threads:
+    with translate_failures(), ThreadPoolExecutor(_AT_A_TIME) as threads:
         asked = _Run(client, request, threads)
         try:
             asked.describe(wanted)
@@ -89,24 +89,24 @@ class _Run:
     request: Mapping[str, Any]
     threads: ThreadPoolExecutor
     versions: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, InstanceAnswer] = field(default_factory=dict)
     waiting: dict[str, set[str]] = field(default_factory=dict)
 
     def answer(self, instance: str, status: AnswerStatus, reason: str, hint: str) -> None:
         """Note an answer without an output."""
-        self.answers[instance] = Answer(instance, status, "", reason, hint, self.versions.get(instance, ""))
+        self.answers[instance] = InstanceAnswer(instance, status, "", reason, hint, self.versions.get(instance, ""))
 
     def describe(self, instances: Sequence[str]) -> None:
         """Answer for the instances that can't run a command, and send it to the others."""
         valid = [each for each in instances if _INSTANCE.fullmatch(each)]
         known: dict[str, dict[str, Any]] = {}
-        for rows in self.threads.map(self._describe, slices(valid, _TARGETS)):
+        for rows in self.threads.map(self._describe, split_items(valid, _TARGETS)):
             known |= {row["InstanceId"]: row for row in rows}
         self.versions = {name: row.get("AgentVersion", "") for name, row in known.items()}
-        found = {each: why_unreachable(each, known.get(each)) for each in instances}
+        found = {each: explain_unreachable(each, known.get(each)) for each in instances}
         self.answers = {each: answer for each, answer in found.items() if answer is not None}
         online = [each for each in instances if each not in self.answers]
-        list(self.threads.map(self._send, slices(online, _TARGETS)))
+        list(self.threads.map(self._send, split_items(online, _TARGETS)))
 
     def _describe(self, instances: Sequence[str]) -> list[dict[str, Any]]:
         pages = self.client.get_paginator("describe_instance_information").paginate(
@@ -120,7 +120,7 @@ class _Run:
             sent = self.client.send_command(InstanceIds=list(instances), **self.request)
         except ClientError as error:
             code, text = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-            action = denied_action(error)
+            action = find_denied_action(error)
             denied = [each for each in instances if action and each in text]
             for each in denied:
                 self.answer(each, AnswerStatus.NOT_ASKED, f"access denied: {action}", f"Allow {action} for it.")
@@ -129,7 +129,7 @@ class _Run:
             elif code not in _REJECTED:
                 raise
             elif len(instances) == 1:
-                reason = f"SSM refused the command ({code}): {text or 'the instance is not in a valid state'}"
+                reason = f"SSM rejected the command ({code}): {text or 'the instance is not in a valid state'}"
                 self.answer(instances[0], AnswerStatus.NOT_ASKED, reason, "Check that the instance and its agent run.")
                 parts = []
             else:
@@ -161,7 +161,7 @@ class _Run:
         left = self.waiting[command]
         return [(command, row["InstanceId"]) for row in rows if row["InstanceId"] in left and has_ended(row)]
 
-    def _fetch(self, pair: tuple[str, str]) -> tuple[str, Answer]:
+    def _fetch(self, pair: tuple[str, str]) -> tuple[str, InstanceAnswer]:
         command, instance = pair
         row = self.client.get_command_invocation(CommandId=command, InstanceId=instance)
         return command, read_answer(instance, self.versions[instance], row)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from multiarch.facts.addons import AddOn, add_ons
 from multiarch.facts.taints import Taint
-from multiarch.facts.tolerations import Toleration, toleration_for
+from multiarch.facts.tolerations import Toleration, make_toleration
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.tolerations import find_untolerated
 from multiarch.schema.addons import Addons, VpcCniAddon
 from multiarch.stack.model import AddonPlan
 
@@ -25,7 +25,7 @@ def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) 
         )
     if not spec["vpc-cni"].enabled:
         report("no-vpc-cni", ("addons", "vpcCni", "enabled"), "without a CNI nodes never become ready.")
-    added = [toleration_for(arm64_taint)] if arm64_taint else []
+    added = [make_toleration(arm64_taint)] if arm64_taint else []
     return tuple(
         AddonPlan(
             name=row.name,
@@ -49,7 +49,7 @@ def check_controllers_have_a_node(
     for name, row in add_ons().items():
         if row.toleration_path is None or not spec[name].enabled:
             continue
-        own = row.default_tolerations + ((toleration_for(arm64_taint),) if arm64_taint else ())
+        own = row.default_tolerations + ((make_toleration(arm64_taint),) if arm64_taint else ())
         welcoming = [group for group in groups if not _repelling(group, own)]
         if not welcoming:
             group = groups[0]
@@ -68,11 +68,11 @@ def check_controllers_have_a_node(
 
 
 def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:
-    """The first taint that keeps a pod with these tolerations off the group.
+    """Return the first taint that keeps a pod with these tolerations off the group.
 
     A toleration for some seconds does not count: the pod has to go then.
     """
-    return first_untolerated((each for each in own if each.seconds is None), group.taints)
+    return find_untolerated((each for each in own if each.seconds is None), group.taints)
 
 
 def _configuration(row: AddOn, spec: Addons, added: Sequence[Toleration]) -> str:
@@ -82,6 +82,6 @@ def _configuration(row: AddOn, spec: Addons, added: Sequence[Toleration]) -> str
         if cni.prefix_delegation:
             # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
             values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
-        # The add-on takes a text. Source: EKS user guide, "Limit Pod traffic with Kubernetes network policies".
+        # The add-on takes a string. Source: EKS user guide, "Limit Pod traffic with Kubernetes network policies".
         values["enableNetworkPolicy"] = "true" if cni.network_policy else "false"
     return json.dumps(values, sort_keys=True) if values else ""

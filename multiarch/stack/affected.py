@@ -9,9 +9,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from multiarch.errors import StackError
-from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, project_layer, stack_layer
-from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge
-from multiarch.stack.yaml_source import YamlFile, parse
+from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, read_project_layer, read_stack_layer
+from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge_values
+from multiarch.stack.yaml_source import YamlFile, parse_yaml_file
 
 _WITHOUT_EFFECT = frozenset(
     [
@@ -72,9 +72,9 @@ _REBALANCE = PurePosixPath("multiarch", "rebalance")
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file that differs. ``path`` is relative to the project's folder. Texts are None where there is no such file.
+    """A file that differs. ``path`` is relative to the project's folder. Strings are None where there is no such file.
 
-    The texts are needed only of stack files and of ``Pulumi.yaml``.
+    The strings are needed only of stack files and of ``Pulumi.yaml``.
     """
 
     path: str
@@ -82,15 +82,15 @@ class FileChange:
     after: str | None = None
 
 
-def of_stack(path: str) -> str | None:
-    """The name of the stack whose file this is, or None for any other file."""
+def find_stack_name(path: str) -> str | None:
+    """Return the name of the stack whose file this is, or None for any other file."""
     pure = PurePosixPath(path)
     is_stack = pure.parent == PurePosixPath(STACKS_FOLDER.as_posix()) and pure.suffix in {".yaml", ".yml"}
     return pure.stem.removeprefix("Pulumi.") if is_stack and pure.name.startswith("Pulumi.") else None
 
 
-def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The stacks that the changes touch, sorted by name, and why: sentences without a full stop.
+def list_affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the stacks that the changes touch, sorted by name, and why: sentences without a full stop.
 
     ``stacks`` has the text of each stack file that is there now. A stack file or ``Pulumi.yaml`` counts if its
     values differ, not for comments or layout. ``Pulumi.yaml`` counts for the stacks whose values it changes. A file
@@ -98,7 +98,7 @@ def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> dict[s
     """
     program = [change.path for change in changes if _is_program(change.path)]
     project = next((change for change in changes if change.path == PROJECT_FILE), None)
-    own = {of_stack(change.path): change for change in changes}
+    own = {find_stack_name(change.path): change for change in changes}
     found: dict[str, tuple[str, ...]] = {}
     for stack in sorted(stacks):
         reasons = []
@@ -118,7 +118,7 @@ def _is_program(path: str) -> bool:
     """Whether the Pulumi program may read the file. Stack files and ``Pulumi.yaml`` are looked at by themselves."""
     pure = PurePosixPath(path)
     top, second = pure.parts[0], pure.parts[1] if len(pure.parts) > 1 else ""
-    if top in _WITHOUT_EFFECT or path == PROJECT_FILE or pure == _SCHEMA or of_stack(path) is not None:
+    if top in _WITHOUT_EFFECT or path == PROJECT_FILE or pure == _SCHEMA or find_stack_name(path) is not None:
         return False
     if (len(pure.parts) == 1 and pure.suffix == ".md") or "__pycache__" in pure.parts:
         return False
@@ -130,11 +130,11 @@ def _is_program(path: str) -> bool:
 def _own_reason(change: FileChange) -> str:
     if change.before is None:
         return f"{change.path} is new"
-    return "" if same_values(change.before, change.after or "") else f"{change.path} changed"
+    return "" if has_same_values(change.before, change.after or "") else f"{change.path} changed"
 
 
 def _project_reason(change: FileChange, stack: str) -> str:
-    """Why a change of ``Pulumi.yaml`` touches a stack with this text; empty if it does not."""
+    """Return why a change of ``Pulumi.yaml`` touches a stack with this string; empty if it does not."""
     reason = f"{PROJECT_FILE} changed"
     before, after = (_document(text or "", PROJECT_FILE) for text in (change.before, change.after))
     own = _document(stack, "")
@@ -144,14 +144,14 @@ def _project_reason(change: FileChange, stack: str) -> str:
 
 
 def _seen(project: YamlFile, stack: YamlFile) -> str:
-    """Everything of ``Pulumi.yaml`` that reaches a stack."""
-    of_project, of_stack_ = project_layer(project), stack_layer(stack)
+    """Return everything of ``Pulumi.yaml`` that reaches a stack."""
+    of_project, of_stack_ = read_project_layer(project), read_stack_layer(stack)
     values = {key: value for key, value in of_project.values.items() if key not in of_stack_.values}
     defaults = values.pop(DEFAULTS, {})
     top = project.value if isinstance(project.value, dict) else {"": project.value}
     written = _config(stack)
     foreign = {key: value for key, value in _config(project).items() if key not in written and not _is_ours(key)}
-    merged = merge(defaults, of_stack_.values) if isinstance(defaults, dict) else defaults
+    merged = merge_values(defaults, of_stack_.values) if isinstance(defaults, dict) else defaults
     return _canonical([{key: value for key, value in top.items() if key != "config"}, values, merged, foreign])
 
 
@@ -165,23 +165,23 @@ def _is_ours(key: str) -> bool:
     return not colon or namespace == NAMESPACE
 
 
-def same_values(before: str, after: str) -> bool:
-    """Whether two texts of a YAML file have the same values, whatever their comments and layout.
+def has_same_values(before: str, after: str) -> bool:
+    """Return whether two texts of a YAML file have the same values, whatever their comments and layout.
 
-    A text that is not readable is like no other, because whoever loads it says why.
+    A string that is not readable is like no other, because whoever loads it says why.
     """
     old, new = _document(before, ""), _document(after, "")
     return old is not None and new is not None and _canonical(old.value) == _canonical(new.value)
 
 
 def _document(text: str, file: str) -> YamlFile | None:
-    """The file's values, or None if it is not readable; whoever loads it then says why."""
+    """Return the file's values, or None if it is not readable; whoever loads it then says why."""
     try:
-        return parse(text, file)
+        return parse_yaml_file(text, file)
     except StackError:
         return None
 
 
 def _canonical(value: Any) -> str:  # noqa: ANN401  (any YAML value)
-    """The same text for the same values; 1, 1.0, true and "1" stay different."""
+    """Return the same text for the same values; 1, 1.0, true and "1" stay different."""
     return json.dumps(value, sort_keys=True, default=repr)

@@ -14,8 +14,8 @@ from typing import Any
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.origin import Place, dotted
-from multiarch.stack.schema_paths import fields, nearest
+from multiarch.stack.origin import Place, format_key
+from multiarch.stack.schema_paths import find_nearest, list_fields
 from multiarch.stack.yaml_source import YamlFile
 
 NAMESPACE = "multiarch-eks"
@@ -55,10 +55,10 @@ class ConfigLayer:
     @property
     def values(self) -> dict[str, Any]:
         """The values as the engine hands them over."""
-        return {key: as_text(value) for key, value in self.written.items()}
+        return {key: format_scalar(value) for key, value in self.written.items()}
 
 
-def stack_layer(document: YamlFile) -> ConfigLayer:
+def read_stack_layer(document: YamlFile) -> ConfigLayer:
     """Read a stack file's ``config``. What is wrong goes to the layer's problems, an ``environment`` as a warning."""
     layer = ConfigLayer(document.file)
     _take_faults(document, layer)
@@ -69,13 +69,13 @@ def stack_layer(document: YamlFile) -> ConfigLayer:
         return layer
     unknown = [key for key in document.value if key not in _STACK_FILE_KEYS]
     layer.misplaced = bool(unknown) and "config" not in document.value
-    if layer.misplaced and len(unknown) > 1 and not any(nearest(key, _STACK_FILE_KEYS) for key in unknown):
+    if layer.misplaced and len(unknown) > 1 and not any(find_nearest(key, _STACK_FILE_KEYS) for key in unknown):
         message = f"{unknown[0]} and {len(unknown) - 1} more are not keys of a stack file."
         hint = "Write `config:` above them, and indent them below it."
         layer.problems.append(_at(document, (unknown[0],), "unknown-key", message, hint))
         unknown = []
     for key in unknown:
-        near = nearest(key, _STACK_FILE_KEYS)
+        near = find_nearest(key, _STACK_FILE_KEYS)
         hint = f"Did you mean {near}?" if near else "Put it below `config:`."
         layer.problems.append(_at(document, (key,), "unknown-key", f"{key} is not a key of a stack file.", hint))
     if document.value.get("environment"):
@@ -86,7 +86,7 @@ def stack_layer(document: YamlFile) -> ConfigLayer:
     return layer
 
 
-def project_layer(document: YamlFile) -> ConfigLayer:
+def read_project_layer(document: YamlFile) -> ConfigLayer:
     """Read ``config`` of ``Pulumi.yaml``: ``{value: …}``, ``{default: …}`` and plain scalars or lists."""
     layer = ConfigLayer(document.file)
     _take_faults(document, layer)
@@ -101,8 +101,8 @@ def project_layer(document: YamlFile) -> ConfigLayer:
     return layer
 
 
-def as_text(value: Any) -> Any:  # noqa: ANN401  (any YAML value)
-    """A top-level value as the engine hands it over: scalars as text, mappings and lists as they are."""
+def format_scalar(value: Any) -> Any:  # noqa: ANN401  (any YAML value)
+    """Return a top-level value as the engine hands it over: scalars as text, mappings and lists as they are."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -160,7 +160,7 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[Entry
             continue
         layer.written[name] = value
         _take_places(document, layer, name, (*written, *inner))
-        _refuse_secrets(document, layer, value, written)
+        _reject_secrets(document, layer, value, written)
 
 
 def _take_places(document: YamlFile, layer: ConfigLayer, key: str, start: KeyPath) -> None:
@@ -179,8 +179,8 @@ def _meant(namespace: str, name: str) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415  (few keys are of another namespace)
 
     if get_close_matches(namespace.lower().replace("_", "-"), [NAMESPACE], cutoff=_NEARLY):
-        known = [*fields(StackSpec), DEFAULTS]
-        return f"{NAMESPACE}:{name if name in known else nearest(name, known) or name}"
+        known = [*list_fields(StackSpec), DEFAULTS]
+        return f"{NAMESPACE}:{name if name in known else find_nearest(name, known) or name}"
     if namespace.lower() == AWS and get_close_matches(name.lower(), ["region"], cutoff=_NEARLY):
         return REGION
     return None
@@ -192,16 +192,16 @@ def _split(key: str) -> tuple[str, str]:
     return (namespace, name.removeprefix("config:")) if colon else (NAMESPACE, key)
 
 
-def _refuse_secrets(document: YamlFile, layer: ConfigLayer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
+def _reject_secrets(document: YamlFile, layer: ConfigLayer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
     if isinstance(value, Mapping):
         if value.keys() == {"secure"}:
             message = "The value is encrypted; nothing in a stack is a secret."
             layer.problems.append(_at(document, path, "secure-value", message, "Write the value itself."))
         for key, inner in value.items():
-            _refuse_secrets(document, layer, inner, (*path, key))
+            _reject_secrets(document, layer, inner, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            _refuse_secrets(document, layer, inner, (*path, index))
+            _reject_secrets(document, layer, inner, (*path, index))
 
 
 def _at(document: YamlFile, path: KeyPath, rule: str, message: str, hint: str) -> Problem:
@@ -212,8 +212,8 @@ def _at(document: YamlFile, path: KeyPath, rule: str, message: str, hint: str) -
 def _shown_key(path: KeyPath) -> str:
     """Name a value as teams know it: ``nodeGroups.api`` for ``config``, ``multiarch-eks:nodeGroups``, ``api``."""
     if path[:1] != ("config",) or len(path) == 1:
-        return dotted(path)
+        return format_key(path)
     namespace, name = _split(str(path[1]))
     if (namespace, name) == (NAMESPACE, DEFAULTS) and len(path) > _DEFAULTS_DEPTH:
-        return dotted(path[_DEFAULTS_DEPTH:])
-    return dotted((name if namespace == NAMESPACE else str(path[1]), *path[2:]))
+        return format_key(path[_DEFAULTS_DEPTH:])
+    return format_key((name if namespace == NAMESPACE else str(path[1]), *path[2:]))

@@ -51,7 +51,7 @@ def explain_stack(stack: Stack, plan: Plan) -> StackExplanation:
 
 
 def _derived(stack: Stack, key: str, value: object, default: str = "the default", place: str = "") -> Derived:
-    """A value with the file and line of its key, or of ``place``; ``default`` where the files don't have it."""
+    """Return a value with the file and line of its key, or of ``place``; ``default`` where the files don't have it."""
     found = stack.origin.places.get(tuple((place or key).split(".")))
     if isinstance(value, bool):
         value = "on" if value else "off"

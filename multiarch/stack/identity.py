@@ -41,37 +41,37 @@ class AwsIdentity:
 OF_THE_ENVIRONMENT = AwsIdentity()
 
 
-def identity_of(found: Mapping[str, Any], origin: Origin, problems: list[Problem]) -> AwsIdentity:
+def read_identity(found: Mapping[str, Any], origin: Origin, problems: list[Problem]) -> AwsIdentity:
     """Read the AWS provider's settings; what the Kubernetes provider can't use is added to ``problems``.
 
     No value is repeated in a message: some are secrets.
     """
 
-    def refuse(message: str, *path: str | int, hint: str = "") -> None:
+    def reject(message: str, *path: str | int, hint: str = "") -> None:
         problems.append(origin.problem("aws-identity", (f"{AWS}:{path[0]}", *path[1:]), message, hint=hint))
 
     for name in found.keys() & _NOT_PASSED_ON:
-        refuse(f"aws:{name} does not reach the Kubernetes provider.", name)
+        reject(f"aws:{name} does not reach the Kubernetes provider.", name)
     if "assumeRole" in found:
-        refuse("aws:assumeRole is not read by the AWS provider.", "assumeRole", hint=_FORM)
+        reject("aws:assumeRole is not read by the AWS provider.", "assumeRole", hint=_FORM)
     profile = str(found.get("profile") or "") or None
     roles, arn = _parsed(found.get("assumeRoles")), None
     if roles in (None, "", []):
         return AwsIdentity(profile)
     if not isinstance(roles, list) or not all(isinstance(role, Mapping) for role in roles):
-        refuse("aws:assumeRoles is not a list of mappings.", "assumeRoles", hint=_FORM)
+        reject("aws:assumeRoles is not a list of mappings.", "assumeRoles", hint=_FORM)
     elif len(roles) > 1:
-        refuse("the Kubernetes provider assumes one role, not several in a chain.", "assumeRoles")
+        reject("the Kubernetes provider assumes one role, not several in a chain.", "assumeRoles")
     else:
         for key in roles[0].keys() - _HARMLESS:
-            refuse(f"{key} of an assumed role does not reach the Kubernetes provider.", "assumeRoles", 0, key)
+            reject(f"{key} of an assumed role does not reach the Kubernetes provider.", "assumeRoles", 0, key)
         if not (arn := roles[0].get("roleArn")):
-            refuse("the role has no roleArn.", "assumeRoles", hint=_FORM)
+            reject("the role has no roleArn.", "assumeRoles", hint=_FORM)
     return AwsIdentity(profile, str(arn) if arn else None)
 
 
 def _parsed(written: object) -> object:
-    """A list as a file has it, or as the engine hands it over: as JSON."""
+    """Return a list as a file has it, or as the engine hands it over: as JSON."""
     if not isinstance(written, str):
         return written
     try:

@@ -13,24 +13,24 @@ from typing import Any
 
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.schema_paths import descriptions, models
+from multiarch.stack.schema_paths import list_models, read_descriptions
 
 SCHEMA_FILE = Path("config", "stack.schema.json")
 _STACK = "StackSpec"
 
 
-def text() -> str:
-    """The schema as the file holds it. The same schema gives the same bytes."""
-    return json.dumps(stack_file_schema(), indent=2, ensure_ascii=False) + "\n"
+def render_schema() -> str:
+    """Return the schema as the file holds it. The same schema gives the same bytes."""
+    return json.dumps(build_stack_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def stack_file_schema() -> dict[str, Any]:
-    """The schema of a stack file, as JSON values."""
+def build_stack_file_schema() -> dict[str, Any]:
+    """Return the schema of a stack file, as JSON values."""
     root = StackSpec.model_json_schema()
     definitions = root.pop("$defs")
-    for model in models():
+    for model in list_models():
         described = definitions.get(model.__name__, root)["properties"]
-        for key, text in descriptions(model).items():
+        for key, text in read_descriptions(model).items():
             described[key] = dict(sorted({**described[key], "description": text}.items()))
     properties = root["properties"]
     for schema in properties.values():
@@ -63,7 +63,7 @@ def stack_file_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": dict(sorted(definitions.items())) | {_STACK: {"type": "object", "properties": properties}},
     }
-    written: dict[str, Any] = tidy(schema)
+    written: dict[str, Any] = tidy_schema(schema)
     return written
 
 
@@ -76,14 +76,14 @@ def _accept_flags_as_text(schema: dict[str, Any]) -> None:
         schema["anyOf"] = [*(others or [{"type": "boolean"}]), {"enum": ["true", "false"]}]
 
 
-def tidy(value: Any) -> Any:  # noqa: ANN401  (JSON)
+def tidy_schema(value: Any) -> Any:  # noqa: ANN401  (JSON)
     """Omit what tells an editor's user nothing.
 
     That is the titles that pydantic makes of names, the defaults of whole sections, null where a key may be omitted,
     and the marks of code and line breaks in descriptions.
     """
     if isinstance(value, list):
-        return [tidy(item) for item in value]
+        return [tidy_schema(item) for item in value]
     if not isinstance(value, dict):
         return value
     written = {}
@@ -93,7 +93,7 @@ def tidy(value: Any) -> Any:  # noqa: ANN401  (JSON)
         if key == "default" and (inner is None or isinstance(inner, dict)):
             continue
         plain = " ".join(inner.replace("``", "").split()) if key == "description" and isinstance(inner, str) else inner
-        written[key] = tidy(plain)
+        written[key] = tidy_schema(plain)
     return written
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
-from multiarch.facts.partitions import why_not_region
+from multiarch.facts.partitions import explain_unknown_region
 from multiarch.files import read_bytes
 from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
@@ -36,15 +36,15 @@ from multiarch.stack.engine_config import (
     NAMESPACE,
     REGION,
     ConfigLayer,
-    as_text,
-    project_layer,
-    stack_layer,
+    format_scalar,
+    read_project_layer,
+    read_stack_layer,
 )
-from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, identity_of
+from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, read_identity
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.yaml_source import YamlFile
 
-__all__ = ["Stack", "load_file", "merge"]
+__all__ = ["Stack", "load_file", "merge_values"]
 
 PROJECT_FILE = "Pulumi.yaml"
 STACKS_FOLDER = Path("config", "stacks")
@@ -62,7 +62,7 @@ class Stack:
     """One stack as its team wrote it, validated, with the defaults merged in.
 
     ``name`` is ``TEAM-ENV``; ``region`` is ``aws:region``, or None where neither file says it (then it is the
-    environment's business); ``identity`` is whose Pulumi uses for AWS; ``warnings`` did not refuse the stack.
+    environment's business); ``identity`` is whose Pulumi uses for AWS; ``warnings`` did not reject the stack.
     """
 
     name: str
@@ -80,8 +80,8 @@ def name_fault(value: str) -> str | None:
     return f"Use lower-case letters, digits and hyphens, a letter first, no hyphen last, at most {NAME_LIMIT}."
 
 
-def project_root(start: Path) -> Path:
-    """The nearest folder at or above ``start`` that holds this project's ``Pulumi.yaml``.
+def find_project_root(start: Path) -> Path:
+    """Return the nearest folder at or above ``start`` that holds this project's ``Pulumi.yaml``.
 
     Raises MultiarchError when there is none, or when a file of that name can't be read.
     """
@@ -102,10 +102,10 @@ def _is_project(file: Path) -> bool:
         raise MultiarchError(f"{file} can't be read: {error.strerror or error}.") from error
 
 
-def stack_files(root: Path) -> list[Path]:
-    """Every stack file of the project at ``root``, sorted.
+def list_stack_files(root: Path) -> list[Path]:
+    """Return every stack file of the project at ``root``, sorted.
 
-    Also ``.yml``, and anything else with such a name (a folder, a pipe, a broken link): :func:`load_file` refuses them
+    Also ``.yml``, and anything else with such a name (a folder, a pipe, a broken link): :func:`load_file` rejects them
     with an error.
     """
     folder = root / STACKS_FOLDER
@@ -125,13 +125,13 @@ def load_file(path: Path, *, project_file: Path | None = None, text: str | None 
     if not named and not any(problem.rule == "unreadable-file" for problem in files.problems):
         message = f"{path.name} is not a stack file's name."
         files.problems.append(
-            Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.shown(path))
+            Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.format_path(path))
         )
     return _validated(named["stack"] if named else path.stem, files.values, files.aws, files)
 
 
-def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, project_file: Path | None) -> Stack:
-    """Validate what the engine hands to the program: ``pulumi.runtime.config``'s texts, by full key.
+def load_from_engine(name: str, config: Mapping[str, str], *, file: Path | None, project_file: Path | None) -> Stack:
+    """Validate what the engine hands to the program: ``pulumi.runtime.config``'s strings, by full key.
 
     ``name`` is the stack's, without its organisation. The files only give the places of values; a value that is in
     neither has no place. Raises StackError as :func:`load_file` does.
@@ -141,7 +141,7 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     return _validated(name, values, dict(_of_namespace(AWS, config)), files)
 
 
-def from_program(values: Mapping[str, Any], config: Mapping[str, str]) -> Stack:
+def load_from_program(values: Mapping[str, Any], config: Mapping[str, str]) -> Stack:
     """Validate a stack that a program passes on as values, with the keys of a stack file; its name is ``TEAM-ENV``.
 
     ``config`` is the engine's, of which only what the AWS provider reads counts. Raises StackError; no problem has a
@@ -152,13 +152,13 @@ def from_program(values: Mapping[str, Any], config: Mapping[str, str]) -> Stack:
 
 
 def _of_namespace(namespace: str, config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The texts of one namespace, by key without it."""
+    """Yield the texts of one namespace, by key without it."""
     for key, text in config.items():
         if key.startswith(f"{namespace}:"):
             yield key.removeprefix(f"{namespace}:"), text
 
 
-def _from_text(text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
+def _from_text(text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a string)
     """Undo the engine's encoding: mappings and lists are JSON, everything else is text."""
     if text.startswith(("{", "[")):
         try:
@@ -174,7 +174,7 @@ def _read(file: Path | None, project_file: Path | None, text: str | None = None)
 
     ``text`` is the stack file's content, if it is not to be read from ``file``.
     """
-    project, stack = _layer(project_file, project_layer), _layer(file, stack_layer, text)
+    project, stack = _layer(project_file, read_project_layer), _layer(file, read_stack_layer, text)
     problems = [*project.problems, *stack.problems]
     if DEFAULTS in stack.written:
         message = f"{DEFAULTS} belongs to {PROJECT_FILE}, not to a stack file."
@@ -192,9 +192,9 @@ def _read(file: Path | None, project_file: Path | None, text: str | None = None)
 def _layer(file: Path | None, make: Callable[[YamlFile], ConfigLayer], text: str | None = None) -> ConfigLayer:
     if file is None:
         return ConfigLayer(None)
-    shown = yaml_source.shown(file)
+    shown = yaml_source.format_path(file)
     try:
-        return make(yaml_source.read(file) if text is None else yaml_source.parse(text, shown))
+        return make(yaml_source.read_yaml_file(file) if text is None else yaml_source.parse_yaml_file(text, shown))
     except StackError as error:
         return ConfigLayer(shown, problems=list(error.problems))
 
@@ -204,19 +204,19 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
     defaults = values.get(DEFAULTS, {})
     problems = list(files.problems)
     if not isinstance(defaults, dict):
-        message = f"{DEFAULTS} is {wording.described(defaults)}; it takes a mapping."
+        message = f"{DEFAULTS} is {wording.describe_value(defaults)}; it takes a mapping."
         hint = "Write the keys below `value:`."
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
-    merged = merge(defaults, top)
+    merged = merge_values(defaults, top)
     # The engine may bring another value than the file holds (`pulumi up --config`), and makes text of every scalar.
-    written = merged | {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
+    written = merged | {key: value for key, value in files.written.items() if format_scalar(value) == merged.get(key)}
     of_aws = {path: place for path, place in files.places.items() if str(path[0]).startswith(f"{AWS}:")}
     origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws, written)
-    region = str(as_text(aws["region"])) if "region" in aws else None
-    identity = identity_of(aws, origin, problems)
+    region = str(format_scalar(aws["region"])) if "region" in aws else None
+    identity = read_identity(aws, origin, problems)
     known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS}
-    if region is not None and REGION not in known and (fault := why_not_region(region)):
+    if region is not None and REGION not in known and (fault := explain_unknown_region(region)):
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault))
     spec = None
@@ -244,7 +244,7 @@ def _spec(merged: dict[str, Any], origin: Origin, files: ConfigLayer, problems: 
         known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
         if files.top:  # the parent that a top-level key is missing from
             origin = replace(origin, places={**origin.places, (): files.top})
-        for problem in wording.problems(error.errors(include_url=False), origin):
+        for problem in wording.describe_problems(error.errors(include_url=False), origin):
             key = problem.key or ""
             if problem.rule == "missing-key" and key in files.meant:
                 continue
@@ -260,21 +260,21 @@ def _is_inside(key: str, known: AbstractSet[str]) -> bool:
     return key in known or any(key[:end] in known for end in ends)
 
 
-def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge_values(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Merge as RFC 7386 does, but keep a null that takes nothing back: the schema says what is wrong with it."""
     merged = dict(under)
     for key, value in over.items():
         if value is None and key in merged:
             del merged[key]
         elif isinstance(value, dict) and isinstance(merged.get(key), dict):
-            merged[key] = merge(merged[key], value)
+            merged[key] = merge_values(merged[key], value)
         else:
             merged[key] = value
     return merged
 
 
 def _places(value: Any, path: KeyPath, places: Mapping[KeyPath, Place]) -> Iterator[tuple[KeyPath, Place]]:  # noqa: ANN401
-    """The place of everything in ``value``: the team's if they wrote it, else the default's."""
+    """Yield the place of everything in ``value``: the team's if they wrote it, else the default's."""
     place = places.get(path) or places.get((DEFAULTS, *path))
     if path and place:
         yield path, place

@@ -131,7 +131,7 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``warnings`` did not refuse the stack.
+    ``warnings`` did not reject the stack.
     """
 
     stack: str

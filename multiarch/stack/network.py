@@ -13,7 +13,7 @@ from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import IPS_PER_PREFIX
-from multiarch.facts.partitions import region_of_zone
+from multiarch.facts.partitions import find_zone_region
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.network import Network
@@ -60,7 +60,7 @@ def plan_network(
         report(
             "public-cidr",
             (*_NETWORK, "cidr"),
-            f"{cidr} is not a private range; the addresses it covers on the internet become unreachable.",
+            f"{cidr} is not a private CIDR block; the addresses it covers on the internet become unreachable.",
         )
     if cidr.overlaps(_DOCKER_BRIDGE):
         report(
@@ -78,14 +78,15 @@ def plan_network(
             f"without NAT gateways nodes can't reach {', '.join(missing)}.",
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
         )
-    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints, spec.flow_logs)
+    return NewNetwork(str(cidr), count, zones, cut_subnets(cidr, count), nat, endpoints, spec.flow_logs)
 
 
-def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
-    """Cut a VPC's range (/22 or larger): one large private subnet per zone, a small public one each.
+def cut_subnets(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
+    """Cut a VPC's CIDR block (/22 or larger): one large private subnet per zone, a small public one each.
 
-    The range is divided into eight equal blocks, whatever the number of zones, so that a further zone moves no subnet
-    that is there: the first six are the zones' private subnets, the last one holds the public subnets, /24 or smaller.
+    The CIDR block is divided into eight equal blocks, whatever the number of zones, so that a further zone moves no
+    subnet that is there: the first six are the zones' private subnets, the last one holds the public subnets, /24 or
+    smaller.
     """
     blocks = list(cidr.subnets(new_prefix=cidr.prefixlen + _BLOCK_BITS))
     public = list(blocks[-1].subnets(new_prefix=max(_PUBLIC_SUBNET, blocks[-1].prefixlen + _BLOCK_BITS)))
@@ -96,7 +97,7 @@ def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
 
 
 def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | None, report: ProblemReport) -> str:
-    """Return the Services' range, apart from the VPC's."""
+    """Return the Services' CIDR block, apart from the VPC's."""
     path = (*_NETWORK, "serviceCidr") if spec.service_cidr else (*_NETWORK, "cidr")
     written = spec.service_cidr or DEFAULT_SERVICE_CIDR
     service = _cidr(written, path, _SERVICE_PREFIXES, report)
@@ -106,11 +107,11 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
         report(
             "service-cidr",
             path,
-            f"EKS takes a Service range out of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and {service} is not.",
+            f"EKS takes a Service CIDR block out of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and {service} is not.",
             hint=f"Use {DEFAULT_SERVICE_CIDR}.",
         )
     if isinstance(network, NewNetwork) and service.overlaps(IPv4Network(network.cidr)):
-        report("overlapping-cidrs", path, f"the Service range {service} overlaps the VPC's {network.cidr}.")
+        report("overlapping-cidrs", path, f"the Service CIDR block {service} overlaps the VPC's {network.cidr}.")
     return str(service)
 
 
@@ -130,7 +131,7 @@ def check_room(
         zones = [network.zones.index(z) for z in group.zones if z in network.zones] or sorted(room)
         nodes = -(-group.sizes.maximum // len(zones))
         for zone in zones:
-            need[zone] += nodes * addresses(group, prefix_delegation=prefix_delegation)
+            need[zone] += nodes * count_addresses(group, prefix_delegation=prefix_delegation)
     for zone in sorted(room):
         if need[zone] > room[zone]:
             name = next(s for s in network.subnets if s.zone == zone and not s.public)
@@ -143,8 +144,8 @@ def check_room(
             return
 
 
-def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
-    """Addresses that one full node takes, of the group's instance type that takes the most.
+def count_addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
+    """Return addresses that one full node takes, of the group's instance type that takes the most.
 
     The VPC CNI fills network interfaces whole, whatever maxPods says; with prefix delegation it takes /28 prefixes as
     pods need them, beside one address per interface. Source: VPC CNI, "ENI and IP target".
@@ -159,14 +160,14 @@ def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
 
 
 def read_cidr(text: str, path: KeyPath, example: str, report: ProblemReport) -> IPv4Network | None:
-    """Read an IPv4 range; report what is none, with the range around an address that has a prefix."""
+    """Read an IPv4 CIDR block; report what is none, with the CIDR block around an address that has a prefix."""
     try:
         return IPv4Network(text)
     except ValueError:
-        hint = f"Write a range such as {example}."
+        hint = f"Write a CIDR block such as {example}."
         with suppress(ValueError):
             hint = f"Did you mean {IPv4Network(text, strict=False)}?" if "/" in text else hint
-        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=hint)
+        report("cidr", path, f"{text!r} is not an IPv4 CIDR block.", hint=hint)
         return None
 
 
@@ -179,12 +180,12 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> I
 
 
 def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tuple[str, ...], int | None]:
-    """Names (or none) and how many; the number is None when they are wrong."""
+    """Return names (or none) and how many; the number is None when they are wrong."""
     if spec.zones is None or isinstance(spec.zones, int):
         return (), spec.zones or DEFAULT_ZONES
     path = (*_NETWORK, "zones")
     for index, zone in enumerate(spec.zones):
-        found = region_of_zone(zone)
+        found = find_zone_region(zone)
         # EKS takes no subnets in local zones, whose names go on behind the region's.
         if found is None or zone[:-1] != found or (region is not None and found != region):
             message = f"{zone!r} is not an availability zone {f'of {region}' if region else 'name'}."
@@ -201,7 +202,7 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
     for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
         if key in written:
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
-            hint = f"Leave {key} out, or leave out vpcId and the subnet IDs."
+            hint = f"Leave {key} out, or omit vpcId and the subnet IDs."
             report("existing-network", (*_NETWORK, key), message, hint=hint)
     if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"

@@ -41,7 +41,7 @@ _PRIVATE_API = """\
 """
 
 _PUBLIC_API = """\
-  # Access to the Kubernetes API: nodes from within the VPC, people from these ranges.
+  # Access to the Kubernetes API: nodes from within the VPC, people from these CIDR blocks.
   multiarch-eks:apiEndpoint:
     private: true
     public: true

@@ -20,8 +20,8 @@ class Place:
     line: int
 
 
-def dotted(path: KeyPath) -> str:
-    """``nodeGroups.api.instanceTypes``: list indices stand in brackets, as in ``instanceTypes[0]``."""
+def format_key(path: KeyPath) -> str:
+    """Return ``nodeGroups.api.instanceTypes``: list indices stand in brackets, as in ``instanceTypes[0]``."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -37,14 +37,14 @@ class Origin:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def place(self, path: KeyPath) -> Place | None:
-        """The place of ``path``, or of the nearest thing around it that was written."""
+        """Return the place of ``path``, or of the nearest thing around it that was written."""
         for length in range(len(path), -1, -1):
             if found := self.places.get(path[:length]):
                 return found
         return None
 
     def value(self, path: KeyPath) -> Any:  # noqa: ANN401  (any YAML value)
-        """What was written at ``path``, None where nothing was."""
+        """Return what was written at ``path``, None where nothing was."""
         found: Any = self.values
         for part in path:
             inside = part in found if isinstance(found, dict) else isinstance(found, list) and part in range(len(found))
@@ -62,7 +62,7 @@ class Origin:
         hint = problem.hint.replace(" STACK`", f" {found[1]}`") if found else problem.hint
         value = self.value(path)
         value = None if isinstance(value, dict) else value
-        return replace(problem, file=file, line=line, key=dotted(path), hint=hint, value=value)
+        return replace(problem, file=file, line=line, key=format_key(path), hint=hint, value=value)
 
     def problem(self, rule: str, path: KeyPath, message: str, *, hint: str = "") -> Problem:
         """Make an error at ``path``."""

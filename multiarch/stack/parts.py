@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.autoscaling.spec import ROOT
-from multiarch.autoscaling.tags import autoscaler_tags, check_tags
+from multiarch.autoscaling.tags import build_autoscaler_tags, check_tags
 from multiarch.errors import KeyPath, Problem, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
@@ -25,7 +25,7 @@ from multiarch.nodes.labels_taints import read_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
-from multiarch.nodes.spec import ClusterContext, node_group_specs
+from multiarch.nodes.spec import ClusterContext, list_node_group_specs
 from multiarch.patching.transform import SchedulingChange
 from multiarch.rules import Severity
 from multiarch.schema.autoscaling import Autoscaling, ClusterAutoscaler, Karpenter
@@ -57,18 +57,18 @@ class Part(Generic[Planned]):
     autoscaler_tags: Tags = ()
 
 
-def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
+def validate_arguments(model: type[Model], values: Mapping[str, Any]) -> Model:
     """Validate a component's arguments. Raises StackError with every problem."""
-    left_out: Mapping[str, str] = getattr(model, "left_out", {})
+    omitted: Mapping[str, str] = getattr(model, "omitted", {})
     problems = [
         _NOWHERE.problem("unknown-key", (key,), f"{key} is unknown here.", hint=hint)
-        for key, hint in left_out.items()
+        for key, hint in omitted.items()
         if key in values
     ]
     try:
         settings = model.model_validate(dict(values), by_alias=True, by_name=False)
     except ValidationError as error:
-        problems += wording.problems(error.errors(include_url=False), Origin(values=dict(values)), model)
+        problems += wording.describe_problems(error.errors(include_url=False), Origin(values=dict(values)), model)
         raise StackError(problems) from error
     if problems:
         raise StackError(problems)
@@ -79,13 +79,13 @@ def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -
     """Derive the plan of one node group. Raises StackError with every problem."""
     report = _Report()
     context = _cluster_context(settings.cluster, AmiFamily.AL2023, today, report)
-    (spec,) = node_group_specs({name: settings}, {}, ())
+    (spec,) = list_node_group_specs({name: settings}, {}, ())
     plan = plan_node_group(replace(spec, path=()), context, report)
     tags: Tags = ()
     if plan is not None:
         names.check_group_name(plan, report)
         if settings.cluster_autoscaler:
-            tags = autoscaler_tags(plan, context.name)
+            tags = build_autoscaler_tags(plan, context.name)
             check_tags(plan, report)
     names.check_tags(settings.tags, report, own=_OWN_TAGS)
     return report.part(plan, context, autoscaler_tags=tags)
@@ -110,7 +110,7 @@ def plan_autoscaler_part(
     """
     report = _Report((*ROOT, "clusterAutoscaler"), ROOT, quiet=("nodeGroups", "multiArchitectureGroups"))
     context = _autoscaler_context(settings, region, today, report)
-    specs = node_group_specs(settings.node_groups, settings.multi_architecture_groups, ())
+    specs = list_node_group_specs(settings.node_groups, settings.multi_architecture_groups, ())
     planned = [plan_node_group(spec, context, report) for spec in specs]
     groups = sorted((plan for plan in planned if plan), key=lambda plan: plan.name)
     if not planned:
@@ -122,14 +122,14 @@ def plan_autoscaler_part(
 
 
 def plan_change(settings: PatchedWorkloads) -> SchedulingChange:
-    """What is to be changed in workloads. Raises StackError with every problem."""
+    """Return what is to be changed in workloads. Raises StackError with every problem."""
     report = _Report()
     taints = _taints(settings.tolerate, "tolerate", report)
     if settings.prefer and settings.require:
-        message = "prefer and require exclude each other."
+        message = "prefer and require are mutually exclusive."
         report("prefer-and-require", ("require",), message)
     if not (taints or settings.prefer or settings.require):
-        report("no-change", ("tolerate",), "no change is asked for.")
+        report("no-change", ("tolerate",), "no change is requested.")
     if settings.objects is None and settings.manifests is None:
         report("no-manifests", ("objects",), "there are no objects and no manifests.")
     report.accepted()
@@ -142,8 +142,8 @@ def _taints(written: Sequence[str], key: str, report: ProblemReport) -> tuple[Ta
     return tuple(taint for taint in found if taint)
 
 
-def part_tags(tags: dict[str, str]) -> Tags:
-    """The tags of a component's resources."""
+def build_part_tags(tags: dict[str, str]) -> Tags:
+    """Return the tags of a component's resources."""
     return tuple(sorted((tags | _OWN_TAGS).items()))
 
 
@@ -164,14 +164,14 @@ class _Report(ProblemReport):
         super().take(_RENAMED.get(path, path[len(prefix) :]), problem)
 
     def accepted(self) -> tuple[Problem, ...]:
-        """The warnings. Raises StackError if there is an error."""
+        """Return the warnings. Raises StackError if there is an error."""
         problems = self.sorted()
         if any(problem.severity is Severity.ERROR for problem in problems):
             raise StackError(problems)
         return problems
 
     def part(self, plan: Planned | None, context: ClusterContext, **more: Any) -> Part[Planned]:
-        """The accepted plan; without one, a problem says why. Raises StackError."""
+        """Return the accepted plan; without one, a problem says why. Raises StackError."""
         warnings = self.accepted()
         if plan is None:
             raise StackError(warnings)
@@ -199,11 +199,11 @@ def _autoscaler_context(
     settings: SingleKarpenter | SingleClusterAutoscaler, region: str | None, today: date, report: ProblemReport
 ) -> ClusterContext:
     context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
-    return replace(context, region=region, tags=part_tags(settings.tags))
+    return replace(context, region=region, tags=build_part_tags(settings.tags))
 
 
 def _autoscaling(use: str, settings: SingleKarpenter | SingleClusterAutoscaler) -> Autoscaling:
-    """The section ``autoscaling`` of a stack that says the same."""
+    """Return the section ``autoscaling`` of a stack that says the same."""
     key, model = ("karpenter", Karpenter) if use == "karpenter" else ("cluster_autoscaler", ClusterAutoscaler)
     own = settings.model_fields_set & (model.model_fields.keys() - {"controller_group"})
     values: dict[str, Any] = {name: getattr(settings, name) for name in settings.model_fields_set & {"prefer", "order"}}

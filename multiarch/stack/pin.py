@@ -24,7 +24,7 @@ from multiarch.schema.nodes import Ami
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.writing import write_values
-from multiarch.threads import slices
+from multiarch.threads import split_items
 from multiarch.yaml_text.additions import Addition
 
 _SSM_BATCH = 10
@@ -35,7 +35,7 @@ Client = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Clients:
+class PinClients:
     """One client per service, all of the stack's region."""
 
     ssm: Client
@@ -70,13 +70,13 @@ class Pins:
     kept: tuple[Kept, ...]
 
 
-def without_releases(stack: Stack) -> Stack:
+def remove_releases(stack: Stack) -> Stack:
     """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
     return replace(stack, spec=_without_releases(stack.spec))
 
 
 def _without_releases(value: Any) -> Any:  # noqa: ANN401  (a section, or what a field of one holds)
-    """The same value where nothing changes, so that no section counts as written that was omitted."""
+    """Return the same value where nothing changes, so that no section counts as written that was omitted."""
     if isinstance(value, dict):
         made = {name: _without_releases(each) for name, each in value.items()}
         return made if any(made[name] is not each for name, each in value.items()) else value
@@ -89,14 +89,14 @@ def _without_releases(value: Any) -> Any:  # noqa: ANN401  (a section, or what a
         update["version"] = None
     elif isinstance(value, Karpenter) and value.ami_alias:
         # The family of the written alias stays: it may be another one than the stack's.
-        update["ami_alias"] = image.unpinned(value.ami_alias)
+        update["ami_alias"] = image.unpin_alias(value.ami_alias)
     return value.model_copy(update=update) if update else value
 
 
-def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> Pins:
+def find_pins(stack: Stack, plan: Plan, clients: PinClients, *, upgrade: bool) -> Pins:
     """Ask AWS for what ``plan`` leaves open; with ``upgrade`` also for what is pinned already.
 
-    ``plan`` is the plan of the stack, or of :func:`without_releases` when upgrading. Raises OutsideError when AWS
+    ``plan`` is the plan of the stack, or of :func:`remove_releases` when upgrading. Raises OutsideError when AWS
     publishes no such image or add-on version; botocore's own errors pass through.
     """
     results: list[Pin | Kept] = []
@@ -131,7 +131,7 @@ def write_pins(text: str, changes: Sequence[Pin]) -> str:
 
 
 def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:
-    """The key of a group's image, and its current value."""
+    """Return the key of a group's image, and its current value."""
     section, _, name = group.key.partition(".")
     if section == "nodeGroups":
         return f"{group.key}.ami", stack.spec.node_groups[name].ami
@@ -140,7 +140,7 @@ def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:
     return f"{group.key}.ami.{half}", getattr(by_architecture, half)
 
 
-def _why_kept(group: NodeGroupPlan, ami: Ami, clients: Clients, *, upgrade: bool) -> str | None:
+def _why_kept(group: NodeGroupPlan, ami: Ami, clients: PinClients, *, upgrade: bool) -> str | None:
     if ami.id is None and ami.release is None:
         return None
     if not upgrade:
@@ -181,11 +181,11 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: Client, *, upgrade: bo
     if written is not None and image.is_pinned(written) and not upgrade:
         return Kept(key, written, "pinned already; --upgrade takes the recommended one")
     family = AmiFamily(plan.node_class.ami_family)
-    needed = image.images(family, (each for pool in plan.pools for each in pool.instance_types))
+    needed = image.list_images(family, (each for pool in plan.pools for each in pool.instance_types))
     names = {each.name: each.ssm_parameter(version, "release_version") for each in needed}
     found = _parameters(client, list(names.values()))
     try:
-        aliases = {name: image.alias_of(family, found[parameter]) for name, parameter in names.items()}
+        aliases = {name: image.get_alias(family, found[parameter]) for name, parameter in names.items()}
     except UnknownFactError as error:
         raise OutsideError(f"AWS recommends an image whose release can't be read: {error.message}") from error
     if len(set(aliases.values())) != 1:
@@ -196,14 +196,14 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: Client, *, upgrade: bo
         )
     (alias,) = set(aliases.values())
     # The release that is recommended can also be had by its name, or Karpenter would find nothing.
-    _parameters(client, [image.parameter(alias, each, version) for each in needed])
+    _parameters(client, [image.get_image_parameter(alias, each, version) for each in needed])
     return _unless_same(Pin(key, written, alias))
 
 
 def _parameters(client: Client, names: Sequence[str]) -> dict[str, str]:
     """Read SSM parameters, ten at a time as the API takes them."""
     found: dict[str, str] = {}
-    for batch in slices(sorted(set(names)), _SSM_BATCH):
+    for batch in split_items(sorted(set(names)), _SSM_BATCH):
         answer = client.get_parameters(Names=batch)
         if missing := sorted(answer.get("InvalidParameters", ())):
             raise OutsideError(

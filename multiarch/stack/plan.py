@@ -14,7 +14,7 @@ from multiarch.nodes.labels_taints import read_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
-from multiarch.nodes.spec import ClusterContext, node_group_specs
+from multiarch.nodes.spec import ClusterContext, list_node_group_specs
 from multiarch.rules import Severity
 from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
@@ -37,7 +37,7 @@ __all__ = ["make_plan"]
 def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     """Derive the plan of a stack as of ``today`` (support dates depend on it).
 
-    ``pinning``: the images that AWS chooses are about to be pinned; what would be refused without a pin passes.
+    ``pinning``: the images that AWS chooses are about to be pinned; what would be rejected without a pin passes.
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
@@ -58,7 +58,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         tags=_tags(spec),
     )
     # An unknown version has no images to check.
-    specs = tuple(node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
+    specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
     planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
     if not specs:
@@ -80,8 +80,11 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
     _check_stack(stack, groups, network, report)
     addons = plan_addons(spec.addons, taint, report)
-    protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
-    termination_handler = draining.termination_handler(spec, specs, report)
+    protected, storage_class = (
+        production.choose_deletion_protection(spec, report),
+        reach.choose_storage_class(spec, report),
+    )
+    termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
     problems = (*stack.warnings, *report.sorted())
@@ -174,7 +177,7 @@ def _check_stack(
 
 
 def _also_needed(spec: StackSpec) -> Iterator[str]:
-    """Endpoints that a cluster without a route to the internet needs for what else the team wants."""
+    """Yield endpoints that a cluster without a route to the internet needs for what else the team wants."""
     if spec.addons["eks-pod-identity-agent"].enabled:
         yield "eks-auth"
     if spec.session.log_to_cloud_watch:

@@ -14,13 +14,13 @@ from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.own_pods import OwnPods
 from multiarch.stack.engine_config import NAMESPACE, REGION
 from multiarch.stack.load import Stack
-from multiarch.yaml_text.dump import dump
+from multiarch.yaml_text.dump import dump_yaml
 
 _SECTION = "rebalance"
 _PODS = OwnPods(_SECTION, "the CronJob that rebalances", _SECTION)
 _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 # What a run does not need to know of its stack.
-_LEFT_OUT = {"access", "admission_webhook", "rebalance", "session"}
+_OMITTED = {"access", "admission_webhook", "rebalance", "session"}
 
 
 def plan_rebalance(stack: Stack, architectures: set[Architecture], report: ProblemReport) -> RebalancePlan | None:
@@ -54,18 +54,18 @@ def plan_rebalance(stack: Stack, architectures: set[Architecture], report: Probl
 
 def _check_times(spec: StackSpec, report: ProblemReport) -> None:
     wanted, hours = spec.rebalance, spec.rebalance.quiet_hours
-    _sound("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.schedule_fault, report)
-    _sound("rebalance-duration", ("pace",), wanted.pace, syntax.grace_fault, report)
+    _sound("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.check_schedule, report)
+    _sound("rebalance-duration", ("pace",), wanted.pace, syntax.check_grace_period, report)
     if hours is None:
         return
     place = ("quietHours",)
     sound = [
-        _sound("rebalance-schedule", (*place, "schedule"), hours.schedule, quiet_hours.schedule_fault, report),
-        _sound("rebalance-duration", (*place, "duration"), hours.duration, syntax.quiet_duration_fault, report),
+        _sound("rebalance-schedule", (*place, "schedule"), hours.schedule, quiet_hours.check_schedule, report),
+        _sound("rebalance-duration", (*place, "duration"), hours.duration, syntax.check_quiet_duration, report),
     ]
     if not all(sound):
         return
-    if quiet_hours.never_end(hours.schedule, hours.duration):
+    if quiet_hours.is_never_ending(hours.schedule, hours.duration):
         message = f"{hours.schedule!r} starts again before {hours.duration} is over: nothing would ever be moved."
         report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message)
 
@@ -78,9 +78,9 @@ def _sound(rule: str, path: KeyPath, value: str, fault_in: Callable[[str], str |
 
 
 def _stack_file(stack: Stack) -> str:
-    """The stack with the organisation's defaults, as a stack file that needs no other."""
-    written = stack.spec.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=_LEFT_OUT)
+    """Return the stack with the organisation's defaults, as a stack file that needs no other."""
+    written = stack.spec.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=_OMITTED)
     config = {f"{NAMESPACE}:{key}": value for key, value in written.items()}
     if stack.region:
         config[REGION] = stack.region
-    return dump({"config": config})
+    return dump_yaml({"config": config})

@@ -24,13 +24,13 @@ _NEARLY = 0.75
 _NAME = "NAME"
 
 
-def fields(model: type[Section]) -> dict[str, FieldInfo]:
-    """The model's fields by the key that a team writes."""
+def list_fields(model: type[Section]) -> dict[str, FieldInfo]:
+    """Return the model's fields by the key that a team writes."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def descriptions(model: type[Section]) -> dict[str, str]:
-    """What the docstrings below a model's fields say, base classes' included, by the key that a team writes."""
+def read_descriptions(model: type[Section]) -> dict[str, str]:
+    """Return what the docstrings below a model's fields say, base classes' included, by the key that a team writes."""
     import ast  # noqa: PLC0415  (only needed for the JSON Schema, and once a key is missing)
     import inspect  # noqa: PLC0415
 
@@ -48,12 +48,12 @@ def descriptions(model: type[Section]) -> dict[str, str]:
 
 
 @cache
-def sections(root: type[Section] = StackSpec) -> Mapping[KeyPath, type[Section]]:
-    """Every section of the schema by its path, ``root`` first, with NAME for the names that a team gives."""
+def list_sections(root: type[Section] = StackSpec) -> Mapping[KeyPath, type[Section]]:
+    """Return every section of the schema by its path, ``root`` first, with NAME for the names that a team gives."""
     found: list[tuple[KeyPath, type[Section]]] = [((), root)]
     for path, model in found:  # it grows
-        for key, field in fields(model).items():
-            for option in options(field.annotation):
+        for key, field in list_fields(model).items():
+            for option in list_options(field.annotation):
                 named = get_origin(option) is dict
                 inner = get_args(option)[1] if named else option
                 if _is_model(inner):
@@ -61,29 +61,31 @@ def sections(root: type[Section] = StackSpec) -> Mapping[KeyPath, type[Section]]
     return dict(found)
 
 
-def models(root: type[Section] = StackSpec) -> Iterable[type[Section]]:
-    """Every model of the schema, each once, ``root`` first."""
-    return dict.fromkeys(sections(root).values())
+def list_models(root: type[Section] = StackSpec) -> Iterable[type[Section]]:
+    """Return every model of the schema, each once, ``root`` first."""
+    return dict.fromkeys(list_sections(root).values())
 
 
-def model_at(path: KeyPath, root: type[Section] = StackSpec) -> type[Section] | None:
-    """The model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
-    known = sections(root)
+def find_model(path: KeyPath, root: type[Section] = StackSpec) -> type[Section] | None:
+    """Return the model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
+    known = list_sections(root)
     place: KeyPath = ()
     for part in path:
         place = named if (named := (*place, _NAME)) in known else (*place, part)
     return known.get(place)
 
 
-def elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]:
-    """Where else in a file ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
+def find_elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]:
+    """Return where else in a file ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
     return tuple(
-        sorted(".".join((*map(str, path), key)) for path, model in sections(root).items() if key in fields(model))
+        sorted(
+            ".".join((*map(str, path), key)) for path, model in list_sections(root).items() if key in list_fields(model)
+        )
     )
 
 
-def nearest(written: str, known: Sequence[str]) -> str | None:
-    """The known word that was probably meant.
+def find_nearest(written: str, known: Sequence[str]) -> str | None:
+    """Return the known word that was probably meant.
 
     It may be spelled otherwise (``instance_types``), have more parts (``kubernetesVersion`` for ``version``), or be
     few letters away.
@@ -105,13 +107,13 @@ def _bare(word: str) -> str:
     return re.sub(r"[-_ ]", "", word).lower()
 
 
-def options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)
-    """The members of a union, without Annotated; anything else is its own only option."""
+def list_options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)
+    """Yield the members of a union, without Annotated; anything else is its own only option."""
     if get_origin(annotation) is Annotated:
-        yield from options(get_args(annotation)[0])
+        yield from list_options(get_args(annotation)[0])
     elif get_origin(annotation) in {Union, types.UnionType}:
         for member in get_args(annotation):
-            yield from options(member)
+            yield from list_options(member)
     else:
         yield annotation
 

@@ -12,7 +12,7 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.schema.webhook_faults import faults
+from multiarch.schema.webhook_faults import find_faults
 from multiarch.schema.webhook_installation import InstallationValues
 from multiarch.stack.checks.own_pods import OwnPods
 from multiarch.stack.model import AdmissionWebhookPlan
@@ -40,9 +40,7 @@ def plan_webhook(
     _check_registries(spec, report)
     if image is None or autoscaling is None:
         return None
-    configuration = _configuration(
-        webhook.configuration, arm64_taint, taints_by_architecture(groups, autoscaling), report
-    )
+    configuration = _configuration(webhook.configuration, arm64_taint, group_taints(groups, autoscaling), report)
     written = {
         name: getattr(webhook, name) for name in webhook.model_fields_set & InstallationValues.model_fields.keys()
     }
@@ -57,14 +55,14 @@ def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
     if webhook.configuration.registries.ecr:
         _PODS.check_role(spec, report)
     _PODS.check_repositories(webhook.ecr_repositories, report)
-    for path, problem in faults(webhook.configuration):
+    for path, problem in find_faults(webhook.configuration):
         report.take((*_CONFIGURATION, *path), problem)
 
 
-def taints_by_architecture(
+def group_taints(
     groups: Sequence[NodeGroupPlan], autoscaling: AutoscalingPlan
 ) -> Mapping[Architecture, frozenset[Taint]]:
-    """The architectures of the stack's nodes, and the taints on nodes of each."""
+    """Return the architectures of the stack's nodes, and the taints on nodes of each."""
     found: dict[Architecture, frozenset[Taint]] = {}
     pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
     made = [
@@ -82,7 +80,7 @@ def _configuration(
     nodes: Mapping[Architecture, frozenset[Taint]],
     report: ProblemReport,
 ) -> WebhookConfiguration:
-    """The configuration with the stack's taints and architectures where the file names none."""
+    """Return the configuration with the stack's taints and architectures where the file names none."""
     changed: dict[str, object] = {}
     if "taints" in written.written:
         _check_taints(written.taints, nodes, report)

@@ -16,7 +16,7 @@ from multiarch.facts.autoscalers import KARPENTER_CHART
 from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.origin import Origin
-from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_at, nearest
+from multiarch.stack.schema_paths import find_elsewhere, find_model, find_nearest, list_fields, read_descriptions
 
 _EXPECTED = {
     "bool_type": "true or false",
@@ -41,7 +41,7 @@ EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
         (*_AUTOSCALING, "karpenter", "version"): f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}",
     }
 )
-"""The fix where a value of the right type, made of what was written, would be refused as well."""
+"""The fix where a value of the right type, made of what was written, would be rejected as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class _Document:
     root: type[Section]
 
 
-def problems(errors: Sequence[ErrorDetails], origin: Origin, root: type[Section] = StackSpec) -> list[Problem]:
+def describe_problems(errors: Sequence[ErrorDetails], origin: Origin, root: type[Section] = StackSpec) -> list[Problem]:
     """Turn the errors of validating the values of ``origin`` as a ``root`` into problems, in no particular order."""
     document = _Document(origin, root)
     by_path: dict[KeyPath, list[ErrorDetails]] = {}
@@ -69,7 +69,7 @@ def _sibling(key: str | None, near: re.Match[str]) -> str:
     return f"{head}.{near[1]}" if head else near[1]
 
 
-def described(value: Any) -> str:  # noqa: ANN401  (any YAML value)
+def describe_value(value: Any) -> str:  # noqa: ANN401  (any YAML value)
     """Describe a value: ``the string 'a'``, ``the number 3``, ``a list``."""
     match value:
         case None | "":
@@ -88,7 +88,7 @@ def described(value: Any) -> str:  # noqa: ANN401  (any YAML value)
 
 
 def _union(location: tuple[int | str, ...], value: Any) -> KeyPath:  # noqa: ANN401
-    """The path up to which ``location`` follows what was written.
+    """Return the path up to which ``location`` follows what was written.
 
     Behind it stand the names of a union's members, or a key that is missing.
     """
@@ -131,13 +131,13 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
     elif special := _SPECIAL.get(kind):
         rule, message, hint = special(path, written, error.get("ctx", {}))
     else:
-        rule, message, hint = "not-valid", f"{described(written)} is not valid: {error['msg']}.", ""
+        rule, message, hint = "not-valid", f"{describe_value(written)} is not valid: {error['msg']}.", ""
     return document.origin.problem(rule, path, message, hint=hint)
 
 
 def _missing(path: KeyPath, document: _Document) -> Problem:
-    model = model_at(path[:-1], document.root)
-    meaning = descriptions(model).get(str(path[-1]), "") if model else ""
+    model = find_model(path[:-1], document.root)
+    meaning = read_descriptions(model).get(str(path[-1]), "") if model else ""
     meaning = " ".join(meaning.replace("``", "").split())
     return document.origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
@@ -147,7 +147,7 @@ def _wrong_type(path: KeyPath, expected: str, kind: str, document: _Document) ->
     if written is None or written == "":
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or omit it."
         return document.origin.problem("empty-value", path, message, hint=hint)
-    message = f"{key} is {described(written)}; it takes {expected}."
+    message = f"{key} is {describe_value(written)}; it takes {expected}."
     hint = f"{EXAMPLES[path]}." if path in EXAMPLES else _type_hint(written, kind)
     if isinstance(written, str) and kind in {"dict_type", "model_type"} and (line := _NO_COLON.fullmatch(written)):
         hint = f"Is a colon missing? Write `{line[1]}: {line[2]}`."
@@ -170,7 +170,7 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
 
 
 def _taint_hint(written: dict[str, Any]) -> str:
-    """For a taint as Kubernetes' manifests spell it, and for one that a space after the colon made a mapping."""
+    """Return for a taint as Kubernetes' manifests spell it, and for one that a space after the colon made a mapping."""
     if {"key", "effect"} <= written.keys():
         value = f"={written['value']}" if written.get("value") else ""
         return f'Write "{written["key"]}{value}:{written["effect"]}".'
@@ -188,17 +188,17 @@ def _unknown_key(path: KeyPath, written: Any, document: _Document) -> tuple[str,
     message = f"{key} is unknown here."
     if document.root is StackSpec and key in {"arch", "architecture"}:
         return message, "It follows from instanceTypes; omit it."
-    model = model_at(path[:-1], document.root)
-    known = list(fields(model)) if model else []
-    if near := nearest(key, known):
+    model = find_model(path[:-1], document.root)
+    known = list(list_fields(model)) if model else []
+    if near := find_nearest(key, known):
         return message, f"Did you mean {near}?"
-    if found := elsewhere(key, document.root):
+    if found := find_elsewhere(key, document.root):
         return message, f"It belongs to {' or '.join(found)}."
     return message, f"Known here: {', '.join(known)}."
 
 
 def _is_region(key: str, written: Any) -> bool:  # noqa: ANN401
-    """Whether a key is the region in another spelling, or holds it as ``aws: {region: …}`` does."""
+    """Return whether a key is the region in another spelling, or holds it as ``aws: {region: …}`` does."""
     if key.lower() == "aws":
         return isinstance(written, dict) and "region" in written
     return re.sub(r"[-_. ]", "", key).lower() in _REGIONS
@@ -207,9 +207,9 @@ def _is_region(key: str, written: Any) -> bool:  # noqa: ANN401
 def _not_allowed(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     expected = str(context["expected"])
     words = _QUOTED.findall(expected) or re.findall(r"\d+", expected)
-    near = nearest(written, words) if isinstance(written, str) else None
+    near = find_nearest(written, words) if isinstance(written, str) else None
     hint = f"Did you mean {near}? Allowed: " if near else "Allowed: "
-    state = "is empty" if written in (None, "") else f"can't be {described(written)}"
+    state = "is empty" if written in (None, "") else f"can't be {describe_value(written)}"
     return "not-allowed", f"{_key(path)} {state}.", f"{hint}{', '.join(sorted(words, key=lambda word: word != near))}."
 
 
@@ -236,7 +236,7 @@ _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
 
 
 def _key(path: KeyPath) -> str:
-    """The last key of a path with the indices behind it: ``instanceTypes[0]``."""
+    """Return the last key of a path with the indices behind it: ``instanceTypes[0]``."""
     keys = [index for index, part in enumerate(path) if isinstance(part, str)]
     start = keys[-1] if keys else 0
     return "".join(f"[{part}]" if isinstance(part, int) else str(part) for part in path[start:])

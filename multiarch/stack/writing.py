@@ -7,7 +7,7 @@ from typing import Any
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.yaml_source import parse
+from multiarch.stack.yaml_source import parse_yaml_file
 from multiarch.yaml_text.additions import APPEND, Addition
 from multiarch.yaml_text.edit import set_value
 
@@ -21,7 +21,7 @@ def write_values(text: str, values: Iterable[Addition]) -> str:
     A tuple is a list, which can only grow. Raises MultiarchError if a value can't be written without changing another
     one, as when an alias shares one mapping between two groups that need different values.
     """
-    keys = parse(text, "").value["config"]
+    keys = parse_yaml_file(text, "").value["config"]
     # As the engine reads them: NAMESPACE:key, key, or NAMESPACE:config:key.
     spelled = {key.rpartition(":")[2]: key for key in keys if ":" not in key or key.startswith(f"{NAMESPACE}:")}
     prefix = f"{NAMESPACE}:" if any(":" in key for key in spelled.values()) else ""
@@ -31,7 +31,7 @@ def write_values(text: str, values: Iterable[Addition]) -> str:
         path, value = ("config", spelled.get(head, f"{prefix}{head}"), *rest), each.value
         below = _BELOW.get(path[-1], "instanceTypes")
         if isinstance(value, tuple):
-            value, there = list(value), _value_at(parse(text, "").value, path)
+            value, there = list(value), _value_at(parse_yaml_file(text, "").value, path)
             if there is None:
                 text = set_value(text, Addition(path, value), below=below)
             for item in value if there is not None else ():
@@ -51,7 +51,7 @@ def _value_at(value: Any, path: KeyPath) -> Any:  # noqa: ANN401  (what YAML hol
 
 def _verify(text: str, expected: Iterable[tuple[KeyPath, object]]) -> None:
     """Read back what was written: two values that share one place overwrite each other."""
-    value = parse(text, "").value
+    value = parse_yaml_file(text, "").value
     for path, new in expected:
         found = _value_at(value, path)
         same = sorted(found) == sorted(new) if isinstance(found, list) and isinstance(new, list) else found == new

@@ -9,9 +9,9 @@ from typing import Any
 from multiarch.errors import KeyPath, Problem, StackError
 from multiarch.files import read_bytes
 from multiarch.yaml_text.events import YamlError, YamlFault
-from multiarch.yaml_text.nodes import MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
-from multiarch.yaml_text.reader import nodes
-from multiarch.yaml_text.scalars import pulumi
+from multiarch.yaml_text.nodes import MappingNode, ScalarNode, SequenceNode, YamlNode, get_target
+from multiarch.yaml_text.reader import read_nodes
+from multiarch.yaml_text.scalars import read_pulumi_scalar
 
 _BYTES_LIMIT = 1_000_000
 _VALUES_LIMIT = 50_000
@@ -27,20 +27,20 @@ class YamlFile:
     faults: list[YamlFault] = field(default_factory=list)
 
 
-def shown(path: Path) -> str:
-    """A path as a user would type it: relative to the working folder if it is below it, else absolute."""
+def format_path(path: Path) -> str:
+    """Return a path as a user would type it: relative to the working folder if it is below it, else absolute."""
     absolute = path.absolute()
     here = Path.cwd()
     return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()
 
 
-def read(path: Path) -> YamlFile:
+def read_yaml_file(path: Path) -> YamlFile:
     """Read the one document in ``path``.
 
     Raises StackError with one problem when :func:`read_text` does, when it is not YAML, or holds several documents.
     The value of an empty file is None.
     """
-    return parse(read_text(path), shown(path))
+    return parse_yaml_file(read_text(path), format_path(path))
 
 
 def read_text(path: Path) -> str:
@@ -48,25 +48,25 @@ def read_text(path: Path) -> str:
 
     Raises StackError with one problem when it can't be read, is larger than a million bytes, or is not UTF-8.
     """
-    file = shown(path)
+    file = format_path(path)
     try:
         return read_bytes(path, _BYTES_LIMIT).decode("utf-8-sig")
     except OSError as error:
         hint = f"Name the files in it: {file}/Pulumi.*.yaml." if isinstance(error, IsADirectoryError) else ""
         message = f"The file can't be read: {error.strerror or error}."
-        raise _refuse("unreadable-file", file, None, message, hint) from error
+        raise _reject("unreadable-file", file, None, message, hint) from error
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise _refuse("not-utf-8", file, line, "The file is not UTF-8.", "Save it as UTF-8.") from error
+        raise _reject("not-utf-8", file, line, "The file is not UTF-8.", "Save it as UTF-8.") from error
 
 
-def parse(text: str, file: str) -> YamlFile:
-    """Read the one document in ``text``; ``file`` is what problems call it. Raises as :func:`read`."""
+def parse_yaml_file(text: str, file: str) -> YamlFile:
+    """Read the one document in ``text``; ``file`` is what problems call it. Raises as :func:`read_yaml_file`."""
     try:
-        root = nodes(text, pulumi, most_values=_VALUES_LIMIT)
+        root = read_nodes(text, read_pulumi_scalar, most_values=_VALUES_LIMIT)
     except YamlError as error:
         fault = error.fault
-        raise _refuse(fault.rule, file, fault.line, fault.sentence, fault.hint) from error
+        raise _reject(fault.rule, file, fault.line, fault.sentence, fault.hint) from error
     read_file = YamlFile(file)
     if root is not None:
         read_file.value = _value(root, (), read_file)
@@ -74,13 +74,13 @@ def parse(text: str, file: str) -> YamlFile:
     return read_file
 
 
-def _refuse(rule: str, file: str, line: int | None, message: str, hint: str = "") -> StackError:
+def _reject(rule: str, file: str, line: int | None, message: str, hint: str = "") -> StackError:
     return StackError([Problem(rule=rule, message=message, hint=hint, file=file, line=line)])
 
 
 def _value(node: YamlNode, path: KeyPath, read_file: YamlFile) -> Any:  # noqa: ANN401  (any YAML value)
-    """The value of a node, whose lines and faults are added to ``read_file``; aliases are followed."""
-    node = target_of(node)
+    """Return the value of a node, whose lines and faults are added to ``read_file``; aliases are followed."""
+    node = get_target(node)
     read_file.faults += (replace(fault, path=(*path, *fault.path)) for fault in node.faults)
     if isinstance(node, MappingNode):
         made = {}

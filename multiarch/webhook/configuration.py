@@ -13,26 +13,26 @@ from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
 from multiarch.facts.taints import Taint, parse_taint
-from multiarch.files import refuse_device
+from multiarch.files import reject_device
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.schema.webhook_faults import Fault, faults
+from multiarch.schema.webhook_faults import WebhookFault, find_faults
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.webhook import taints_by_architecture
+from multiarch.stack.webhook import group_taints
 
 
 class ConfigurationError(ProblemsError):
     """A configuration that can't be used."""
 
 
-def load(path: Path) -> WebhookConfiguration:
+def load_configuration(path: Path) -> WebhookConfiguration:
     """Read a configuration file. An empty file is all defaults.
 
     Raises ConfigurationError with every problem.
     """
     configuration, origin = _read(path)
-    _refuse((*faults(configuration), *_check_files(configuration)), origin)
+    _reject((*find_faults(configuration), *_check_files(configuration)), origin)
     return configuration
 
 
@@ -40,9 +40,9 @@ def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
     """Read a YAML file, and say where each value is."""
     if path.is_dir():
         message, hint = "The file can't be read: it is a folder.", "Name the file in it."
-        raise ConfigurationError([Problem("unreadable-file", message, hint, file=yaml_source.shown(path))])
+        raise ConfigurationError([Problem("unreadable-file", message, hint, file=yaml_source.format_path(path))])
     try:
-        document = yaml_source.read(path)
+        document = yaml_source.read_yaml_file(path)
     except StackError as error:
         raise ConfigurationError(error.problems) from error
     places = {key: Place(document.file, line) for key, line in document.lines.items()}
@@ -56,17 +56,17 @@ def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
     try:
         return WebhookConfiguration.model_validate(value, by_alias=True, by_name=False), origin
     except ValidationError as error:
-        found = wording.problems(error.errors(include_url=False), origin, WebhookConfiguration)
+        found = wording.describe_problems(error.errors(include_url=False), origin, WebhookConfiguration)
         raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
 
 
-def _refuse(found: Iterable[Fault], origin: Origin) -> None:
+def _reject(found: Iterable[WebhookFault], origin: Origin) -> None:
     """Raise ConfigurationError if there are any."""
     if problems := [origin.placed(path, problem) for path, problem in found]:
         raise ConfigurationError(sorted(problems, key=lambda each: each.line or 0))
 
 
-def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
+def _check_files(configuration: WebhookConfiguration) -> Iterator[WebhookFault]:
     registries = configuration.registries
     files: list[tuple[KeyPath, str | None]] = [
         (("registries", "dockerConfig"), registries.docker_config),
@@ -75,7 +75,7 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
     for path, file in files:
         try:
             if file is not None:
-                refuse_device(Path(file))
+                reject_device(Path(file))
                 Path(file).open("rb").close()
                 if "caFiles" in path:
                     ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
@@ -90,12 +90,12 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
         yield ("registries", "hostsDir"), Problem("unreadable-file", f"{folder} is not a folder.", hint)
 
 
-def from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfiguration:
+def complete_from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfiguration:
     """Take the taint and the architectures from a stack where the configuration does not have them.
 
     Raises MultiarchError if both have them, and the configuration's don't cover the stack's.
     """
-    architectures = taints_by_architecture(plan.node_groups, plan.autoscaling)
+    architectures = group_taints(plan.node_groups, plan.autoscaling)
     changes: dict[str, object] = {}
     if "taints" not in configuration.written:
         if plan.arm64_taint is None:

@@ -28,17 +28,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from multiarch.escaping import escaped
-from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION, Mode, tainted_architecture
+from multiarch.escaping import escape_terminal
+from multiarch.facts.admission import (
+    DECISION_ANNOTATION,
+    OFF,
+    OPT_OUT_ANNOTATION,
+    AdmissionMode,
+    get_tainted_architecture,
+)
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
-from multiarch.patching.patches import json_patch
-from multiarch.patching.transform import SchedulingChange, transform
+from multiarch.patching.patches import build_json_patch
+from multiarch.patching.transform import SchedulingChange, transform_pod_spec
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.model import Answer, Decision, NotFound, Outcome, Reason
-from multiarch.webhook.pod import Pod
+from multiarch.webhook.model import Answer, Decision, DecisionOutcome, DecisionReason, NotFound
+from multiarch.webhook.pod import AdmittedPod
 from multiarch.yaml_text.additions import Addition
 
 _PREFERRED = Architecture.ARM64
@@ -61,41 +67,41 @@ class _Fault(NamedTuple):
     image: str
     summary: str
     reason: str
-    kind: Reason
+    kind: DecisionReason
 
 
 class Decider:
-    """Decides about pods as one configuration says. Raises TaintSyntaxError for a taint that Kubernetes refuses."""
+    """Decides about pods as one configuration says. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
 
     def __init__(self, configuration: WebhookConfiguration) -> None:
         """Read what the decisions need."""
-        self._mode = Mode(configuration.mode)
+        self._mode = AdmissionMode(configuration.mode)
         self._architectures = tuple(dict.fromkeys(map(Architecture, configuration.architectures)))
-        self._tainted = tainted_architecture(configuration.architectures)
+        self._tainted = get_tainted_architecture(configuration.architectures)
         self._taints = tuple(parse_taint(each) for each in configuration.taints)
         self._weight = configuration.preferred_weight
         self._annotate = configuration.annotate
         self._most_images = configuration.limits.images
 
-    def without_images(self, pod: Pod, mode: Mode) -> Decision | None:
+    def without_images(self, pod: AdmittedPod, mode: AdmissionMode) -> Decision | None:
         """Decide by what the pod says itself; None if its images have to be known."""
         if skipped := self._by_own_rules(pod):
             return skipped
-        if self._acting(mode) is not Mode.PIN and self._has_all(pod, mode) and not _tolerates_by_webhook(pod):
+        if self._acting(mode) is not AdmissionMode.PIN and self._has_all(pod, mode) and not _tolerates_by_webhook(pod):
             return self._tolerates_already()
         if not pod.containers:
-            return skip(Reason.NO_CONTAINERS, "the pod has no containers")
+            return skip_pod(DecisionReason.NO_CONTAINERS, "the pod has no containers")
         if len(pod.images) > self._most_images:
             text = f"the pod has {len(pod.images)} images, more than limits.images, which is {self._most_images}"
-            return self._with_patch(Decision(Outcome.UNKNOWN, Reason.TOO_MANY_IMAGES, text), pod, mode)
+            return self._with_patch(Decision(DecisionOutcome.UNKNOWN, DecisionReason.TOO_MANY_IMAGES, text), pod, mode)
         return None
 
-    def with_images(self, pod: Pod, mode: Mode, answers: Sequence[Answer]) -> Decision:
+    def with_images(self, pod: AdmittedPod, mode: AdmissionMode, answers: Sequence[Answer]) -> Decision:
         """Decide by ``answers``, which are those about ``pod.images`` in their order."""
         if lacking := self._lacking(pod, answers):
             return self._leave(pod, mode, answers, lacking)
         if unknown := self._unknown(pod, answers):
-            decision = Decision(Outcome.UNKNOWN, unknown[0].kind, _joined(unknown), images=_named(unknown))
+            decision = Decision(DecisionOutcome.UNKNOWN, unknown[0].kind, _joined(unknown), images=_named(unknown))
             return self._with_patch(decision, pod, mode)
         if self._has_all(pod, mode):
             return self._tolerates_already()
@@ -104,103 +110,117 @@ class Decider:
         text = f"{images} {' and '.join(self._open(pod))}"
         prefer = self._prefers(pod, mode)
         change = SchedulingChange(prefer=_PREFERRED if prefer else None, tolerate=self._taints, weight=self._weight)
-        return self._with_patch(Decision(Outcome.TOLERATE, Reason.SUPPORTED, text), pod, mode, change)
+        return self._with_patch(Decision(DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED, text), pod, mode, change)
 
-    def warnings(self, pod: Pod, decision: Decision, answers: Sequence[Answer]) -> tuple[str, ...]:
+    def warnings(self, pod: AdmittedPod, decision: Decision, answers: Sequence[Answer]) -> tuple[str, ...]:
         """Write what kubectl may show of a decision: one warning for each image that kept the pod from tolerating.
 
         Each has at most 120 characters.
         """
-        if decision.reason is Reason.INVALID_MODE:
-            return (cut(decision.text, _LONGEST_WARNING),)
-        if decision.outcome not in (Outcome.LEAVE, Outcome.UNKNOWN):
+        if decision.reason is DecisionReason.INVALID_MODE:
+            return (cut_string(decision.text, _LONGEST_WARNING),)
+        if decision.outcome not in (DecisionOutcome.LEAVE, DecisionOutcome.UNKNOWN):
             return ()
         faults = self._lacking(pod, answers) or self._unknown(pod, answers)
-        written = [_warning(each.image, each.summary) for each in faults] or [cut(decision.text, _LONGEST_WARNING)]
+        written = [_warning(each.image, each.summary) for each in faults] or [
+            cut_string(decision.text, _LONGEST_WARNING)
+        ]
         return tuple(dict.fromkeys(written))
 
-    def _by_own_rules(self, pod: Pod) -> Decision | None:
+    def _by_own_rules(self, pod: AdmittedPod) -> Decision | None:
         if pod.opt_out == OFF:
-            return skip(Reason.OPTED_OUT, f"the annotation {OPT_OUT_ANNOTATION} is {OFF}")
+            return skip_pod(DecisionReason.OPTED_OUT, f"the annotation {OPT_OUT_ANNOTATION} is {OFF}")
         if pod.opt_out is not None:
             # Whoever wrote "Off" or "false" did not want the toleration.
-            found = cut(pod.opt_out, _LONGEST_VALUE)
-            return skip(
-                Reason.INVALID_MODE, f"annotation {OPT_OUT_ANNOTATION} must be {OFF}, not {found!r}: left alone"
+            found = cut_string(pod.opt_out, _LONGEST_VALUE)
+            return skip_pod(
+                DecisionReason.INVALID_MODE, f"annotation {OPT_OUT_ANNOTATION} must be {OFF}, not {found!r}: left alone"
             )
         if pod.scheduled_by_name:
-            return skip(Reason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
+            return skip_pod(DecisionReason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
         for each in pod.excluded:
             if each.architecture is self._tainted:
-                return skip(Reason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {each.reason}")
+                return skip_pod(DecisionReason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {each.reason}")
         return None
 
-    def _acting(self, mode: Mode) -> Mode:
-        """The mode whose decisions are made."""
-        if mode is not Mode.OBSERVE:
+    def _acting(self, mode: AdmissionMode) -> AdmissionMode:
+        """Return the mode whose decisions are made."""
+        if mode is not AdmissionMode.OBSERVE:
             return mode
-        return Mode.TOLERATE if self._mode is Mode.OBSERVE else self._mode
+        return AdmissionMode.TOLERATE if self._mode is AdmissionMode.OBSERVE else self._mode
 
-    def _has_all(self, pod: Pod, mode: Mode) -> bool:
-        """Whether nothing would be added to a pod whose images support every architecture."""
+    def _has_all(self, pod: AdmittedPod, mode: AdmissionMode) -> bool:
+        """Return whether nothing would be added to a pod whose images support every architecture."""
         return self._tolerates(pod) and not self._prefers(pod, mode)
 
-    def _prefers(self, pod: Pod, mode: Mode) -> bool:
-        """Whether a preference can be added: the pod has none for an architecture, and has the choice."""
-        if self._acting(mode) is not Mode.PREFER or pod.excluded or self._tainted is not _PREFERRED:
+    def _prefers(self, pod: AdmittedPod, mode: AdmissionMode) -> bool:
+        """Return whether a preference can be added: the pod has none for an architecture, and has the choice."""
+        if self._acting(mode) is not AdmissionMode.PREFER or pod.excluded or self._tainted is not _PREFERRED:
             return False
         preferred = (expression.key for each in pod.affinity.preferred for expression in each.term.expressions)
         return not any(key in ARCHITECTURE_LABELS for key in preferred)
 
-    def _open(self, pod: Pod) -> Sequence[Architecture]:
-        """The architectures that count."""
+    def _open(self, pod: AdmittedPod) -> Sequence[Architecture]:
+        """Return the architectures that count."""
         excluded = {each.architecture for each in pod.excluded}
         return [each for each in self._architectures if each not in excluded]
 
-    def _tolerates(self, pod: Pod) -> bool:
+    def _tolerates(self, pod: AdmittedPod) -> bool:
         return all(any(each.tolerates(taint) for each in pod.tolerations) for taint in self._taints)
 
     def _tolerates_already(self) -> Decision:
-        return skip(Reason.TOLERATES_ALREADY, f"the pod tolerates {', '.join(map(str, self._taints))} already")
+        return skip_pod(
+            DecisionReason.TOLERATES_ALREADY, f"the pod tolerates {', '.join(map(str, self._taints))} already"
+        )
 
-    def _leave(self, pod: Pod, mode: Mode, answers: Sequence[Answer], lacking: list[_Fault]) -> Decision:
+    def _leave(
+        self, pod: AdmittedPod, mode: AdmissionMode, answers: Sequence[Answer], lacking: list[_Fault]
+    ) -> Decision:
         text, change, pinned = _joined(lacking), None, None
         possible = [each for each in self._open(pod) if not _lacks(answers, each)]
         if not possible and pod.excluded:
             text = f"no node that the pod allows can run all images: {text}"
         elif not possible and len(self._architectures) > 1:
             text = f"no {' or '.join(self._architectures)} node can run all images: {text}"
-        if self._acting(mode) is Mode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
+        if self._acting(mode) is AdmissionMode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
             pinned = possible[0]
             change = SchedulingChange(require=pinned, tolerate=self._taints if pinned is self._tainted else ())
             text += f"; requires {pinned}"
         elif self._tolerates(pod):
             text += f"; the pod tolerates {', '.join(map(str, self._taints))} all the same"
-        decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, text, images=_named(lacking), pinned=pinned or "")
+        decision = Decision(
+            DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, text, images=_named(lacking), pinned=pinned or ""
+        )
         return self._with_patch(decision, pod, mode, change)
 
-    def _with_patch(self, decision: Decision, pod: Pod, mode: Mode, change: SchedulingChange | None = None) -> Decision:
-        if mode is Mode.OBSERVE:
+    def _with_patch(
+        self, decision: Decision, pod: AdmittedPod, mode: AdmissionMode, change: SchedulingChange | None = None
+    ) -> Decision:
+        if mode is AdmissionMode.OBSERVE:
             return decision
-        operations = [] if change is None else json_patch(transform(pod.spec, change).additions, ("spec",))
+        operations = (
+            [] if change is None else build_json_patch(transform_pod_spec(pod.spec, change).additions, ("spec",))
+        )
         if self._annotate and pod.decided is None:
-            operations += json_patch([_annotation(pod, f"{decision.outcome}: {decision.text}")])
+            operations += build_json_patch([_annotation(pod, f"{decision.outcome}: {decision.text}")])
         return replace(decision, patch=msgspec.json.encode(operations)) if operations else decision
 
-    def _lacking(self, pod: Pod, answers: Sequence[Answer]) -> list[_Fault]:
+    def _lacking(self, pod: AdmittedPod, answers: Sequence[Answer]) -> list[_Fault]:
         return list(self._with_verdict(pod, answers, Verdict.UNSUPPORTED, "does not support"))
 
-    def _unknown(self, pod: Pod, answers: Sequence[Answer]) -> list[_Fault]:
+    def _unknown(self, pod: AdmittedPod, answers: Sequence[Answer]) -> list[_Fault]:
         found: list[_Fault] = []
         if pod.without_image:
-            found.append(_Fault("", "a container or image volume names no image", "", Reason.UNREADABLE_IMAGE))
+            found.append(_Fault("", "a container or image volume names no image", "", DecisionReason.UNREADABLE_IMAGE))
         for image, each in zip(pod.images, answers, strict=False):
             if isinstance(each, NotFound):
                 found.append(_Fault(image.image, "could not be read", each.text, each.reason))
         return [*found, *self._with_verdict(pod, answers, Verdict.UNKNOWN, "may not support")]
 
-    def _with_verdict(self, pod: Pod, answers: Sequence[Answer], verdict: Verdict, verb: str) -> Iterator[_Fault]:
-        kind = Reason.UNSUPPORTED_IMAGE if verdict is Verdict.UNSUPPORTED else Reason.UNREADABLE_IMAGE
+    def _with_verdict(
+        self, pod: AdmittedPod, answers: Sequence[Answer], verdict: Verdict, verb: str
+    ) -> Iterator[_Fault]:
+        kind = DecisionReason.UNSUPPORTED_IMAGE if verdict is Verdict.UNSUPPORTED else DecisionReason.UNREADABLE_IMAGE
         counting = self._open(pod)
         for image, each in zip(pod.images, answers, strict=False):
             judgements = () if isinstance(each, NotFound) else each.judgements
@@ -210,18 +230,18 @@ class Decider:
                 yield _Fault(image.image, f"{verb} {architectures}", about[0].reason, kind)
 
 
-def skip(reason: Reason, text: str) -> Decision:
+def skip_pod(reason: DecisionReason, text: str) -> Decision:
     """Return the decision that there is nothing to decide; ``text`` may be from the pod, and is cut if it is long."""
-    return Decision(Outcome.SKIP, reason, cut(text, _LONGEST_TEXT))
+    return Decision(DecisionOutcome.SKIP, reason, cut_string(text, _LONGEST_TEXT))
 
 
-def cut(text: str, longest: int) -> str:
+def cut_string(text: str, longest: int) -> str:
     """Return text without unprintable characters and of at most ``longest`` characters."""
-    text = escaped(text[: longest + 1])
+    text = escape_terminal(text[: longest + 1])
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
-def _annotation(pod: Pod, text: str) -> Addition:
+def _annotation(pod: AdmittedPod, text: str) -> Addition:
     """Add the annotation, with the mappings around it that the pod lacks."""
     path = ("metadata", "annotations", DECISION_ANNOTATION)
     first = len(pod.annotations_at)
@@ -231,8 +251,8 @@ def _annotation(pod: Pod, text: str) -> Addition:
     return Addition(path[: first + 1], value)
 
 
-def _tolerates_by_webhook(pod: Pod) -> bool:
-    return pod.decided is not None and pod.decided.startswith(Outcome.TOLERATE)
+def _tolerates_by_webhook(pod: AdmittedPod) -> bool:
+    return pod.decided is not None and pod.decided.startswith(DecisionOutcome.TOLERATE)
 
 
 def _lacks(answers: Sequence[Answer], architecture: Architecture) -> bool:
@@ -250,15 +270,15 @@ def _verdicts(answers: Sequence[Answer], architecture: Architecture) -> Iterator
 
 
 def _named(faults: Sequence[_Fault]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(cut(each.image, _LONGEST_NAME) for each in faults if each.image))
+    return tuple(dict.fromkeys(cut_string(each.image, _LONGEST_NAME) for each in faults if each.image))
 
 
 def _joined(faults: Sequence[_Fault]) -> str:
-    """``registry.example/api:1 does not support arm64: single manifest for linux/amd64; …``."""
+    """Return ``registry.example/api:1 does not support arm64: single manifest for linux/amd64; …``."""
     parts = []
     for each in faults[:_NAMED]:
-        head = f"{cut(each.image, _LONGEST_NAME)} {each.summary}".lstrip()
-        parts.append(f"{head}: {cut(each.reason, _LONGEST_REASON).rstrip('.')}" if each.reason else head)
+        head = f"{cut_string(each.image, _LONGEST_NAME)} {each.summary}".lstrip()
+        parts.append(f"{head}: {cut_string(each.reason, _LONGEST_REASON).rstrip('.')}" if each.reason else head)
     more = len(faults) - _NAMED
     if more > 0:
         parts.append(f"and {more} more {'image' if more == 1 else 'images'}")
@@ -266,7 +286,7 @@ def _joined(faults: Sequence[_Fault]) -> str:
 
 
 def _warning(image: str, summary: str) -> str:
-    """A warning whose image loses its beginning, which says least, if there is no room for all."""
-    name, room = escaped(image[-_LONGEST_WARNING:]), _LONGEST_WARNING - len(summary) - 1
+    """Return a warning whose image loses its beginning, which says least, if there is no room for all."""
+    name, room = escape_terminal(image[-_LONGEST_WARNING:]), _LONGEST_WARNING - len(summary) - 1
     shown = name if len(name) <= room else f"...{name[len(name) - room + 3 :]}"
     return f"{shown} {summary}".lstrip()

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from cachetools import LRUCache
 
 from multiarch.webhook.logs import Log, LogLevel
-from multiarch.webhook.model import Decision, Outcome, Request
+from multiarch.webhook.model import Decision, DecisionOutcome, Request
 
 _LEVELS = {
-    Outcome.SKIP: LogLevel.DEBUG,
-    Outcome.TOLERATE: LogLevel.INFO,
-    Outcome.LEAVE: LogLevel.INFO,
-    Outcome.UNKNOWN: LogLevel.WARNING,
+    DecisionOutcome.SKIP: LogLevel.DEBUG,
+    DecisionOutcome.TOLERATE: LogLevel.INFO,
+    DecisionOutcome.LEAVE: LogLevel.INFO,
+    DecisionOutcome.UNKNOWN: LogLevel.WARNING,
 }
 REPEAT_SECONDS = 60.0
 """The same decision about pods of one owner is one line in this time; the next one says how often it was repeated."""

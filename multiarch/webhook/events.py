@@ -20,11 +20,11 @@ from typing import Any, Self
 from cachetools import TTLCache
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import Cluster, open_cluster
-from multiarch.kubernetes.resources import Resource
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.resources import ApiResource
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.threads import DaemonThreads
-from multiarch.webhook.model import Decision, Outcome, Request
+from multiarch.webhook.model import Decision, DecisionOutcome, Request
 
 REPEAT_SECONDS = 600.0
 _MAXIMUM_WAITING = 200
@@ -37,7 +37,7 @@ _NOTE_BYTES = 1024
 """Maximum, as the API server allows."""
 _CONTROLLER = "multiarch-eks/webhook"
 
-_RESOURCE = Resource("Event", "events.k8s.io", "events")
+_RESOURCE = ApiResource("Event", "events.k8s.io", "events")
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Events:
     def __init__(
         self,
         report: Callable[[str], None],
-        opened: Callable[[], Cluster] = lambda: open_cluster(ClusterAccess()),
+        opened: Callable[[], KubernetesCluster] = lambda: open_cluster(ClusterAccess()),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Send nothing yet. ``opened`` opens the API server. Raises MultiarchError if there is none."""
@@ -80,11 +80,11 @@ class Events:
         del seconds
         owner = request.owner or (f"Pod/{request.name}" if not request.name.endswith("*") else "")
         key = request.namespace, owner, decision.images
-        if decision.outcome is not Outcome.LEAVE or request.dry_run or not owner or key in self._seen:
+        if decision.outcome is not DecisionOutcome.LEAVE or request.dry_run or not owner or key in self._seen:
             return
         self._seen[key] = True
         try:
-            self._waiting.put_nowait(event_of(request, owner, decision, datetime.now(UTC)))
+            self._waiting.put_nowait(build_event(request, owner, decision, datetime.now(UTC)))
         except asyncio.QueueFull:
             self._report("dropped")
 
@@ -108,13 +108,13 @@ class Events:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def _create(opened: Callable[[], Cluster], found: Mapping[str, Any]) -> None:
+def _create(opened: Callable[[], KubernetesCluster], found: Mapping[str, Any]) -> None:
     # The API server's certificates and the token may change.
     with opened() as cluster:
         cluster.create(_RESOURCE, found["metadata"]["namespace"], found)
 
 
-def event_of(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:
+def build_event(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:
     """Return the Event about a decision. ``owner`` is ``Kind/name``."""
     kind, _, name = owner.partition("/")
     regarding = {"kind": kind, "name": name, "namespace": request.namespace}

@@ -1,7 +1,7 @@
 """From the bytes of an AdmissionReview to the bytes of the answer. A pod is always allowed.
 
 What a pod says itself, what is decided for its images' answers, and the answer's bytes are remembered by what the pod
-says (:func:`multiarch.webhook.pod.pod_key`): answers to the replicas of a Deployment differ only in their uid.
+says (:func:`multiarch.webhook.pod.get_pod_key`): answers to the replicas of a Deployment differ only in their uid.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from time import perf_counter
 
 from cachetools import LRUCache
 
-from multiarch.facts.admission import MODE_LABEL, OFF, Mode
+from multiarch.facts.admission import MODE_LABEL, OFF, AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.decision import Decider, cut, skip
-from multiarch.webhook.model import Answer, Decision, Images, Observer, Reason, Request
-from multiarch.webhook.pod import InvalidPodError, Pod, PodKey, WrittenPod, pod_key, read_pod
-from multiarch.webhook.review import FailureReason, Review, ReviewError, answer, read_review, response
+from multiarch.webhook.decision import Decider, cut_string, skip_pod
+from multiarch.webhook.model import Answer, Decision, DecisionReason, Images, Observer, Request
+from multiarch.webhook.pod import AdmittedPod, InvalidPodError, PodKey, WrittenPod, get_pod_key, read_pod
+from multiarch.webhook.review import FailureReason, Review, ReviewError, build_answer, build_response, read_review
 
 _REMEMBERED = 2048
 """Pods with different rules or images."""
@@ -28,7 +28,7 @@ _LONGEST_REMEMBERED = 1024
 _LONGEST_VALUE = 512
 INVALID = "invalid"
 """In place of the mode of a namespace whose label is not a mode: nothing changes, and a warning says so."""
-_INVALID_MODE = f"label {MODE_LABEL} of the namespace must be {', '.join(Mode)} or {OFF}"
+_INVALID_MODE = f"label {MODE_LABEL} of the namespace must be {', '.join(AdmissionMode)} or {OFF}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Decided:
 class _Open:
     """A pod whose images decide; ``decided`` holds for ``answers``, the latest ones."""
 
-    pod: Pod
+    pod: AdmittedPod
     answers: Sequence[Answer] | None = None
     decided: _Decided | None = None
 
@@ -53,7 +53,7 @@ class Handler:
 
     def __init__(self, configuration: WebhookConfiguration, images: Images, *observers: Observer) -> None:
         """Read the configuration. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
-        self._mode = Mode(configuration.mode)
+        self._mode = AdmissionMode(configuration.mode)
         self._deadline = configuration.deadline_seconds
         self._maximum_bytes = configuration.limits.body_kib * 1024
         self._warn = configuration.warnings
@@ -62,7 +62,7 @@ class Handler:
         self._decider = Decider(configuration)
         self._images = images
         self._observers = observers
-        self._remembered: LRUCache[tuple[Mode, PodKey], _Decided | _Open] = LRUCache(_REMEMBERED)
+        self._remembered: LRUCache[tuple[AdmissionMode, PodKey], _Decided | _Open] = LRUCache(_REMEMBERED)
 
     async def review(self, body: bytes, mode: str = "") -> bytes:
         """Answer before the deadline, which begins with this call; without waiting if all images are known.
@@ -72,10 +72,10 @@ class Handler:
         """
         began = perf_counter()
         review = self._read(body)
-        acting = self._mode if mode in ("", INVALID) else Mode(mode)
+        acting = self._mode if mode in ("", INVALID) else AdmissionMode(mode)
         try:
             if mode == INVALID and not review.other:
-                decided = _written(skip(Reason.INVALID_MODE, _INVALID_MODE), (_INVALID_MODE,))
+                decided = _written(skip_pod(DecisionReason.INVALID_MODE, _INVALID_MODE), (_INVALID_MODE,))
             else:
                 decided = await self._decide(review, acting, began)
             return self._answer(review, acting, decided, began)
@@ -94,12 +94,12 @@ class Handler:
             self.failed(error.reason, error.message)
             raise
 
-    async def _decide(self, review: Review, mode: Mode, began: float) -> _Decided:
+    async def _decide(self, review: Review, mode: AdmissionMode, began: float) -> _Decided:
         if review.other:
-            return _written(skip(Reason.NOT_A_POD, review.other))
+            return _written(skip_pod(DecisionReason.NOT_A_POD, review.other))
         if review.pod is None:
-            return _written(skip(Reason.INVALID_POD, "the request has no object"))
-        key = mode, pod_key(review.pod, review.namespace)
+            return _written(skip_pod(DecisionReason.INVALID_POD, "the request has no object"))
+        key = mode, get_pod_key(review.pod, review.namespace)
         found = self._remembered.get(key)
         if found is None:
             found = self._prepare(review.pod, review.namespace, mode)
@@ -118,25 +118,25 @@ class Handler:
             found.decided, found.answers = _written(decision, warnings), answers
         return found.decided
 
-    def _prepare(self, written: WrittenPod, namespace: str, mode: Mode) -> _Decided | _Open:
+    def _prepare(self, written: WrittenPod, namespace: str, mode: AdmissionMode) -> _Decided | _Open:
         """Decide by what a pod says itself, if that suffices."""
         try:
             pod = read_pod(written, namespace, self._readable_secrets)
         except InvalidPodError as error:
-            return _written(skip(Reason.INVALID_POD, error.message))
+            return _written(skip_pod(DecisionReason.INVALID_POD, error.message))
         decision = self._decider.without_images(pod, mode)
         if decision is None:
             return _Open(pod)
-        warn = self._warn or decision.reason is Reason.INVALID_MODE
+        warn = self._warn or decision.reason is DecisionReason.INVALID_MODE
         return _written(decision, self._decider.warnings(pod, decision, ()) if warn else ())
 
-    async def _look_up(self, pod: Pod, began: float) -> list[Answer]:
+    async def _look_up(self, pod: AdmittedPod, began: float) -> list[Answer]:
         left = max(0.0, self._deadline - (perf_counter() - began))
         found = await self._images.look_up(pod.images, pod.secrets, seconds=left)
         return [found[image] for image in pod.images]
 
-    def _answer(self, review: Review, mode: Mode, decided: _Decided, began: float) -> bytes:
-        written = answer(review.uid, decided.written)
+    def _answer(self, review: Review, mode: AdmissionMode, decided: _Decided, began: float) -> bytes:
+        written = build_answer(review.uid, decided.written)
         pod = review.pod
         name, owner = ("", "") if pod is None else (pod.name, pod.owner)
         request = Request(review.uid, review.namespace, name, owner, mode, review.dry_run)
@@ -152,12 +152,14 @@ class Handler:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
         self.failed(FailureReason.INTERNAL, text)
-        return answer(review.uid, response())
+        return build_answer(review.uid, build_response())
 
 
 def _written(decision: Decision, warnings: Sequence[str] = ()) -> _Decided:
-    reason = cut(f"{decision.reason}: {decision.text}", _LONGEST_VALUE)
-    return _Decided(decision, response(decision.patch, {"decision": str(decision.outcome), "reason": reason}, warnings))
+    reason = cut_string(f"{decision.reason}: {decision.text}", _LONGEST_VALUE)
+    return _Decided(
+        decision, build_response(decision.patch, {"decision": str(decision.outcome), "reason": reason}, warnings)
+    )
 
 
 def _length(key: PodKey) -> int:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from logging.handlers import QueueHandler, QueueListener
 
-from multiarch.escaping import escaped
+from multiarch.escaping import escape_terminal
 
 LINES_PER_SECOND = 500
 """Maximum; more are dropped and counted, unless the level is ``debug``."""
@@ -167,7 +167,7 @@ def _json(fields: Mapping[str, object]) -> str:
 
 def _text(fields: Mapping[str, object]) -> str:
     shown = dict(fields)
-    head = f"{shown.pop('time')} {str(shown.pop('level')).upper()} {escaped(str(shown.pop('message')))}"
+    head = f"{shown.pop('time')} {str(shown.pop('level')).upper()} {escape_terminal(str(shown.pop('message')))}"
     return " ".join((head, *(f"{key}={_shown(value)}" for key, value in shown.items() if value not in ("", (), None))))
 
 

@@ -40,16 +40,16 @@ class Metrics:
         self.responses = self._counter("http_responses", "HTTP responses by status code.", "code")
         self._requests = self._gauge("http_requests_in_progress", "HTTP requests that are being answered.")
         self._connections = self._gauge("connections", "Open connections.")
-        self.refused = self._counter("connections_refused", "Connections closed because too many were open.")
+        self.rejected = self._counter("connections_refused", "Connections closed because too many were open.")
         self.reloads = self._counter("certificate_reloads", "Changes of the certificate's files.", "result")
         self.expiry = self._gauge(
             "certificate_expiry_timestamp_seconds", "When the certificate in use expires, as Unix time."
         )
         self._lines = self._counter("log_lines_dropped", "Log lines that were not written, by reason.", "reason")
         self.events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
-        images = self._counter("image_cache_requests", "Images that reviews asked for.", "result")
+        images = self._counter("image_cache_requests", "Images that reviews requested.", "result")
         self.hit, self.stale, self.miss = (images.labels(each).inc for each in ("hit", "stale", "miss"))
-        text = "Look-ups that asked a registry: for a review, or to check a tag in the background."
+        text = "Look-ups that queried a registry: for a review, or to check a tag in the background."
         self.look_ups = self._counter("lookups", text, "purpose")
         self.registry_errors = self._counter("registry_errors", "Failed look-ups by reason.", "reason")
         self._gauge("build_info", "Versions, as labels.", "version", "python").labels(
@@ -96,7 +96,7 @@ class Metrics:
         self._lines.labels(reason).inc(lines)
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
-        """All metrics in the format that the header Accept asks for, and its content type."""
+        """Return all metrics in the format that the header Accept requests, and its content type."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
 

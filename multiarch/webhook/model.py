@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.images.model import Judgement
 
 
-class Outcome(StrEnum):
+class DecisionOutcome(StrEnum):
     """The decision about a pod."""
 
     TOLERATE = "tolerate"
@@ -24,13 +24,13 @@ class Outcome(StrEnum):
     """The pod itself, or the request, says that there is nothing to decide."""
 
 
-class Reason(StrEnum):
+class DecisionReason(StrEnum):
     """Why: a value of the metrics' label ``reason``, so this list is closed."""
 
     SUPPORTED = "supported"
     UNSUPPORTED_IMAGE = "unsupported-image"
     UNREADABLE_IMAGE = "unreadable-image"
-    """The registry refused, failed, or has something that is not an image."""
+    """The registry rejected, failed, or has something that is not an image."""
     DEADLINE = "deadline"
     REGISTRY_NOT_ALLOWED = "registry-not-allowed"
     """By ``registries.allowed``, or because its address is not public."""
@@ -58,7 +58,7 @@ class PodImage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ImageFound:
     """An image was read: a judgement for each required architecture, in their order."""
 
     judgements: tuple[Judgement, ...]
@@ -68,11 +68,11 @@ class Found:
 class NotFound:
     """An image could not be read. ``reason`` is one of those about images; ``text`` is a clause without a full stop."""
 
-    reason: Reason
+    reason: DecisionReason
     text: str
 
 
-Answer = Found | NotFound
+Answer = ImageFound | NotFound
 
 
 class PullSecretNames(NamedTuple):
@@ -115,8 +115,8 @@ class Decision:
     ``images`` are the images that decided: those that do not support an architecture, or could not be read.
     """
 
-    outcome: Outcome
-    reason: Reason
+    outcome: DecisionOutcome
+    reason: DecisionReason
     text: str
     patch: bytes = b""
     images: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class Request(NamedTuple):
     namespace: str
     name: str
     owner: str
-    mode: Mode
+    mode: AdmissionMode
     dry_run: bool
     owner_api_version: str = ""
     owner_uid: str = ""
@@ -149,5 +149,5 @@ class Observer(Protocol):
         ...
 
     def failed(self, reason: str, text: str) -> None:
-        """A request that is not a review was refused, or a review failed inside; ``reason`` is from a closed list."""
+        """A request that is not a review was rejected, or a review failed inside; ``reason`` is from a closed list."""
         ...

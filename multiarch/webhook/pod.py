@@ -19,9 +19,9 @@ from multiarch.facts.admission import DECISION_ANNOTATION, OPT_OUT_ANNOTATION
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError, Value
-from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
-from multiarch.scheduling.architectures import Exclusion, as_pod_spec, exclusions
-from multiarch.scheduling.tolerations import tolerations_from
+from multiarch.scheduling.affinity import NodeAffinity, read_node_affinity
+from multiarch.scheduling.architectures import Exclusion, list_exclusions, wrap_pod_spec
+from multiarch.scheduling.tolerations import read_tolerations
 from multiarch.webhook.model import NO_SECRETS, PodImage, PullSecretNames
 
 _LONGEST_RULES = 16 * 1024
@@ -31,7 +31,7 @@ than 1 KiB.
 
 
 class InvalidPodError(MultiarchError):
-    """A pod that the API server would refuse, or whose rules are too long; the message is a clause."""
+    """A pod that the API server would reject, or whose rules are too long; the message is a clause."""
 
 
 class _Container(Struct, gc=False):
@@ -100,7 +100,7 @@ class WrittenPod(Struct, gc=False):
 
     @property
     def owner(self) -> str:
-        """``Kind/name`` of the controller, or the empty text."""
+        """``Kind/name`` of the controller, or the empty string."""
         found = self.controller
         return "" if found is None else f"{found.kind}/{found.name}"
 
@@ -119,7 +119,7 @@ PodKey = tuple[object, ...]
 _NO_SPEC = _Spec()
 
 
-def pod_key(written: WrittenPod, namespace: str) -> PodKey:
+def get_pod_key(written: WrittenPod, namespace: str) -> PodKey:
     """Return the part of a pod that the decision depends on."""
     spec, metadata = written.spec or _NO_SPEC, written.metadata
     annotations = None if metadata is None else metadata.annotations
@@ -143,7 +143,7 @@ def pod_key(written: WrittenPod, namespace: str) -> PodKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class AdmittedPod:
     """A pod as the decision sees it.
 
     ``images`` has each image once, in the order of init containers (sidecars are among them), containers, ephemeral
@@ -177,16 +177,16 @@ class Pod:
         return ""
 
 
-def read_pod(written: WrittenPod, namespace: str, readable_secrets: frozenset[str]) -> Pod:
+def read_pod(written: WrittenPod, namespace: str, readable_secrets: frozenset[str]) -> AdmittedPod:
     """Read a pod; ``readable_secrets`` (NAMESPACE/NAME) are kept of its pull secrets.
 
     Raises InvalidPodError for rules on nodes that the API server rejects, and for those that are longer than 16 KiB.
     """
     spec, metadata = written.spec or _NO_SPEC, written.metadata
-    rules = as_pod_spec(dict(_rules(spec)))
+    rules = wrap_pod_spec(dict(_rules(spec)))
     try:
-        affinity, tolerations = node_affinity_from(rules), tolerations_from(rules["tolerations"])
-        excluded = exclusions(rules)
+        affinity, tolerations = read_node_affinity(rules), read_tolerations(rules["tolerations"])
+        excluded = list_exclusions(rules)
         secrets = _secrets(rules, namespace, readable_secrets)
     except ManifestError as error:
         # Its number of a document is for files with several.
@@ -195,7 +195,7 @@ def read_pod(written: WrittenPod, namespace: str, readable_secrets: frozenset[st
     mounted = [each.image.reference for each in spec.volumes or () if each.image is not None]
     images = [*(PodImage(each) for each in run if each), *(PodImage(each, mounted=True) for each in mounted if each)]
     annotations = None if metadata is None else metadata.annotations
-    return Pod(
+    return AdmittedPod(
         images=tuple(dict.fromkeys(images)),
         without_image=len(run) + len(mounted) - len(images),
         containers=len(spec.containers or ()),
@@ -219,7 +219,7 @@ def _lists(spec: _Spec) -> tuple[list[_Container] | None, ...]:
 
 
 def _rules(spec: _Spec) -> Iterator[tuple[str, object]]:
-    """What a pod says about nodes and pull secrets, as plain values; what is missing or null is omitted."""
+    """Yield what a pod says about nodes and pull secrets, as plain values; what is missing or null is omitted."""
     for name, raw in (
         ("tolerations", spec.tolerations),
         ("nodeSelector", spec.node_selector),

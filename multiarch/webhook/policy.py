@@ -16,7 +16,7 @@ from multiarch.facts.admission import OFF, OPT_OUT_ANNOTATION, READY_LABEL
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, REPLACED_BY
 from multiarch.facts.taints import Taint
-from multiarch.facts.tolerations import toleration_for
+from multiarch.facts.tolerations import make_toleration
 
 _GROUP = "admissionregistration.k8s.io"
 _ARM64 = json.dumps(Architecture.ARM64)
@@ -50,7 +50,7 @@ CONDITIONS: Mapping[str, str] = {
 """Expressions by name; together they are true for a pod that may run on arm64 nodes."""
 
 
-def admission_policy(name: str, taints: Sequence[Taint], version: str = "v1") -> list[dict[str, Any]]:
+def build_admission_policy(name: str, taints: Sequence[Taint], version: str = "v1") -> list[dict[str, Any]]:
     """Return the policy and its binding, in the order in which to apply them.
 
     ``version`` is that of the API: ``v1`` since Kubernetes 1.36, ``v1beta1`` in 1.34 and 1.35 where it is turned on.
@@ -91,7 +91,7 @@ def admission_policy(name: str, taints: Sequence[Taint], version: str = "v1") ->
 
 def _added(taint: Taint) -> str:
     """Return the mutation: add the toleration behind the others if none matches. Mutations see earlier ones."""
-    fields = ", ".join(f"{key}: {json.dumps(value)}" for key, value in toleration_for(taint).as_dict().items())
+    fields = ", ".join(f"{key}: {json.dumps(value)}" for key, value in make_toleration(taint).as_dict().items())
     toleration = f"Object.spec.tolerations{{{fields}}}"
     path = "/spec/tolerations"
     behind = f'[JSONPatch{{op: "add", path: "{path}/-", value: {toleration}}}]'

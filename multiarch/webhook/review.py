@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from multiarch.errors import MultiarchError
-from multiarch.escaping import escaped
+from multiarch.escaping import escape_terminal
 from multiarch.webhook.pod import WrittenPod
 
 _API_VERSION = "admission.k8s.io/v1"
@@ -41,7 +41,7 @@ class ReviewError(MultiarchError):
         self.reason = reason
 
 
-class _Kind(Struct, gc=False):
+class _ReviewKind(Struct, gc=False):
     group: str | None = None
     version: str | None = None
     kind: str | None = None
@@ -49,7 +49,7 @@ class _Kind(Struct, gc=False):
 
 class _Request(Struct, gc=False, rename="camel"):
     uid: str = ""
-    kind: _Kind | None = None
+    kind: _ReviewKind | None = None
     sub_resource: str | None = None
     namespace: str | None = None
     operation: str | None = None
@@ -64,7 +64,7 @@ class _AdmissionReview(Struct, gc=False, rename="camel"):
 
 
 class Review(Struct, gc=False):
-    """What is asked. ``pod`` is None where the request has no object.
+    """What is queried. ``pod`` is None where the request has no object.
 
     ``other`` says what the request is about if that is not the creation of a pod, as in ``UPDATE of pods/exec``.
     """
@@ -102,8 +102,8 @@ def read_review(body: bytes, most_bytes: int) -> Review:
     return Review(request.uid, namespace, bool(request.dry_run), pod, _other(request))
 
 
-def response(patch: bytes = b"", audit: Mapping[str, str] | None = None, warnings: Sequence[str] = ()) -> bytes:
-    """Write all of an answer but the uid, for :func:`answer`: the pod is allowed.
+def build_response(patch: bytes = b"", audit: Mapping[str, str] | None = None, warnings: Sequence[str] = ()) -> bytes:
+    """Write all of an answer but the uid, for :func:`build_answer`: the pod is allowed.
 
     ``patch`` is a JSON Patch; ``audit`` becomes ``auditAnnotations``, with the webhook's name in front of the keys.
     """
@@ -117,15 +117,15 @@ def response(patch: bytes = b"", audit: Mapping[str, str] | None = None, warning
     return msgspec.json.encode(fields)[1:] + b"}"
 
 
-def answer(uid: str, written: bytes) -> bytes:
-    """Write the answer to the request with ``uid``; ``written`` is from :func:`response`."""
+def build_answer(uid: str, written: bytes) -> bytes:
+    """Write the answer to the request with ``uid``; ``written`` is from :func:`build_response`."""
     return b"%b%b,%b" % (_HEAD, msgspec.json.encode(uid), written)
 
 
 def _request_of(review: _AdmissionReview) -> _Request:
     request = review.request
     if review.api_version != _API_VERSION or review.kind != _KIND:
-        found = escaped(f"{review.api_version} {review.kind}"[:_SHOWN])
+        found = escape_terminal(f"{review.api_version} {review.kind}"[:_SHOWN])
         raise ReviewError(FailureReason.NOT_A_REVIEW, f"The request must be {_API_VERSION} {_KIND}, not {found!r}.")
     if request is None:
         raise ReviewError(FailureReason.NOT_A_REVIEW, "The AdmissionReview has no request.")
@@ -142,4 +142,4 @@ def _other(request: _Request) -> str:
     if is_pod and request.operation == "CREATE" and not request.sub_resource:
         return ""
     what = "/".join(part for part in (kind.group, kind.version, kind.kind, request.sub_resource) if part)
-    return escaped(f"{request.operation} of {what}")
+    return escape_terminal(f"{request.operation} of {what}")

@@ -15,7 +15,7 @@ from functools import partial
 from aiohttp import web
 
 from multiarch.errors import OutsideError
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.webhook.handler import INVALID
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
@@ -32,7 +32,7 @@ _HANDSHAKE_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 _CLOSE_SECONDS = 0.5
 """Maximum time for answers that are being sent."""
-_MODES = {MUTATE: "", INVALID_MODE: INVALID} | {f"{MUTATE}/{mode}": mode for mode in Mode}
+_MODES = {MUTATE: "", INVALID_MODE: INVALID} | {f"{MUTATE}/{mode}": mode for mode in AdmissionMode}
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Review = Callable[[bytes, str], Awaitable[bytes]]
 """Answers a review in a mode, as ``Handler.review`` does. Raises ReviewError."""
@@ -138,7 +138,7 @@ class Server:
             raise RuntimeError("an application that is set up has a server")
         connections = runner.server.connections
         if len(connections) >= self._listening.connections:
-            self._metrics.refused.inc()
+            self._metrics.rejected.inc()
             idle = next((each for each in connections if each not in self._busy), None)
             if idle is None:
                 return _Rejected()

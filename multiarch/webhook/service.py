@@ -50,7 +50,7 @@ class ServiceOptions:
     drain_seconds: float = 5.0
 
 
-def run(configuration: WebhookConfiguration, options: ServiceOptions) -> None:
+def run_service(configuration: WebhookConfiguration, options: ServiceOptions) -> None:
     """Serve until a signal.
 
     Raises CertificateError, OutsideError for a port that can't be used, and MultiarchError for a configuration that
@@ -79,13 +79,13 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     async with look_ups, events or nullcontext():
         checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))
         try:
-            await serve(server, certificate, log, drain_seconds=options.drain_seconds)
+            await serve_requests(server, certificate, log, drain_seconds=options.drain_seconds)
         finally:
             checks.cancel()
         log.write(LogLevel.INFO, "stopped", code=0)
 
 
-async def serve(server: Server, certificate: Certificate, log: Log, *, drain_seconds: float) -> None:
+async def serve_requests(server: Server, certificate: Certificate, log: Log, *, drain_seconds: float) -> None:
     """Listen until a signal, then drain: SIGINT without the wait for Kubernetes. A second signal ends the process.
 
     Raises OutsideError if a port can't be used.

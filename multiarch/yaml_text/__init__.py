@@ -1,1 +1,1 @@
-"""YAML texts: one reader (plain values, or nodes with positions) and one editor that keeps every other byte."""
+"""YAML strings: one reader (plain values, or nodes with positions) and one editor that keeps every other byte."""

@@ -23,11 +23,11 @@ class Addition:
     comment: str = ""
 
     def below(self, prefix: KeyPath) -> Addition:
-        """The same addition, as seen from further up."""
+        """Return the same addition, as seen from further up."""
         return replace(self, path=(*prefix, *self.path))
 
 
-def add(target: Mapping[str, object], additions: Iterable[Addition]) -> Mapping[str, object]:
+def add_values(target: Mapping[str, object], additions: Iterable[Addition]) -> Mapping[str, object]:
     """Return ``target`` with additions made in their order; ``target`` itself is not changed.
 
     Raises ValueError for an addition that would replace something but null, or whose path leads through something that

@@ -23,8 +23,8 @@ class DocumentText:
     number: int
 
 
-def split(text: str) -> Iterator[DocumentText]:
-    """Split a text; the parts together are the text, byte for byte.
+def split_documents(text: str) -> Iterator[DocumentText]:
+    """Split a string; the parts together are the text, byte for byte.
 
     A line that begins with ``---`` or ``...`` is a marker wherever it is: no scalar may contain one
     (https://yaml.org/spec/1.2.2/#rule-c-forbidden).
@@ -39,7 +39,7 @@ def split(text: str) -> Iterator[DocumentText]:
 
 
 def _preface(part: str) -> int:
-    """How long the directives in front of a part's marker are, marker included."""
+    """Return how long the directives in front of a part's marker are, marker included."""
     found = _DIRECTIVES.match(part)
     return found.end() + len("---") if found else 0
 

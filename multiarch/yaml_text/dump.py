@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from multiarch.yaml_text.scalars import kubernetes
+from multiarch.yaml_text.scalars import read_kubernetes_scalar
 
 _NEVER_FOLDED = 100_000
 
@@ -20,9 +20,9 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # PyYAML has no types
         return True
 
     def represent_str(self, data: str) -> Any:  # noqa: ANN401
-        """Represent one string, in quotes where kubectl would read something else, or where it has escapes."""
+        """Return represent one string, in quotes where kubectl would read something else, or where it has escapes."""
         style = "|" if "\n" in data else None
-        if not data.replace("\n", "").isprintable() or kubernetes(data) != data:
+        if not data.replace("\n", "").isprintable() or read_kubernetes_scalar(data) != data:
             style = '"'
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
@@ -32,7 +32,7 @@ _Dumper.add_multi_representer(float, _Dumper.represent_float)
 _Dumper.add_multi_representer(int, _Dumper.represent_int)
 
 
-def dump(value: object, *, sort_keys: bool = False) -> str:
+def dump_yaml(value: object, *, sort_keys: bool = False) -> str:
     """Write one document of mappings, lists and plain values in block style, no line folded.
 
     What is not printable, such as bidirectional controls, is escaped.

@@ -10,10 +10,17 @@ from dataclasses import dataclass
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.yaml_text.additions import APPEND, Addition
-from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
-from multiarch.yaml_text.positions import end_before, end_in_flow, end_of, line_after, newline_of, pair_end
-from multiarch.yaml_text.reader import nodes
-from multiarch.yaml_text.scalars import pulumi
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, get_target
+from multiarch.yaml_text.positions import (
+    find_end,
+    find_end_before,
+    find_flow_end,
+    find_newline,
+    find_next_line,
+    find_pair_end,
+)
+from multiarch.yaml_text.reader import read_nodes
+from multiarch.yaml_text.scalars import read_pulumi_scalar
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NOT_TEXT = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
@@ -26,7 +33,7 @@ _IN_PLACE = (0, 0, 0)
 
 
 class EditError(MultiarchError):
-    """A value can't be added or set without changing more than was asked. ``line`` counts from 1 within the text."""
+    """A value can't be added or set without changing more than was queried. ``line`` counts from 1 within the text."""
 
     def __init__(
         self, message: str, line: int, *, hint: str = "Write it out at this place, or edit it by hand."
@@ -46,8 +53,8 @@ class _Edit:
     text: str
 
 
-def insert(text: str, root: YamlNode, additions: Iterable[Addition]) -> str:
-    """Return ``text`` with all additions made; ``root`` is what :func:`multiarch.yaml_text.reader.nodes` made of it.
+def insert_additions(text: str, root: YamlNode, additions: Iterable[Addition]) -> str:
+    """Return ``text`` with all additions made; ``root`` is from :func:`multiarch.yaml_text.reader.read_nodes`.
 
     Raises EditError where an alias, an aliased anchor or a merge is on the path, because other places would change too.
     """
@@ -55,16 +62,16 @@ def insert(text: str, root: YamlNode, additions: Iterable[Addition]) -> str:
 
 
 def set_value(text: str, addition: Addition, *, below: str = "") -> str:
-    """Return a text that Pulumi reads with one value added, or set in place of a single value that is there.
+    """Return a string that Pulumi reads with one value added, or set in place of a single value that is there.
 
     Missing mappings on the path are added. Aliases are followed: the value is set where the anchor is. A new key goes
-    below the key ``below``, or to the end of its mapping. Strings are written in quotes. Raises YamlError for a text
+    below the key ``below``, or to the end of its mapping. Strings are written in quotes. Raises YamlError for a string
     that is not one YAML document, EditError where the path leads through something other than a mapping, or through one
     that is merged in.
     """
     mark = _BOM if text.startswith(_BOM) else ""
     body = text.removeprefix(_BOM)
-    root = nodes(body, pulumi)
+    root = read_nodes(body, read_pulumi_scalar)
     if root is None:
         raise EditError("the file is empty", 1, hint="")
     return mark + _edited(body, _Editor(body, root, follow_aliases=True, quoted=True, below=below), [addition])
@@ -80,7 +87,7 @@ def _edited(text: str, editor: _Editor, additions: Iterable[Addition]) -> str:
 
 
 class _Editor:
-    """Turns additions to one text into edits."""
+    """Turns additions to one string into edits."""
 
     def __init__(
         self, text: str, root: YamlNode, *, follow_aliases: bool = False, quoted: bool = False, below: str = ""
@@ -113,9 +120,9 @@ class _Editor:
             raise self._not_a_mapping(container, way)
 
     def _own(self, node: YamlNode) -> YamlNode:
-        """What is at a node. Raises EditError where other places have the same."""
+        """Return what is at a node. Raises EditError where other places have the same."""
         if self._follow_aliases:
-            return target_of(node)
+            return get_target(node)
         if isinstance(node, AliasNode):
             raise EditError(f"*{node.target.anchor} refers to a value that other places share", node.line)
         if node.aliased:
@@ -123,7 +130,7 @@ class _Editor:
         return node
 
     def _inner(self, container: YamlNode, key: str | int, way: KeyPath) -> YamlNode | None:
-        """What a key leads to; None for a key that is missing."""
+        """Return what a key leads to; None for a key that is missing."""
         if isinstance(container, SequenceNode) and isinstance(key, int):
             return container.items[key]
         if not isinstance(container, MappingNode):
@@ -140,7 +147,7 @@ class _Editor:
     def _in_sequence(self, container: SequenceNode, value: object, order: tuple[int, int, int]) -> _Edit:
         if container.flow:
             return self._in_flow(container, self._flow(value), order)
-        at = line_after(self._text, end_of(self._text, container))
+        at = find_next_line(self._text, find_end(self._text, container))
         column = container.dash - (self._text.rfind("\n", 0, container.dash) + 1)
         return self._lines(at, self._items([value], column, 0), order)
 
@@ -160,26 +167,26 @@ class _Editor:
         elif found:
             # Only the lines below the key: the key stays, with whatever comment is behind it.
             yield self._in_place(found[1], "", addition)
-            at = line_after(self._text, pair_end(self._text, *found))
+            at = find_next_line(self._text, find_pair_end(self._text, *found))
             yield self._lines(at, lines[1:], (order[0], 0, order[2]))
         else:
             lines[-1] += f" # {addition.comment}" if addition.comment else ""
             before = container.pair(self._below) or container.pairs[-1]
-            at = line_after(self._text, pair_end(self._text, *before))
+            at = find_next_line(self._text, find_pair_end(self._text, *before))
             yield self._lines(at, [*self._gap(container, before), *lines], order)
 
     def _in_place(self, value: YamlNode, text: str, addition: Addition) -> _Edit:
-        """Put a text, or what comes in the lines below, in place of a single value."""
+        """Put a string, or what comes in the lines below, in place of a single value."""
         value = self._own(value)
         if not isinstance(value, ScalarNode):
             where = ".".join(map(str, addition.path))
             raise EditError(f"{where} is not a single value, so it can't be replaced", value.line, hint="")
         anchor, comment = f"&{value.anchor}" if value.anchor else "", ""
         # A block's end is where the next key begins.
-        end = end_before(self._text, value.end) if value.style in {"|", ">"} else value.end
+        end = find_end_before(self._text, value.end) if value.style in {"|", ">"} else value.end
         if not text:
             # With the blanks in front: what is left of the line ends without any.
-            start = end if value.empty else end_before(self._text, value.start, " \t")
+            start = end if value.empty else find_end_before(self._text, value.start, " \t")
             return _Edit(start, end, _IN_PLACE, f" {anchor}" if anchor else "")
         # Within braces something may follow on the line, and a comment would swallow it.
         if addition.comment and (rest := _REST_OF_LINE.match(self._text, end)):
@@ -188,29 +195,29 @@ class _Editor:
         return _Edit(value.start, end, _IN_PLACE, f"{self._lead(value)}{written}{comment}")
 
     def _lead(self, value: ScalarNode) -> str:
-        """What has to be between what is in front of a value and what comes in its place."""
+        """Return what has to be between what is in front of a value and what comes in its place."""
         before = self._text[value.start - 1]
         if not value.empty or before in " \t":
             return ""
         return " " if before == ":" else ": "
 
     def _gap(self, container: MappingNode, before: tuple[YamlNode, YamlNode]) -> list[str]:
-        """A blank line, if the pair that is before a new one has one before it."""
+        """Return a blank line, if the pair that is before a new one has one before it."""
         at = container.pairs.index(before)
         if at == 0:
             return []
-        between = self._text[pair_end(self._text, *container.pairs[at - 1]) : before[0].start]
+        between = self._text[find_pair_end(self._text, *container.pairs[at - 1]) : before[0].start]
         return [""] if _BLANK_LINE.search(between) else []
 
     def _in_flow(self, container: MappingNode | SequenceNode, text: str, order: tuple[int, int, int]) -> _Edit:
         children = container.pairs if isinstance(container, MappingNode) else container.items
         first = not children and not self._added[id(container)]
         self._added[id(container)] += 1
-        at = end_in_flow(self._text, container)
+        at = find_flow_end(self._text, container)
         return _Edit(at, at, order, text if first else f", {text}")
 
     def _lines(self, at: int, lines: list[str], order: tuple[int, int, int]) -> _Edit:
-        newline = newline_of(self._text)
+        newline = find_newline(self._text)
         body = newline.join(lines)
         unfinished = at > 0 and self._text[at - 1] != "\n"
         return _Edit(at, at, order, f"{newline}{body}" if unfinished else f"{body}{newline}")
@@ -218,7 +225,7 @@ class _Editor:
     # How values are written.
 
     def _offset_of_lists(self, container: MappingNode) -> int:
-        """As the mapping has it, or else the document; 0 where there is no list."""
+        """Return as the mapping has it, or else the document; 0 where there is no list."""
         found = _offset_of_lists(container)
         if found is None:
             found = _offset_of_lists(self._root)
@@ -255,7 +262,7 @@ class _Editor:
 
 
 def _offset_of_lists(container: YamlNode) -> int | None:
-    """How much further in than their key the first list below a node is; ``None`` where there is none."""
+    """Return how much further in than their key the first list below a node is; ``None`` where there is none."""
     if isinstance(container, SequenceNode):
         inner = container.items
     elif isinstance(container, MappingNode) and not container.flow:

@@ -1,4 +1,4 @@
-"""libyaml's events of a text, and what is wrong with a text that has none."""
+"""libyaml's events of a string, and what is wrong with a string that has none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Event = Any
 
 @dataclass(frozen=True, slots=True)
 class YamlFault:
-    """Something wrong with a text; ``rule`` is a name in ``multiarch.rules``, ``line`` counts from 1 if it is known.
+    """Something wrong with a string; ``rule`` is a name in ``multiarch.rules``, ``line`` counts from 1 if it is known.
 
     ``message`` is a clause that begins in lower case and has no full stop. ``path`` leads to the value, if it has one.
     """
@@ -43,7 +43,7 @@ class YamlFault:
 
 
 class YamlError(MultiarchError):
-    """A text that is refused for one fault."""
+    """A string that is rejected for one fault."""
 
     def __init__(self, fault: YamlFault) -> None:
         """Say the fault with its line."""
@@ -53,7 +53,7 @@ class YamlError(MultiarchError):
 
 
 @contextlib.contextmanager
-def parsing(text: str) -> Iterator[Parser]:
+def open_parser(text: str) -> Iterator[Parser]:
     """Give a parser of ``text``; what it says is wrong with the text becomes a YamlError.
 
     A line end of Windows counts as two characters.
@@ -69,13 +69,13 @@ def parsing(text: str) -> Iterator[Parser]:
 
 
 def _marked(error: MarkedYAMLError, text: str) -> YamlFault:
-    """What libyaml stopped at, with the slip that is probably behind it."""
-    from multiarch.yaml_text.slips import Stop, explain  # noqa: PLC0415  (only needed once something is wrong)
+    """Return what libyaml stopped at, with the slip that is probably behind it."""
+    from multiarch.yaml_text.slips import Stop, explain_error  # noqa: PLC0415  (only needed once something is wrong)
 
     mark, context = error.problem_mark or error.context_mark, error.context_mark
     problem = str(error.problem or error.context)
     if mark is None:
         return YamlFault("not-yaml", f"{_NOT_YAML}: {problem}", None)
     stop = Stop(problem, mark.line, mark.column, str(error.context or ""), None if context is None else context.line)
-    slip = explain(text, stop)
+    slip = explain_error(text, stop)
     return YamlFault("not-yaml", f"{_NOT_YAML}: {slip.message}", slip.line + 1, slip.hint)

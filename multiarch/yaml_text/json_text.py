@@ -16,7 +16,7 @@ class DuplicateKeyError(ValueError):
     """A key that an object has twice."""
 
 
-def json_documents(text: str) -> Iterator[object]:
+def read_json_documents(text: str) -> Iterator[object]:
     """Yield the documents of a string, one after the other.
 
     Raises ValueError for what is not JSON and for a number that is too large, DuplicateKeyError for a duplicate key,
@@ -31,7 +31,7 @@ def json_documents(text: str) -> Iterator[object]:
             at += 1
 
 
-def json_like(text: str, value: object) -> str:
+def format_json_like(text: str, value: object) -> str:
     """Write a value with the indentation, the line ends and the escaping of ``text``."""
     found = _INDENT.match(text)
     separators = (",", ":") if not found and '": ' not in text else ("," if found else ", ", ": ")

@@ -13,7 +13,7 @@ from multiarch.yaml_text.events import YamlFault
 
 @dataclass(slots=True, eq=False)
 class YamlNode:
-    """A value in a text: ``start`` and ``end`` are offsets, ``line`` counts from 1, ``column`` from 0.
+    """A value in a string: ``start`` and ``end`` are offsets, ``line`` counts from 1, ``column`` from 0.
 
     A block collection's ``end`` says nothing: what follows it begins there. ``aliased`` is set when an alias leads
     here. ``key_line`` is the line of the key in front, if there is one. ``faults`` have paths from here on.
@@ -59,7 +59,7 @@ class MappingNode(YamlNode):
     values: dict[object, YamlNode] = field(default_factory=dict)
 
     def pair(self, name: str) -> tuple[YamlNode, YamlNode] | None:
-        """The pair of a key that is written here, not merged into it."""
+        """Return the pair of a key that is written here, not merged into it."""
         return next((pair for pair in self.pairs if isinstance(pair[0], ScalarNode) and pair[0].value == name), None)
 
 
@@ -72,15 +72,15 @@ class SequenceNode(YamlNode):
     dash: int = 0
 
 
-def target_of(node: YamlNode) -> YamlNode:
-    """What an alias leads to; another node itself."""
+def get_target(node: YamlNode) -> YamlNode:
+    """Return what an alias leads to; another node itself."""
     return node.target if isinstance(node, AliasNode) else node
 
 
-def line_of(node: YamlNode, path: tuple[str | int, ...]) -> int:
-    """The line, from 1, of what is at ``path`` below a node, or of the last thing on the way that is written."""
+def find_line(node: YamlNode, path: tuple[str | int, ...]) -> int:
+    """Return the line, from 1, of what is at ``path`` below a node, or of the last thing on the way that is written."""
     for key in path:
-        inner = target_of(node)
+        inner = get_target(node)
         if isinstance(inner, MappingNode) and (found := inner.pair(str(key))):
             node = found[1]
         elif isinstance(inner, SequenceNode) and isinstance(key, int):

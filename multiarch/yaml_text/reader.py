@@ -1,9 +1,9 @@
 """The one reader of YAML: libyaml parses, and what its events mean is decided here, for every dialect.
 
-:func:`documents` gives plain values, :func:`nodes` the same as nodes that know their positions. They are
+:func:`read_documents` gives plain values, :func:`read_nodes` the same as nodes that know their positions. They are
 two because nodes take almost four times the time and more than twice the memory (77 MB instead of 32 MB for 2,000
 pods), which is too much for the 10,000 pods of a cluster; aliases, merges, duplicate keys, limits and errors are the
-same code. A duplicate key is refused, as by Pulumi, where kubectl takes the last one.
+same code. A duplicate key is rejected, as by Pulumi, where kubectl takes the last one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from multiarch.yaml_text.events import Event, Parser, YamlError, YamlFault, parsing
-from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
+from multiarch.yaml_text.events import Event, Parser, YamlError, YamlFault, open_parser
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, get_target
 from multiarch.yaml_text.scalars import (
     COLLECTION_TAGS,
     Dialect,
     InvalidValueError,
-    kubernetes,
-    unknown_tag,
+    read_kubernetes_scalar,
+    reject_tag,
 )
 
 MOST_LEVELS = 200
@@ -57,26 +57,28 @@ class Document:
     items: tuple[int, ...] = ()
 
 
-def documents(text: str) -> Iterator[Document]:
+def read_documents(text: str) -> Iterator[Document]:
     """Yield the documents as kubectl reads them, empty ones as None. Raises YamlError."""
     number = 0
-    with parsing(text) as parser:
+    with open_parser(text) as parser:
         while not isinstance(event := parser.get_event(), StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
                 number += 1
-                yield _ValueReader(parser, kubernetes, MOST_VALUES).document(number)
+                yield _ValueReader(parser, read_kubernetes_scalar, MOST_VALUES).document(number)
 
 
-def only_document(text: str) -> Document | None:
-    """Read a text that holds one document or none, like :func:`documents`. Raises YamlError, also for a second one."""
-    found = documents(text)
+def read_document(text: str) -> Document | None:
+    """Read a string with one document or none as :func:`read_documents` does. Raises YamlError, also for a second."""
+    found = read_documents(text)
     first = next(found, None)
     if first is not None and (second := next(found, None)) is not None:
         raise _second_document(second.line)
     return first
 
 
-def nodes(text: str, dialect: Dialect = kubernetes, *, most_values: int = MOST_VALUES) -> YamlNode | None:
+def read_nodes(
+    text: str, dialect: Dialect = read_kubernetes_scalar, *, most_values: int = MOST_VALUES
+) -> YamlNode | None:
     """Read the one document in ``text`` as nodes; None where there is none.
 
     A fault of a single value is kept with its node, and the value is then its text. Raises YamlError for what leaves no
@@ -85,7 +87,7 @@ def nodes(text: str, dialect: Dialect = kubernetes, *, most_values: int = MOST_V
     if text.startswith(_BOM):
         raise YamlError(YamlFault("not-yaml", "not valid YAML: a byte order mark inside of the text", 1))
     root: YamlNode | None = None
-    with parsing(text) as parser:
+    with open_parser(text) as parser:
         while not isinstance(event := parser.get_event(), StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
                 if root is not None:
@@ -114,7 +116,7 @@ class _ValueReader:
         self._item_lines: dict[int, list[int]] = {}
 
     def document(self, number: int) -> Document:
-        """The document whose start was read last."""
+        """Return the document whose start was read last."""
         event = self._next()
         value = self.read(event, 0)
         items = value.get("items") if isinstance(value, dict) else None
@@ -182,7 +184,7 @@ class _ValueReader:
                 if name in values:
                     raise _repeated(name, self._line_of(values[name], pairs))
             except InvalidValueError as error:
-                self._refuse(faults, event, error)
+                self._reject(faults, event, error)
             else:
                 values[name] = value
         for source in merged:
@@ -191,19 +193,19 @@ class _ValueReader:
         return self._dict(values, pairs, faults, start, event)
 
     def _sources(self, value: _Made, event: Event, faults: list[YamlFault]) -> list[dict[object, _Made]]:
-        """The mappings behind ``<<``; earlier ones win, and what is written beside them wins over all."""
+        """Return the mappings behind ``<<``; earlier ones win, and what is written beside them wins over all."""
         found = [self._values_of(each) for each in self._items_of(value)]
         sources = [each for each in found if each is not None]
         if len(sources) < len(found):
             message = "<< needs a mapping or a list of mappings"
-            self._refuse(faults, event, InvalidValueError("wrong-merge", message, path=(_MERGE,)))
+            self._reject(faults, event, InvalidValueError("wrong-merge", message, path=(_MERGE,)))
         self._grow(sum(len(each) for each in sources), event)
         return sources
 
     def _tag_faults(self, start: Event) -> list[YamlFault]:
         faults: list[YamlFault] = []
         if start.tag not in COLLECTION_TAGS:
-            self._refuse(faults, start, unknown_tag(start.tag))
+            self._reject(faults, start, reject_tag(start.tag))
         return faults
 
     def _scalar(self, event: Event) -> _Made:
@@ -217,7 +219,7 @@ class _ValueReader:
 
     # What a reader of nodes does otherwise.
 
-    def _refuse(self, _faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
+    def _reject(self, _faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
         raise YamlError(_fault(event, error))
 
     def _alias(self, _event: Event, target: _Made) -> _Made:
@@ -230,17 +232,17 @@ class _ValueReader:
         return values
 
     def _name(self, key: _Made) -> object:
-        """A key's value. Raises InvalidValueError for what can't be a key."""
+        """Return a key's value. Raises InvalidValueError for what can't be a key."""
         if isinstance(key, dict | list):
             raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
         return key
 
     def _line_of(self, _value: _Made, _pairs: list[tuple[_Made, _Made]]) -> int | None:
-        """The line of the key in front of a value, if it is known."""
+        """Return the line of the key in front of a value, if it is known."""
         return None
 
     def _items_of(self, made: _Made) -> list[_Made]:
-        """A list's items; anything else by itself."""
+        """Return a list's items; anything else by itself."""
         return made if isinstance(made, list) else [made]
 
     def _values_of(self, made: _Made) -> dict[object, _Made] | None:
@@ -248,7 +250,7 @@ class _ValueReader:
 
 
 class _NodeReader(_ValueReader):
-    """Makes nodes, which keep their faults. Keys are texts."""
+    """Makes nodes, which keep their faults. Keys are strings."""
 
     def __init__(self, parser: Parser, dialect: Dialect, most_values: int, text: str) -> None:
         super().__init__(parser, dialect, most_values)
@@ -265,7 +267,7 @@ class _NodeReader(_ValueReader):
         style = event.style or ""
         return ScalarNode(*_position(event), event.anchor, faults=faults, value=value, text=event.value, style=style)
 
-    def _refuse(self, faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
+    def _reject(self, faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
         faults.append(_fault(event, error))
 
     def _sources(self, value: YamlNode, event: Event, faults: list[YamlFault]) -> list[dict[object, YamlNode]]:
@@ -296,7 +298,7 @@ class _NodeReader(_ValueReader):
         return made
 
     def _name(self, key: YamlNode) -> str:
-        inner = target_of(key)
+        inner = get_target(key)
         if not isinstance(inner, ScalarNode):
             if self._text[inner.start - 1 : inner.start + 1] == "{{":
                 written = self._text[inner.start - 1 : inner.start - 1 + _SHOWN].partition("\n")[0].partition("}}")[0]
@@ -314,11 +316,11 @@ class _NodeReader(_ValueReader):
         return next(key.line for key, each in pairs if each is value)
 
     def _items_of(self, made: YamlNode) -> list[YamlNode]:
-        inner = target_of(made)
+        inner = get_target(made)
         return inner.items if isinstance(inner, SequenceNode) else [inner]
 
     def _values_of(self, made: YamlNode) -> dict[object, YamlNode] | None:
-        inner = target_of(made)
+        inner = get_target(made)
         return inner.values if isinstance(inner, MappingNode) else None
 
 

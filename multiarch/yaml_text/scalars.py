@@ -39,7 +39,7 @@ _JSON_EXPONENT = 1e21
 
 
 class InvalidValueError(Exception):
-    """A value that is refused; the parts are those of a :class:`multiarch.yaml_text.events.YamlFault`."""
+    """A value that is rejected; the parts are those of a :class:`multiarch.yaml_text.events.YamlFault`."""
 
     def __init__(self, rule: str, message: str, hint: str = "", path: KeyPath = ()) -> None:
         """Keep the parts."""
@@ -54,8 +54,8 @@ Dialect = Callable[[str, str | None], object]
 """The value of a scalar: its text, and its tag (None: a plain scalar). Raises InvalidValueError."""
 
 
-def kubernetes(written: str, tag: str | None = None) -> object:
-    """A scalar as kubectl reads it. Raises InvalidValueError for a tag that it does not know."""
+def read_kubernetes_scalar(written: str, tag: str | None = None) -> object:
+    """Return a scalar as kubectl reads it. Raises InvalidValueError for a tag that it does not know."""
     if tag is None:
         if written in _KUBERNETES_WORDS:
             return _KUBERNETES_WORDS[written]
@@ -66,13 +66,13 @@ def kubernetes(written: str, tag: str | None = None) -> object:
     if tag in _KUBERNETES_STRING_TAGS:
         return written
     if tag in _RESOLVED_TAGS:
-        found = kubernetes(written)
+        found = read_kubernetes_scalar(written)
         return float(found) if isinstance(found, int) and tag == _FLOAT else found
-    raise unknown_tag(tag)
+    raise reject_tag(tag)
 
 
-def pulumi(written: str, tag: str | None = None) -> object:
-    """A scalar as Pulumi's engine hands it on: as JSON, where 1.0 is 1.
+def read_pulumi_scalar(written: str, tag: str | None = None) -> object:
+    """Return a scalar as Pulumi's engine hands it on: as JSON, where 1.0 is 1.
 
     Raises InvalidValueError for an unknown tag, for what Pulumi reads as an octal number, as a date, or as a number
     that JSON does not have.
@@ -84,21 +84,21 @@ def pulumi(written: str, tag: str | None = None) -> object:
     if tag == f"{_TAG}timestamp":
         raise _date(written)
     if tag in _RESOLVED_TAGS:
-        found = pulumi(written)
+        found = read_pulumi_scalar(written)
         if tag in {_INT, _FLOAT} and (isinstance(found, bool) or not isinstance(found, int | float)):
             raise _not_a_number(written)
         if tag == _NULL or tag != _BOOL or isinstance(found, bool):
             return None if tag == _NULL else found
-    raise unknown_tag(tag)
+    raise reject_tag(tag)
 
 
-def unknown_tag(tag: str) -> InvalidValueError:
-    """What to raise for a value, of any kind, with a tag that means nothing to a dialect."""
+def reject_tag(tag: str) -> InvalidValueError:
+    """Return what to raise for a value, of any kind, with a tag that means nothing to a dialect."""
     return InvalidValueError("unknown-tag", f"unknown tag {tag.replace(_TAG, '!!')}")
 
 
 def _number(written: str) -> int | float | None:
-    """A number as Go's libraries read it; None for what is not one, and for one that is too large."""
+    """Return a number as Go's libraries read it; None for what is not one, and for one that is too large."""
     plain = written.replace("_", "")
     try:
         if _WHOLE.fullmatch(plain):

@@ -41,7 +41,7 @@ class Stop:
     context_line: int | None = None
 
 
-def explain(text: str, stop: Stop) -> Slip:
+def explain_error(text: str, stop: Stop) -> Slip:
     """Return the slip behind ``stop``, or libyaml's own words where none is known."""
     lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
     # At its end libyaml counts a line that is not there.

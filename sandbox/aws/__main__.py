@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         level=logging.WARNING,
         format="%(asctime)s %(name)s %(message)s",
     )
-    # Instance types that EC2 does not offer are refused; every region that moto knows is open.
+    # Instance types that EC2 does not offer are rejected; every region that moto knows is open.
     os.environ.setdefault("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true")
     # moto's 1,300 other images take a quarter of a second per region; nodes run EKS's.
     os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")

@@ -35,7 +35,7 @@ class Controls:
     """The server's side: what was set, and which requests came. Make one for each process: it patches moto."""
 
     def __init__(self) -> None:
-        """Set nothing, and record what moto is asked."""
+        """Set nothing, and record what moto is queried."""
         self.ssm = SsmStandIn()
         self.calls: list[tuple[str, str]] = []
 
@@ -99,7 +99,7 @@ class Remote:
         self._request("PUT", "ec2/spot-prices", json.dumps(prices).encode())
 
     def calls(self) -> Counter[str]:
-        """How often each operation was called: ``ssm:SendCommand``."""
+        """Return how often each operation was called: ``ssm:SendCommand``."""
         rows = json.loads(self._request("GET", "calls"))
         return Counter(f"{service}:{operation}" for service, operation in rows)
 

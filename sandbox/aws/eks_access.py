@@ -13,7 +13,7 @@ from moto.core.utils import utcnow
 from moto.eks.models import Cluster
 
 from multiarch.facts.addons import AddOn, add_ons
-from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
+from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, rejected, short_hash, without_none
 from sandbox.aws.facts import ACCESS_ENTRY_TYPES, ACCESS_POLICIES, CLUSTER_VERSIONS, addon_versions
 
 _PRINCIPAL = re.compile(r"arn:[^:]+:iam::\d{12}:(role|user)/.+")
@@ -26,7 +26,7 @@ class EksAccess(EksBase):
     """The parts of a cluster that moto's EKS lacks."""
 
     def create_addon(self) -> ActionResult:
-        """CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
+        """Return CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
         cluster, params = self._cluster(), self.params
         name = params["addonName"]
         row = add_ons().get(name)
@@ -89,15 +89,15 @@ class EksAccess(EksBase):
         return cluster, addon
 
     def describe_addon(self) -> ActionResult:
-        """DescribeAddon."""
+        """Return DescribeAddon."""
         return ActionResult({"addon": self._addon()[1]})
 
     def list_addons(self) -> ActionResult:
-        """ListAddons, sorted."""
+        """Return ListAddons, sorted."""
         return ActionResult({"addons": sorted(extras(self._cluster()).addons)})
 
     def update_addon(self) -> ActionResult:
-        """UpdateAddon."""
+        """Return UpdateAddon."""
         cluster, addon = self._addon()
         row = add_ons()[addon["addonName"]]
         wanted = {"addonVersion": addon["addonVersion"], **without_none(self.params)}
@@ -106,7 +106,7 @@ class EksAccess(EksBase):
         return self._update("AddonUpdate", wanted)
 
     def delete_addon(self) -> ActionResult:
-        """DeleteAddon: its pod identity associations go with it."""
+        """Return DeleteAddon: its pod identity associations go with it."""
         cluster, addon = self._addon()
         for arn in addon["podIdentityAssociations"]:
             extras(cluster).pod_identities.pop(arn.rsplit("/", 1)[1], None)
@@ -114,17 +114,17 @@ class EksAccess(EksBase):
         return ActionResult({"addon": {**addon, "status": "DELETING"}})
 
     def describe_addon_versions(self) -> ActionResult:
-        """DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
+        """Return DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
         wanted = self.params.get("kubernetesVersion")
         minors = [version for version in CLUSTER_VERSIONS if wanted in (None, version)]
         rows = [row for row in add_ons().values() if self.params.get("addonName") in (None, row.name)]
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
 
     def create_access_entry(self) -> ActionResult:
-        """CreateAccessEntry: the authentication mode must allow it; types other than STANDARD take no groups."""
+        """Return CreateAccessEntry: the authentication mode must allow it; types other than STANDARD take no groups."""
         cluster, params = self._cluster(), self.params
         if vars(cluster)["access_config"]["authenticationMode"] == "CONFIG_MAP":
-            raise refused(
+            raise rejected(
                 "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] "
                 "to perform this operation."
             )
@@ -164,29 +164,29 @@ class EksAccess(EksBase):
         return cluster, entry
 
     def describe_access_entry(self) -> ActionResult:
-        """DescribeAccessEntry."""
+        """Return DescribeAccessEntry."""
         return ActionResult({"accessEntry": self._entry()[1]})
 
     def list_access_entries(self) -> ActionResult:
-        """ListAccessEntries, optionally those with one policy."""
+        """Return ListAccessEntries, optionally those with one policy."""
         more, policy = extras(self._cluster()), self.params.get("associatedPolicyArn")
         return ActionResult(
             {"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])}
         )
 
     def delete_access_entry(self) -> ActionResult:
-        """DeleteAccessEntry: its policies go with it."""
+        """Return DeleteAccessEntry: its policies go with it."""
         cluster, entry = self._entry()
         del extras(cluster).entries[entry["principalArn"]]
         del extras(cluster).policies[entry["principalArn"]]
         return EmptyResult()
 
     def associate_access_policy(self) -> ActionResult:
-        """AssociateAccessPolicy: a second call changes the scope; only STANDARD entries take policies."""
+        """Return AssociateAccessPolicy: a second call changes the scope; only STANDARD entries take policies."""
         cluster, entry = self._entry()
         policy, scope = self.params["policyArn"], self.params["accessScope"]
         if entry["type"] != "STANDARD":
-            raise refused(f"Access policies cannot be associated with an access entry of type {entry['type']}")
+            raise rejected(f"Access policies cannot be associated with an access entry of type {entry['type']}")
         if not re.fullmatch(r"arn:[^:]+:eks::aws:cluster-access-policy/(" + "|".join(ACCESS_POLICIES) + ")", policy):
             raise invalid(f"The policyArn parameter format is not valid: {policy}")
         if scope.get("type") == "namespace" and not scope.get("namespaces"):
@@ -202,14 +202,14 @@ class EksAccess(EksBase):
         return ActionResult(answer)
 
     def disassociate_access_policy(self) -> ActionResult:
-        """DisassociateAccessPolicy."""
+        """Return DisassociateAccessPolicy."""
         cluster, entry = self._entry()
         if extras(cluster).policies[entry["principalArn"]].pop(self.params["policyArn"], None) is None:
             raise not_found(f"The specified policyArn could not be found: {self.params['policyArn']}")
         return EmptyResult()
 
     def list_associated_access_policies(self) -> ActionResult:
-        """ListAssociatedAccessPolicies, sorted by policy."""
+        """Return ListAssociatedAccessPolicies, sorted by policy."""
         cluster, entry = self._entry()
         policies = extras(cluster).policies[entry["principalArn"]]
         rows = [policies[arn] for arn in sorted(policies)]
@@ -218,7 +218,7 @@ class EksAccess(EksBase):
         )
 
     def create_pod_identity_association(self) -> ActionResult:
-        """CreatePodIdentityAssociation: one per namespace and service account."""
+        """Return CreatePodIdentityAssociation: one per namespace and service account."""
         return ActionResult({"association": self._associate(self._cluster(), self.params)})
 
     def _associate(self, cluster: Cluster, wanted: Record, owner: str | None = None) -> Record:
@@ -249,22 +249,22 @@ class EksAccess(EksBase):
         return cluster, pod
 
     def describe_pod_identity_association(self) -> ActionResult:
-        """DescribePodIdentityAssociation."""
+        """Return DescribePodIdentityAssociation."""
         return ActionResult({"association": self._association()[1]})
 
     def update_pod_identity_association(self) -> ActionResult:
-        """UpdatePodIdentityAssociation: the roles, the session tags and the policy."""
+        """Return UpdatePodIdentityAssociation: the roles, the session tags and the policy."""
         pod = self._association()[1]
         pod |= without_none({name: self.params.get(name) for name in _OF_ASSOCIATIONS}) | {"modifiedAt": utcnow()}
         return ActionResult({"association": pod})
 
     def delete_pod_identity_association(self) -> ActionResult:
-        """DeletePodIdentityAssociation."""
+        """Return DeletePodIdentityAssociation."""
         cluster, pod = self._association()
         return ActionResult({"association": extras(cluster).pod_identities.pop(pod["associationId"])})
 
     def list_pod_identity_associations(self) -> ActionResult:
-        """ListPodIdentityAssociations by namespace and service account."""
+        """Return ListPodIdentityAssociations by namespace and service account."""
         rows = [
             pod
             for pod in extras(self._cluster()).pod_identities.values()

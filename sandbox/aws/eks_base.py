@@ -43,37 +43,37 @@ _EXTRAS: WeakKeyDictionary[Cluster, Extras] = WeakKeyDictionary()
 
 
 def extras(cluster: Cluster) -> Extras:
-    """The additional state of a cluster; it is deleted with moto's object, also on moto's reset."""
+    """Return the additional state of a cluster; it is deleted with moto's object, also on moto's reset."""
     return _EXTRAS.setdefault(cluster, Extras())
 
 
 def invalid(message: str) -> InvalidParameterException:
-    """InvalidParameterException (400): a value that EKS refuses."""
+    """Return InvalidParameterException (400): a value that EKS rejects."""
     return InvalidParameterException(message=message)
 
 
-def refused(message: str) -> InvalidRequestException:
-    """InvalidRequestException (400): not possible in this state."""
+def rejected(message: str) -> InvalidRequestException:
+    """Return InvalidRequestException (400): not possible in this state."""
     return InvalidRequestException(message=message)
 
 
 def in_use(message: str) -> ResourceInUseException:
-    """ResourceInUseException (409)."""
+    """Return ResourceInUseException (409)."""
     return ResourceInUseException(message=message)
 
 
 def not_found(message: str) -> ResourceNotFoundException:
-    """ResourceNotFoundException (404)."""
+    """Return ResourceNotFoundException (404)."""
     return ResourceNotFoundException(message=message)
 
 
 def short_hash(text: str, length: int = 32) -> str:
-    """Hexadecimal digits that depend only on the text."""
+    """Return hexadecimal digits that depend only on the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
 def without_none(values: Mapping[str, Any]) -> Record:
-    """The values that are set."""
+    """Return the values that are set."""
     return {key: value for key, value in values.items() if value is not None}
 
 

@@ -13,7 +13,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import camelcase_to_underscores
 from moto.eks.models import Cluster
 
-from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
+from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, rejected, short_hash, without_none
 from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, minor_number
 
 _ZONES = 2
@@ -39,7 +39,7 @@ class EksClusters(EksBase):
     """Cluster operations. Endpoint, issuer and certificate are made from the cluster's ARN."""
 
     def create_cluster(self) -> ActionResult:
-        """CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
+        """Return CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
         params = self.params
         version = params.get("version") or DEFAULT_VERSION
         if version not in CLUSTER_VERSIONS:
@@ -111,10 +111,10 @@ class EksClusters(EksBase):
             vars(cluster)["bootstrap_self_managed_addons"] = False
 
     def delete_cluster(self) -> ActionResult:
-        """DeleteCluster: refused with deletion protection, and while node groups are left."""
+        """Return DeleteCluster: rejected with deletion protection, and while node groups are left."""
         cluster = self._cluster()
         if vars(cluster).get("deletion_protection"):
-            raise refused(
+            raise rejected(
                 f"Cluster {cluster.name} has deletion protection enabled. Disable it before deleting the cluster."
             )
         deleted = self.backend.delete_cluster(cluster.name)
@@ -123,7 +123,7 @@ class EksClusters(EksBase):
         return ActionResult({"cluster": deleted})
 
     def update_cluster_config(self) -> ActionResult:
-        """UpdateClusterConfig: one kind of change per call, as EKS asks."""
+        """Return UpdateClusterConfig: one kind of change per call, as EKS queries."""
         cluster, params = self._cluster(), self.params
         kinds = [key for key in params if key not in ("name", "clientRequestToken") and params[key] is not None]
         if len(kinds) != 1:
@@ -147,7 +147,7 @@ class EksClusters(EksBase):
         return self._update("ConfigUpdate", {key: params[key]})
 
     def update_cluster_version(self) -> ActionResult:
-        """UpdateClusterVersion: one minor at a time, never back."""
+        """Return UpdateClusterVersion: one minor at a time, never back."""
         cluster, wanted = self._cluster(), self.params["version"]
         if wanted not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version update from {cluster.version} to {wanted}")
@@ -157,27 +157,27 @@ class EksClusters(EksBase):
         return self._update("VersionUpdate", {"Version": wanted})
 
     def associate_encryption_config(self) -> ActionResult:
-        """AssociateEncryptionConfig: once per cluster; it can't be removed."""
+        """Return AssociateEncryptionConfig: once per cluster; it can't be removed."""
         cluster = self._cluster()
         if cluster.encryption_config:
-            raise refused(f"Cluster {cluster.name} already has encryption configuration")
+            raise rejected(f"Cluster {cluster.name} already has encryption configuration")
         cluster.encryption_config = self.params["encryptionConfig"]
         return self._update("AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
 
     def tag_resource(self) -> ActionResult:
-        """TagResource of a cluster, node group, add-on, access entry or pod identity association."""
+        """Return TagResource of a cluster, node group, add-on, access entry or pod identity association."""
         self._tags_of(self._resource_arn()).update(self.params["tags"])
         return EmptyResult()
 
     def untag_resource(self) -> ActionResult:
-        """UntagResource; missing keys are ignored."""
+        """Return UntagResource; missing keys are ignored."""
         tags = self._tags_of(self._resource_arn())
         for key in self.params["tagKeys"]:
             tags.pop(key, None)
         return EmptyResult()
 
     def list_tags_for_resource(self) -> ActionResult:
-        """ListTagsForResource."""
+        """Return ListTagsForResource."""
         return ActionResult({"tags": self._tags_of(self._resource_arn())})
 
     def _resource_arn(self) -> str:
@@ -198,7 +198,7 @@ class EksClusters(EksBase):
 
 
 def _logging(wanted: Record | None, current: Record | None = None) -> Record:
-    """EKS's answer: one row with the types that are on, one with those that are off."""
+    """Return EKS's answer: one row with the types that are on, one with those that are off."""
     on = {kind for row in (current or {}).get("clusterLogging", []) if row.get("enabled") for kind in row["types"]}
     for row in (wanted or {}).get("clusterLogging", []):
         kinds = set(row.get("types") or [])

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from multiarch.facts.addons import AddOn
-from multiarch.facts.ami_families import NODE_FAMILIES, AmiType, ami_types, family_facts
-from multiarch.facts.architectures import to_ami
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiType, get_family, list_ami_types
+from multiarch.facts.architectures import format_ami_architecture
 
 CLUSTER_VERSIONS: Final[Mapping[str, str]] = {
     "1.31": "1.31.13",
@@ -25,7 +25,7 @@ CLUSTER_VERSIONS: Final[Mapping[str, str]] = {
 """The patch release of each Kubernetes minor."""
 DEFAULT_VERSION: Final = "1.35"
 
-AMI_TYPES: Final = {row.name: row for row in ami_types().values() if row.family in NODE_FAMILIES}
+AMI_TYPES: Final = {row.name: row for row in list_ami_types().values() if row.family in NODE_FAMILIES}
 DEFAULT_AMI_TYPE: Final = "AL2023_x86_64_STANDARD"
 
 ACCESS_POLICIES: Final = (
@@ -47,36 +47,36 @@ ACCESS_ENTRY_TYPES: Final = (
 
 
 def minor_number(minor: str) -> int:
-    """``1.34`` gives 34."""
+    """Return ``1.34`` gives 34."""
     return int(minor.split(".")[1])
 
 
 def latest_release(ami_type: AmiType, minor: str) -> str:
     """The newest release of an AMI type for a minor: ``1.34.6-20261106``, for Bottlerocket ``1.52.0-ae0b4a82``."""
-    facts = family_facts(ami_type.family)
+    facts = get_family(ami_type.family)
     if "{k}" not in facts.release_example:
         return facts.release_example
     return f"{CLUSTER_VERSIONS.get(minor, minor)}-{'20251120' if facts.last_version else '20261106'}"
 
 
 def offered(ami_type: AmiType, minor: str) -> bool:
-    """Whether images of this type exist for the minor."""
-    last = family_facts(ami_type.family).last_version
+    """Return whether images of this type exist for the minor."""
+    last = get_family(ami_type.family).last_version
     return not last or minor_number(minor) <= minor_number(last)
 
 
 def architecture_of(ami_type: AmiType) -> str:
-    """AWS's name of an image's architecture."""
-    return to_ami(ami_type.architecture) if ami_type.architecture else ""
+    """Return AWS's name of an image's architecture."""
+    return format_ami_architecture(ami_type.architecture) if ami_type.architecture else ""
 
 
 def image_id(region: str, ami_type: AmiType, minor: str, release: str) -> str:
-    """The id of an image, a hash of what it is: the same in every run."""
+    """Return the id of an image, a hash of what it is: the same in every run."""
     key = f"{region}/{ami_type.name}/{minor}/{release}"
     return "ami-" + hashlib.sha256(key.encode()).hexdigest()[:17]
 
 
 def addon_versions(row: AddOn, minor: str) -> tuple[str, str]:
-    """Newest and default version of an add-on for a minor."""
+    """Return newest and default version of an add-on for a minor."""
     release = row.release or f"v{CLUSTER_VERSIONS.get(minor, minor)}"
     return f"{release}-eksbuild.2", f"{release}-eksbuild.1"

@@ -32,7 +32,7 @@ class Shortage:
     capacity_type: str | None = None
 
     def covers(self, zone: str, capacity_type: str) -> bool:
-        """Whether an instance in ``zone`` of ``capacity_type`` can't be had."""
+        """Return whether an instance in ``zone`` of ``capacity_type`` can't be had."""
         return self.zone in (None, zone) and self.capacity_type in (None, capacity_type)
 
 
@@ -55,7 +55,7 @@ def create_fleet(
     target_capacity_specification: _Config,
     **kwargs: Any,
 ) -> Fleet:
-    """CreateFleet, the lowest priority first, and the launch template's security groups on what it started."""
+    """Return CreateFleet, the lowest priority first, and the launch template's security groups on what it started."""
     capacity_type = target_capacity_specification.get("DefaultTargetCapacityType") or "on-demand"
     had: list[_Config] = []
     lacking: list[_Config] = []
@@ -82,7 +82,7 @@ def create_fleet(
 
 
 def _by_priority(configs: list[_Config]) -> list[_Config]:
-    """One configuration for each override, those with the lowest priority first, those without one last."""
+    """Return one configuration for each override, those with the lowest priority first, those without one last."""
     single = [{**config, "Overrides": [override]} for config in configs for override in config.get("Overrides") or [{}]]
     return sorted(single, key=lambda config: float(config["Overrides"][0].get("Priority", "inf")))
 
@@ -94,7 +94,7 @@ def _zone(backend: EC2Backend, override: Mapping[str, Any]) -> str | None:
 
 
 def _error(config: _Config, capacity_type: str) -> _Config:
-    """What the answer says of an override for which there is no capacity."""
+    """Return what the answer says of an override for which there is no capacity."""
     (override,) = config["Overrides"]
     return {
         "LaunchTemplateAndOverrides": {
@@ -108,14 +108,14 @@ def _error(config: _Config, capacity_type: str) -> _Config:
 
 
 def answer(response: Fleets) -> ActionResult:
-    """The answer of CreateFleet, with its errors."""
+    """Return the answer of CreateFleet, with its errors."""
     made = _moto_answer(response)
     result: Any = made.result
     return ActionResult({**result, "Errors": _ERRORS.pop(result["FleetId"], [])})
 
 
 def describe_spot_price_history(response: SpotInstances) -> ActionResult:
-    """DescribeSpotPriceHistory, on one page: the current prices, of the types and zones that have one."""
+    """Return DescribeSpotPriceHistory, on one page: the current prices, of the types and zones that have one."""
     found = _moto_spot_prices(response)
     if not SPOT_PRICES:
         return found

@@ -11,7 +11,7 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.amis import Ami
 from moto.ssm.models import Parameter, SimpleSystemManagerBackend, ssm_backends
 
-from multiarch.facts.ami_families import AmiType, family_facts
+from multiarch.facts.ami_families import AmiType, get_family
 from multiarch.facts.architectures import Architecture
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, image_id, latest_release, offered
 
@@ -33,7 +33,7 @@ def ensure_region(region: str) -> None:
 
 
 def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -> str:
-    """Id of the image of one release, registered at first use."""
+    """Return id of the image of one release, registered at first use."""
     identifier = image_id(ec2.region_name, ami_type, minor, release)
     if identifier not in ec2.amis:
         ec2.amis[identifier] = Ami(
@@ -55,12 +55,12 @@ def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -
 
 
 def _name(ami_type: AmiType, minor: str, release: str) -> str:
-    """The image's name, as AWS calls it.
+    """Return the image's name, as AWS calls it.
 
     ``amazon-eks-node-al2023-arm64-standard-1.36-v20261106``, ``amazon-eks-arm64-node-1.32-v20251120``,
     ``bottlerocket-aws-k8s-1.36-aarch64-v1.52.0-ae0b4a82``.
     """
-    return family_facts(ami_type.family).image_name.format(
+    return get_family(ami_type.family).image_name.format(
         k=minor,
         arch=architecture_of(ami_type),
         uname="aarch64" if ami_type.architecture is Architecture.ARM64 else "x86_64",
@@ -71,13 +71,13 @@ def _name(ami_type: AmiType, minor: str, release: str) -> str:
 
 
 def _pinned(ami_type: AmiType, base: str, minor: str, release: str) -> list[str]:
-    """Paths of one release, beside that of the recommended one: what Karpenter looks a pinned alias up by.
+    """Return paths of one release, beside that of the recommended one: what Karpenter looks a pinned alias up by.
 
     Shapes: ``…/standard/amazon-eks-node-al2023-arm64-standard-1.36-v20261106``; Bottlerocket's release is there with
     and without its commit, ``…/arm64/1.52.0-ae0b4a82`` and ``…/arm64/1.52.0``.
     """
     parent = base.rpartition("/")[0]
-    if "{full}" in family_facts(ami_type.family).image_name:
+    if "{full}" in get_family(ami_type.family).image_name:
         return [f"{parent}/{release}", f"{parent}/{release.partition('-')[0]}"]
     return [f"{parent}/{_name(ami_type, minor, release)}"]
 

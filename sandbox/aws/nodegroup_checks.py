@@ -14,7 +14,7 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-from multiarch.facts.ami_families import family_facts
+from multiarch.facts.ami_families import get_family
 from sandbox.aws.eks_base import Record, invalid
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, latest_release, minor_number, offered
 from sandbox.aws.shapes import faults, model
@@ -36,7 +36,7 @@ def check_names_and_sizes(params: Record) -> None:
 
 
 def scaling(config: Record) -> dict[str, int]:
-    """The three sizes, EKS's defaults filled in (2, 2, 2)."""
+    """Return the three sizes, EKS's defaults filled in (2, 2, 2)."""
     sizes = {"minSize": 2, "maxSize": 2, "desiredSize": 2, **config}
     if sizes["maxSize"] < 1:
         raise invalid("maxSize must be at least 1")
@@ -55,7 +55,7 @@ def check_taints(taints: Sequence[Record], already: int = 0) -> None:
 
 
 def check_template(params: Record, data: Record) -> bool:
-    """Settings that conflict with the launch template; returns whether the template has a custom AMI."""
+    """Return settings that conflict with the launch template; returns whether the template has a custom AMI."""
     if data.get("InstanceType") and params.get("instanceTypes"):
         raise invalid("Cannot specify instance types in launch template and API request")
     if (data.get("InstanceMarketOptions") or {}).get("MarketType") == "spot":
@@ -75,7 +75,7 @@ def check_template(params: Record, data: Record) -> bool:
 
 
 def checked_version(wanted: str | None, cluster: str) -> str:
-    """The node group's minor: the cluster's, or at most three older."""
+    """Return the node group's minor: the cluster's, or at most three older."""
     version = wanted or cluster
     if version not in CLUSTER_VERSIONS:
         raise invalid(f"Requested Nodegroup version {version} is not supported")
@@ -93,7 +93,7 @@ def check_architecture(ami_type: str, types: Sequence[str], version: str, image:
     else:
         architecture = architecture_of(AMI_TYPES[ami_type])
         if not offered(AMI_TYPES[ami_type], version):
-            last = family_facts(AMI_TYPES[ami_type].family).last_version
+            last = get_family(AMI_TYPES[ami_type].family).last_version
             raise invalid(f"AMI Type {ami_type} is only supported for kubernetes versions {last} or earlier")
     for name in types:
         data: dict[str, Any] | None = INSTANCE_TYPES.get(name)
@@ -115,11 +115,11 @@ def check_subnets(ec2: EC2Backend, subnet_ids: Sequence[str], vpc_id: str) -> No
 
 
 def checked_release(ami_type: str, version: str, wanted: str | None) -> str:
-    """The AMI release, the latest by default; a release of another minor is refused."""
+    """Return the AMI release, the latest by default; a release of another minor is rejected."""
     row = AMI_TYPES[ami_type]
     if wanted is None:
         return latest_release(row, version)
-    found = re.fullmatch(family_facts(row.family).release, wanted)
+    found = re.fullmatch(get_family(row.family).release, wanted)
     if found is None or found.groupdict().get("minor", version) != version:
         raise invalid(
             f"Requested release version {wanted} is not valid for kubernetes version {version} and {ami_type}"

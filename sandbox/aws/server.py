@@ -69,12 +69,12 @@ class SandboxApp:
 
 
 def create_server(port: int = 0) -> BaseWSGIServer:
-    """A threaded server on 127.0.0.1; port 0 takes a free one. Call ``serve_forever`` on it."""
+    """Return a threaded server on 127.0.0.1; port 0 takes a free one. Call ``serve_forever`` on it."""
     return make_server("127.0.0.1", port, SandboxApp(), threaded=True, request_handler=QuietHandler)
 
 
 def _body(environ: dict[str, Any]) -> bytes:
-    """The request's body, which can be read once more by others. Empty for chunked ones."""
+    """Return the request's body, which can be read once more by others. Empty for chunked ones."""
     length = environ.get("CONTENT_LENGTH")
     if not length:
         return b""

@@ -15,7 +15,7 @@ __all__ = ["faults", "model"]
 
 @cache
 def model(service: str) -> Any:  # noqa: ANN401 (botocore has no types)
-    """The service's model."""
+    """Return the service's model."""
     return botocore.session.get_session().get_service_model(service)
 
 

@@ -26,7 +26,7 @@ _DOCUMENT: Final = "AWS-RunShellScript"
 _PARAMETERS: Final = frozenset({"commands", "workingDirectory", "executionTimeout"})
 
 
-class RefusedError(Exception):
+class RejectedError(Exception):
     """An error of the API: its code and message."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -61,16 +61,16 @@ class SsmStandIn:
         self._commands: dict[str, Command] = {}
 
     def serves(self, target: str) -> bool:
-        """Whether a request's X-Amz-Target (``AmazonSSM.SendCommand``) is for here."""
+        """Return whether a request's X-Amz-Target (``AmazonSSM.SendCommand``) is for here."""
         return target.startswith(PREFIX) and target.removeprefix(PREFIX) in self._operations
 
     def answer(self, target: str, body: bytes) -> tuple[int, bytes]:
-        """The HTTP status and the body of the answer."""
+        """Return the HTTP status and the body of the answer."""
         operation = target.removeprefix(PREFIX)
         try:
             with self._lock:
                 answered = self._call(operation, json.loads(body or b"{}"))
-        except RefusedError as error:
+        except RejectedError as error:
             status = 500 if error.code == "InternalServerError" else 400
             return status, json.dumps({"__type": error.code, "message": str(error)}).encode()
         shape = model("ssm").operation_model(operation).output_shape
@@ -81,21 +81,21 @@ class SsmStandIn:
 
     def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         if self.faults.takes("throttle", operation):
-            raise RefusedError("ThrottlingException", "Rate exceeded")
+            raise RejectedError("ThrottlingException", "Rate exceeded")
         if self.faults.takes("fail", operation):
-            raise RefusedError("InternalServerError", "An error occurred on the server side.")
+            raise RejectedError("InternalServerError", "An error occurred on the server side.")
         if f"ssm:{operation}" in self.faults.denied:
             raise _denied(operation, "*")
         wrong = faults(request, model("ssm").operation_model(operation).input_shape)
         if wrong:
-            raise RefusedError("ValidationException", f"{len(wrong)} validation error detected: {'; '.join(wrong)}")
+            raise RejectedError("ValidationException", f"{len(wrong)} validation error detected: {'; '.join(wrong)}")
         return self._operations[operation](request)
 
     def _describe_instance_information(self, request: Mapping[str, Any]) -> dict[str, Any]:
         rows = [(name, target) for name, target in sorted(self.targets.items()) if target.status is not None]
         for wanted in request.get("Filters", ()):
             if wanted["Key"] != "InstanceIds":
-                raise RefusedError("InvalidFilterKey", f"The stand-in does not know the filter {wanted['Key']}.")
+                raise RejectedError("InvalidFilterKey", f"The stand-in does not know the filter {wanted['Key']}.")
             rows = [row for row in rows if row[0] in wanted["Values"]]
         page, token = _page(rows, request, 50)
         now = time.time()
@@ -119,15 +119,15 @@ class SsmStandIn:
             if each in self.faults.denied:
                 raise _denied("SendCommand", f"arn:aws:ec2:eu-west-1:{ACCOUNT}:instance/{each}")
         if request["DocumentName"] != _DOCUMENT:
-            raise RefusedError("InvalidDocument", "")
+            raise RejectedError("InvalidDocument", "")
         if not parameters.get("commands") or not parameters.keys() <= _PARAMETERS:
-            raise RefusedError("InvalidParameters", f"{_DOCUMENT} needs commands, and takes {sorted(_PARAMETERS)}.")
+            raise RejectedError("InvalidParameters", f"{_DOCUMENT} needs commands, and takes {sorted(_PARAMETERS)}.")
         if len(set(instances)) != len(instances):
-            raise RefusedError("DuplicateInstanceId", "")
+            raise RejectedError("DuplicateInstanceId", "")
         invalid = [each for each in instances if self.targets.get(each, Target(status=None)).status != "Online"]
         if invalid or not instances:
             said = f"Instances [[{', '.join(invalid)}]] not in a valid state for account {ACCOUNT}"
-            raise RefusedError("InvalidInstanceId", said)
+            raise RejectedError("InvalidInstanceId", said)
         command = Command.send(request, self.targets)
         self._commands[command.id] = command
         return {"Command": command.described()}
@@ -142,7 +142,7 @@ class SsmStandIn:
     def _list_command_invocations(self, request: Mapping[str, Any]) -> dict[str, Any]:
         command = self._commands.get(request.get("CommandId", ""))
         if command is None:
-            raise RefusedError("InvalidCommandId", "")
+            raise RejectedError("InvalidCommandId", "")
         command.look()
         shown = list(command.invocations.values()) if self._appeared(command) else []
         shown = [each for each in shown if request.get("InstanceId", each.instance) == each.instance]
@@ -159,14 +159,14 @@ class SsmStandIn:
         command = self._commands.get(request["CommandId"])
         invocation = command.invocations.get(request["InstanceId"]) if command else None
         if command is None or invocation is None or not self._appeared(command):
-            raise RefusedError("InvocationDoesNotExist", "")
+            raise RejectedError("InvocationDoesNotExist", "")
         command.look()
         return command.common() | invocation.fetched()
 
     def _cancel_command(self, request: Mapping[str, Any]) -> dict[str, Any]:
         command = self._commands.get(request["CommandId"])
         if command is None:
-            raise RefusedError("InvalidCommandId", "")
+            raise RejectedError("InvalidCommandId", "")
         chosen: list[Invocation] = [command.invocations[each] for each in request.get("InstanceIds", [])]
         for invocation in chosen or command.invocations.values():
             invocation.cancel()
@@ -182,9 +182,9 @@ def _page(rows: list[Any], request: Mapping[str, Any], default: int) -> tuple[li
     return rows[start : start + size], token
 
 
-def _denied(operation: str, resource: str) -> RefusedError:
+def _denied(operation: str, resource: str) -> RejectedError:
     who = f"User: arn:aws:sts::{ACCOUNT}:assumed-role/verify/session"
     why = f"because no identity-based policy allows the ssm:{operation} action"
-    return RefusedError(
+    return RejectedError(
         "AccessDeniedException", f"{who} is not authorized to perform: ssm:{operation} on resource: {resource} {why}"
     )

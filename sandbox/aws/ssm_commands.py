@@ -165,13 +165,13 @@ class Invocation:
         return {"Status": _STATUS.get(self.detail, self.detail), "StatusDetails": self.detail}
 
     def listed(self) -> dict[str, Any]:
-        """Its plugin in ListCommandInvocations."""
+        """Return its plugin in ListCommandInvocations."""
         times = {"ResponseStartDateTime": self.began} | ({"ResponseFinishDateTime": self.ended} if self.ended else {})
         output = _join(self.stdout, self.stderr)
         return {"Name": PLUGIN, **self.status, "ResponseCode": self.code, "Output": output, **times}
 
     def fetched(self) -> dict[str, Any]:
-        """Its part of GetCommandInvocation."""
+        """Return its part of GetCommandInvocation."""
         return {
             "InstanceId": self.instance,
             "PluginName": PLUGIN,
@@ -208,12 +208,12 @@ class Command:
             invocation.look(seconds if seconds >= 5 else 3600)  # noqa: PLR2004 (the agent's least)
 
     def common(self) -> dict[str, Any]:
-        """What a command and its invocations have in common."""
+        """Return what a command and its invocations have in common."""
         named = {"CommandId": self.id, "DocumentName": self.request["DocumentName"]}
         return named | {"Comment": self.request.get("Comment", "")}
 
     def described(self) -> dict[str, Any]:
-        """The command as SendCommand and ListCommands show it."""
+        """Return the command as SendCommand and ListCommands show it."""
         states = {each.detail for each in self.invocations.values()}
         status = "InProgress" if "InProgress" in states else "Success" if states == {"Success"} else "Failed"
         return self.common() | {

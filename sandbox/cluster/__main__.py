@@ -19,10 +19,10 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.files import write_atomically
 from multiarch.nodes.model import ClusterFacts
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
-from multiarch.today import today
+from multiarch.today import get_today
 from sandbox.cluster import cluster, control_plane, lifecycle
 from sandbox.cluster.bootstrap.groups import group_start
 from sandbox.cluster.bootstrap.model import KubeletStart
@@ -74,16 +74,16 @@ def _first_groups(
     """Return name and start of the first node group of each architecture in a stack; Karpenter's nodes are in no group.
 
     Raises:
-        StackError: the rules of ``stack check`` refuse the stack.
+        StackError: the rules of ``stack check`` reject the stack.
         NodeStartError: a node would not join with its user data.
     """
     authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
     facts = ClusterFacts("sandbox", plane.kube.access.url, authority, plane.service_cidr)
-    plan = make_plan(load_file(file, project_file=project_file), today=today())
+    plan = make_plan(load_file(file, project_file=project_file), today=get_today())
     found: dict[Architecture, tuple[str, KubeletStart]] = {}
     for group in plan.node_groups:
         if group.architecture not in found:
-            found[group.architecture] = group.name, group_start(group, render(group, facts), facts)
+            found[group.architecture] = group.name, group_start(group, render_user_data(group, facts), facts)
     return found
 
 

@@ -32,22 +32,22 @@ _PIECE: Final = 65536
 
 
 def _network(folder: Path) -> int:
-    """The second number of the addresses: clusters on one machine should not have the same."""
+    """Return the second number of the addresses: clusters on one machine should not have the same."""
     return _FIRST_NETWORK + crc32(folder.name.encode()) % _NETWORKS
 
 
 def of_pods(folder: Path, architecture: Architecture) -> str:
-    """The addresses of the pods on a node: ``10.144.1.0/24``."""
+    """Return the addresses of the pods on a node: ``10.144.1.0/24``."""
     return f"10.{_network(folder)}.{list(Architecture).index(architecture)}.0/24"
 
 
 def of_services(folder: Path) -> str:
-    """The addresses of Services: ``10.144.255.0/24``."""
+    """Return the addresses of Services: ``10.144.255.0/24``."""
     return f"10.{_network(folder)}.{_SERVICES}.0/24"
 
 
 def for_pods(folder: Path) -> str:
-    """This machine's address for the pods, which is the first of the Services: that of ``kubernetes``."""
+    """Return this machine's address for the pods, which is the first of the Services: that of ``kubernetes``."""
     return f"10.{_network(folder)}.{_SERVICES}.1"
 
 

@@ -53,7 +53,7 @@ def unregister(notes: Path) -> None:
 
 
 def registered() -> bool:
-    """Whether the kernel runs arm64 programs, also those in containers: by an enabled entry with the flag F."""
+    """Return whether the kernel runs arm64 programs, also those in containers: by an enabled entry with the flag F."""
     return any(_serves(file) for file in ENTRIES.iterdir() if file.name not in ("register", "status"))
 
 

@@ -37,19 +37,19 @@ class Pair:
 
 
 def authority(name: str = "sandbox") -> Pair:
-    """A new authority."""
+    """Return a new authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     return Pair(_sign(name, key, x509.Name([_common(name)]), key, authority_of_others=True), key)
 
 
 def issue(by: Pair, names: Sequence[str] = NAMES) -> Pair:
-    """A server's certificate for host names and addresses."""
+    """Return a server's certificate for host names and addresses."""
     key = ec.generate_private_key(ec.SECP256R1())
     return Pair(_sign(names[0], key, by.certificate.subject, by.key, names=names), key)
 
 
 def issue_client(by: Pair, name: str, groups: Sequence[str] = ()) -> Pair:
-    """A client's certificate for a Kubernetes user; ``groups`` are the subject's organizations."""
+    """Return a client's certificate for a Kubernetes user; ``groups`` are the subject's organizations."""
     key = ec.generate_private_key(ec.SECP256R1())
     return Pair(_sign(name, key, by.certificate.subject, by.key, groups=groups), key)
 

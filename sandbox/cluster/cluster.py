@@ -95,7 +95,7 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
 
 
 def port_of(url: str) -> int:
-    """The port in a URL that has one."""
+    """Return the port in a URL that has one."""
     return int(url.rpartition(":")[2])
 
 

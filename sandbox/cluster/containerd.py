@@ -58,7 +58,7 @@ class Settings:
 
     @property
     def run(self) -> Path:
-        """The folder of the node's sockets and mounts, short: containerd refuses long paths for its shims' sockets."""
+        """The folder of the node's sockets and mounts, short: containerd rejects long paths for its shims' sockets."""
         return run_folder(self.folder) / str(self.architecture)
 
     @property
@@ -103,7 +103,7 @@ def _ctr() -> Path:
 
 
 def _configuration(settings: Settings) -> dict[str, object]:
-    """As in containerd's docs/cri/config.md, version 3."""
+    """Return as in containerd's docs/cri/config.md, version 3."""
     runc = {"BinaryName": str(_runc(settings)), "Root": str(settings.run / "runc")}
     runtime = {
         "runtime_type": "io.containerd.runc.v2",
@@ -144,7 +144,7 @@ def _configuration(settings: Settings) -> dict[str, object]:
 
 
 def _toml(table: dict[str, object]) -> str:
-    """TOML with inline tables: JSON's texts, numbers and lists are TOML's too."""
+    """Return TOML with inline tables: JSON's strings, numbers and lists are TOML's too."""
     return "".join(f"{name} = {_value(value)}\n" for name, value in table.items())
 
 

@@ -170,7 +170,7 @@ def _component(keys: Path, kubeconfig: Path, port: int) -> list[str | Path]:
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         f"--cert-dir={keys}",
-        # By default they ask the API server 20 and 50 times a second, which is for clusters with many of them.
+        # By default they query the API server 20 and 50 times a second, which is for clusters with many of them.
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
     ]

@@ -21,7 +21,7 @@ FOREIGN: Final = f"{HOST}/payments/batch:0.9"
 
 
 def repositories() -> dict[str, Repository]:
-    """All repositories, by name. Raises BuildError if their program could not be built."""
+    """Return all repositories, by name. Raises BuildError if their program could not be built."""
     programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
     made = images.repositories(programs.__getitem__)
     for name in ("sandbox/pause", "payments/batch", "payments/reports"):

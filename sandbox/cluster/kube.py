@@ -46,7 +46,7 @@ class Kube:
     def __init__(self, access: Access) -> None:
         """Open nothing yet; connections are made when first needed."""
         self.access = access
-        # A kind whose definition is new is refused for a moment, with the time after which to ask again.
+        # A kind whose definition is new is rejected for a moment, with the time after which to query again.
         again = urllib3.Retry(
             connect=False, read=False, redirect=False, other=False, status=10, status_forcelist=(429,),
             allowed_methods=None, raise_on_status=False,
@@ -112,7 +112,7 @@ class Kube:
     def apply(self, manifest: Mapping[str, Any], *, dry_run: bool = False) -> Object:
         """Create or change an object by server-side apply, taking over fields that others set.
 
-        A field that the kind does not have is refused. With ``dry_run`` the API server judges as always, and keeps
+        A field that the kind does not have is rejected. With ``dry_run`` the API server judges as always, and keeps
         nothing.
         """
         meta = manifest["metadata"]
@@ -184,5 +184,5 @@ def condition(item: Mapping[str, Any], kind: str) -> Mapping[str, str]:
 
 
 def is_true(item: Mapping[str, Any], kind: str) -> bool:
-    """Whether a condition of an object's status is True."""
+    """Return whether a condition of an object's status is True."""
     return condition(item, kind).get("status") == "True"

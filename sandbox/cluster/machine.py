@@ -80,7 +80,7 @@ def overlay_works_in(folder: Path) -> bool:
 
 
 def _users() -> list[Path]:
-    """The notes of users, without those whose folder was removed by hand."""
+    """Return the notes of users, without those whose folder was removed by hand."""
     for note in USERS.glob("*"):
         if not Path(note.read_text()).exists():
             note.unlink()

@@ -33,7 +33,7 @@ class ClusterError(OutsideError):
 
 
 def wait_for(check: Callable[[], T | None], what: str, *, timeout: float, pause: float = 0.1) -> T:
-    """Return the first result of ``check`` that is true, so neither an empty list nor an empty text; times in seconds.
+    """Return the first result of ``check`` that is true, so not an empty list or string; times in seconds.
 
     Raises:
         ClusterError: there was none in time.
@@ -74,7 +74,7 @@ class Program:
     log: Path
 
     def tail(self) -> str:
-        """The end of the log."""
+        """Return the end of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
 
     @contextlib.contextmanager
@@ -148,5 +148,5 @@ class Programs:
         program.process.wait(timeout=10)
 
     def named(self, name: str) -> Program:
-        """A program that runs, by its name. Raises StopIteration if there is none."""
+        """Return a program that runs, by its name. Raises StopIteration if there is none."""
         return next(program for program in self._running if program.name == name)

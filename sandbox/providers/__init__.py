@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 
 class StandInError(Exception):
-    """A stand-in refuses a resource, property or setting that it does not model, or an address that is not loopback."""
+    """A stand-in rejects a resource, property or setting that it does not model, or an address that is not loopback."""
 
 
 def auto_name(prefix: str, urn: str, generation: int, limit: int) -> str:
-    """The physical name for a resource without one: ``PREFIX-1a2b3c4``, never longer than ``limit``.
+    """Return the physical name for a resource without one: ``PREFIX-1a2b3c4``, never longer than ``limit``.
 
     The real provider draws the end at random; here it is a hash of the URN and the number of replacements, so that
     every run gives the same names.
@@ -26,7 +26,7 @@ def auto_name(prefix: str, urn: str, generation: int, limit: int) -> str:
 
 
 def loopback_url(url: str, what: str) -> str:
-    """``url``, when it points to this machine.
+    """Return ``url``, when it points to this machine.
 
     Raises :class:`StandInError` otherwise: a stand-in must never reach a real AWS or a real cluster.
     """
@@ -44,7 +44,7 @@ def loopback_url(url: str, what: str) -> str:
 
 
 def sdk_version(package: str) -> str:
-    """Version of a provider's Python SDK: the stand-in serves exactly the one that is installed."""
+    """Return version of a provider's Python SDK: the stand-in serves exactly the one that is installed."""
     return importlib.metadata.version(package)
 
 
@@ -69,7 +69,7 @@ def _end_with(engine: int) -> None:
 
 
 def aws_endpoint() -> str:
-    """The sandbox's AWS, from ``AWS_ENDPOINT_URL``. Raises :class:`StandInError` when unset or not loopback."""
+    """Return the sandbox's AWS, from ``AWS_ENDPOINT_URL``. Raises :class:`StandInError` when unset or not loopback."""
     url = os.environ.get("AWS_ENDPOINT_URL", "")
     if not url:
         raise StandInError(

@@ -10,7 +10,7 @@ from sandbox.providers.values import UNKNOWN, Record, Value
 
 
 def changes(old: Value, new: Value, path: str = "") -> Iterator[tuple[str, PropertyDiffKind]]:
-    """Every path that was added, deleted or changed. A value that is not known yet counts as changed."""
+    """Yield every path that was added, deleted or changed. A value that is not known yet counts as changed."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(set(old) | set(new)):
             inner = _join(path, key)
@@ -28,7 +28,7 @@ def changes(old: Value, new: Value, path: str = "") -> Iterator[tuple[str, Prope
 
 
 def respond(old: Record, new: Record, replaces: Callable[[str], bool], *, delete_first: bool) -> DiffResponse:
-    """Pulumi's answer for two sets of inputs; ``replaces`` says at which paths a change forces a replacement."""
+    """Return pulumi's answer for two sets of inputs; ``replaces`` says at which paths a change forces a replacement."""
     details: dict[str, PropertyDiff] = {}
     changed: set[str] = set()
     forced: set[str] = set()
@@ -56,7 +56,7 @@ _REPLACING = {
 
 
 def _join(path: str, key: str) -> str:
-    """Pulumi's property paths: keys with dots or brackets are quoted."""
+    """Return pulumi's property paths: keys with dots or brackets are quoted."""
     if any(letter in key for letter in '.[]"/'):
         return f'{path}["{key}"]' if path else f'["{key}"]'
     return f"{path}.{key}" if path else key

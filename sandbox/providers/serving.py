@@ -20,8 +20,8 @@ from sandbox.providers import StandInError
 Method = Callable[[Any, grpc.aio.ServicerContext[Any, Any]], Awaitable[Any]]
 
 
-class Refusals(grpc.aio.ServerInterceptor):  # type: ignore[misc] # gRPC ships no types
-    """Passes refusals on to the engine without their traceback."""
+class Rejections(grpc.aio.ServerInterceptor):  # type: ignore[misc] # gRPC ships no types
+    """Passes rejections on to the engine without their traceback."""
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:  # noqa: ANN401 - gRPC's
         """Wrap a method that takes one request and gives one answer; the engine calls no other."""
@@ -36,17 +36,17 @@ class Refusals(grpc.aio.ServerInterceptor):  # type: ignore[misc] # gRPC ships n
 
 
 def in_one_line(method: Method) -> Method:
-    """``method``, whose errors say what was refused and no more where AWS or a stand-in refused it."""
+    """Return ``method``, whose errors say what was rejected and no more where AWS or a stand-in rejected it."""
 
     async def answer(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:  # noqa: ANN401 - protobuf's
         try:
             return await method(request, context)
         except Exception as error:
             # What the SDK raises in its place comes from what was raised here.
-            refusal = error.__context__
-            if not isinstance(refusal, ClientError | StandInError):
+            rejection = error.__context__
+            if not isinstance(rejection, ClientError | StandInError):
                 raise
-            await context.abort(grpc.StatusCode.UNKNOWN, " ".join(str(refusal).split()))
+            await context.abort(grpc.StatusCode.UNKNOWN, " ".join(str(rejection).split()))
 
     return answer
 
@@ -54,5 +54,5 @@ def in_one_line(method: Method) -> Method:
 def main(arguments: Sequence[str], version: str, provider: Provider) -> None:
     """Serve ``provider`` until the engine ends it, as the SDK's own ``main`` does."""
     # The SDK takes no interceptors; the server that it makes is the only one of this process.
-    grpc.aio.server = partial(grpc.aio.server, interceptors=[Refusals()])
+    grpc.aio.server = partial(grpc.aio.server, interceptors=[Rejections()])
     server.main(list(arguments), version, provider)

@@ -17,7 +17,7 @@ Value = Any
 Record = dict[str, Value]
 
 UNKNOWN: Final[str] = _WIRE_UNKNOWN
-"""Stands for a value that a preview can't know; Pulumi sends it as this text."""
+"""Stands for a value that a preview can't know; Pulumi sends it as this string."""
 
 INPUTS: Final = "__inputs"
 """Where a resource's state keeps its inputs: Diff and Update are not told the old ones. Programs do not see the key."""
@@ -27,7 +27,7 @@ GENERATION: Final = "__generation"
 
 
 def plain(value: PropertyValue) -> Value:
-    """A property value as Python: whole numbers as int, secrets opened, assets refused, unknown as :data:`UNKNOWN`."""
+    """A property value as Python: whole numbers as int, secrets opened, assets rejected, unknown as :data:`UNKNOWN`."""
     inner = value.value
     if isinstance(inner, Computed):
         return UNKNOWN
@@ -45,17 +45,17 @@ def plain(value: PropertyValue) -> Value:
 
 
 def plain_map(values: Mapping[str, PropertyValue]) -> Record:
-    """All set properties as Python; those that are null mean not set and are omitted, at every depth."""
+    """Return all set properties as Python; those that are null mean not set and are omitted, at every depth."""
     return {key: plain(value) for key, value in values.items() if value.value is not None}
 
 
 def secret_keys(values: Mapping[str, PropertyValue]) -> frozenset[str]:
-    """Names of the properties that hold a secret anywhere inside."""
+    """Return names of the properties that hold a secret anywhere inside."""
     return frozenset(key for key, value in values.items() if value.contains_secret())
 
 
 def wrap(value: Value) -> PropertyValue:
-    """Python as a property value."""
+    """Return Python as a property value."""
     if value is None or isinstance(value, (bool, str, float)):
         return PropertyValue(value)
     if isinstance(value, int):
@@ -79,7 +79,7 @@ def wrap_map(values: Mapping[str, Any], secrets: frozenset[str] = frozenset()) -
 
 
 def has_unknown(value: Value) -> bool:
-    """Whether a value holds :data:`UNKNOWN` anywhere inside."""
+    """Return whether a value holds :data:`UNKNOWN` anywhere inside."""
     if isinstance(value, Mapping):
         return any(has_unknown(item) for item in value.values())
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def has_unknown(value: Value) -> bool:
 
 
 def merged(live: Value, wanted: Value) -> Value:
-    """Live values with the wanted ones on top, maps inside maps too: what a resource's state shows."""
+    """Return live values with the wanted ones on top, maps inside maps too: what a resource's state shows."""
     if isinstance(live, Mapping) and isinstance(wanted, Mapping):
         return {
             key: merged(live[key], wanted[key]) if key in live and key in wanted else {**live, **wanted}[key]
@@ -98,7 +98,7 @@ def merged(live: Value, wanted: Value) -> Value:
 
 
 def drifted(wanted: Value, live: Value) -> Value:
-    """An input as it is now, with drift in what was set. Unset inputs and the order of lists do not count."""
+    """Return an input as it is now, with drift in what was set. Unset inputs and the order of lists do not count."""
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         return {key: drifted(value, live[key]) if key in live else value for key, value in wanted.items()}
     if isinstance(wanted, list) and isinstance(live, list):
@@ -109,7 +109,7 @@ def drifted(wanted: Value, live: Value) -> Value:
 
 
 def _same_text(wanted: Value, live: Value) -> bool:
-    """Equal as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
+    """Return equal as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
     if str(wanted) == str(live):
         return True
     try:

@@ -1,1 +1,1 @@
-"""A registry on this machine with made-up images, so that the commands that ask registries can be tried."""
+"""A registry on this machine with made-up images, so that the commands that query registries can be tried."""

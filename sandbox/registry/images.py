@@ -49,7 +49,7 @@ class Content:
         return f"sha256:{hashlib.sha256(self.body).hexdigest()}"
 
     def described(self, **more: object) -> dict[str, object]:
-        """A descriptor, as indexes and manifests hold it."""
+        """Return a descriptor, as indexes and manifests hold it."""
         return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.body), **more}
 
 
@@ -101,7 +101,7 @@ class Repository:
 
 
 def repositories(program: Program | None = None) -> dict[str, Repository]:
-    """All repositories, by name."""
+    """Return all repositories, by name."""
     amd64, arm64 = Architecture.AMD64, Architecture.ARM64
     names = ("observability/agent", "payments/api", "payments/gateway", "payments/ledger")
     made = {name: Repository(program=program or elf_header, name=name) for name in names}

@@ -33,7 +33,7 @@ def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Rem
     other = next((each for each in every if each.architecture is Architecture.AMD64), None)
     if sample is None or other is None:
         raise SandboxUsageError(f"{group.name}, or every amd64 group, has no node.", hint="Set minSize to 1 or more.")
-    # EC2 itself refuses this start, unless the image is registered with a wrong architecture.
+    # EC2 itself rejects this start, unless the image is registered with a wrong architecture.
     wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
     silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
     remote.set_console(silent, _CONSOLE)
@@ -74,7 +74,7 @@ def _launch(aws: Aws, sample: Machine, *, image: str = "") -> str:
 
 
 def arm64_group(plan: Plan) -> NodeGroupPlan | None:
-    """The group that gets the faults; None if the stack has no arm64 group with a taint and an amd64 group."""
+    """Return the group that gets the faults; None if the stack has no arm64 group with a taint and an amd64 group."""
     if not any(each.architecture is Architecture.AMD64 for each in plan.node_groups):
         return None
     return next((each for each in plan.node_groups if each.architecture is Architecture.ARM64 and each.taints), None)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from multiarch.facts.ami_families import family_facts
+from multiarch.facts.ami_families import get_family
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type, max_pods
+from multiarch.facts.instance_types import compute_max_pods, get_instance_type
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupPlan
 from multiarch.stack.model import Plan
 from sandbox.aws.controls import Remote
@@ -53,7 +53,7 @@ class Machine:
     @property
     def architecture(self) -> Architecture:
         """That of the instance type."""
-        return instance_type(self.row["InstanceType"]).architecture
+        return get_instance_type(self.row["InstanceType"]).architecture
 
     @property
     def _kubelet(self) -> str:
@@ -82,8 +82,8 @@ class Machine:
         }
 
     def _status(self) -> dict[str, Any]:
-        kind = instance_type(self.row["InstanceType"])
-        room = {"cpu": str(kind.vcpus), "memory": f"{kind.memory_mib}Mi", "pods": str(max_pods(kind))}
+        kind = get_instance_type(self.row["InstanceType"])
+        room = {"cpu": str(kind.vcpus), "memory": f"{kind.memory_mib}Mi", "pods": str(compute_max_pods(kind))}
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "verify-demo's stand-in"}
         return {
@@ -93,7 +93,7 @@ class Machine:
             "nodeInfo": {
                 "architecture": str(kind.architecture),
                 "operatingSystem": "linux",
-                "osImage": family_facts(self.group.family).os_example,
+                "osImage": get_family(self.group.family).os_example,
                 "kernelVersion": self._kernel,
                 "kubeletVersion": self._kubelet,
                 "containerRuntimeVersion": f"containerd://{_CONTAINERD}",
@@ -126,7 +126,7 @@ class Machine:
         own = _header(self.architecture)
         rows = [
             ("uname", UNAME[self.architecture], self._kernel),
-            ("os", family_facts(self.group.family).os_example),
+            ("os", get_family(self.group.family).os_example),
             *(("program", name, f"/usr/bin/{name}", own, said) for name, said in programs.items()),
             ("package", f"containerd {_CONTAINERD}-1.amzn2023 {UNAME[self.architecture]}"),
             ("kubelet", "1000"),

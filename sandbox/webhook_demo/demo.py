@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from multiarch.errors import OutsideError
-from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, Mode
+from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, AdmissionMode
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ZONE
 from sandbox.cluster import cluster, images
@@ -64,7 +64,7 @@ def show(say: Say, console: Console) -> None:
         say("installing the webhook: a pod of its image on each node (the emulated one takes a minute)")
         with installed(nodes, layout) as webhook:
             webhook.wait()
-            say(f"creating three pods in a namespace with the label {MODE_LABEL}={Mode.PREFER}")
+            say(f"creating three pods in a namespace with the label {MODE_LABEL}={AdmissionMode.PREFER}")
             print_rows(run(webhook), console)
             say("stopping everything")
     say("nothing is left running")
@@ -112,7 +112,7 @@ def _namespace(kube: Kube) -> Iterator[None]:
     own = {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": NAMESPACE, "labels": {MODE_LABEL: str(Mode.PREFER)}},
+        "metadata": {"name": NAMESPACE, "labels": {MODE_LABEL: str(AdmissionMode.PREFER)}},
     }
     wait_for(lambda: kube.get("v1", "Namespace", NAMESPACE) is None, "the last namespace to end", timeout=60)
     kube.apply(own)
@@ -141,7 +141,7 @@ def _pod(name: str, reference: str) -> Object:
 
 
 def _row(kube: Kube, name: str) -> Row | None:
-    """None as long as the pod neither runs nor fails to be pulled."""
+    """Return none as long as the pod neither runs nor fails to be pulled."""
     pod = kube.get("v1", "Pod", name, NAMESPACE) or {}
     state = _state(kube, name, pod)
     if not state:

@@ -21,7 +21,7 @@ from sandbox.webhook_image import image
 IMAGE_HOST: Final = "webhook.example.com"
 IMAGE: Final = f"{IMAGE_HOST}/{NAME}:{image.TAG}"
 UNREACHABLE_HOST: Final = "unreachable.example.com"
-"""A registry whose address refuses connections, for the nodes and for the webhook."""
+"""A registry whose address rejects connections, for the nodes and for the webhook."""
 READY_SECONDS: Final = 180.0
 """Until all replicas are ready; under the emulator Python takes half a minute to start."""
 _MIRRORS: Final = "multiarch-webhook-mirrors"
@@ -42,7 +42,7 @@ class Installed:
         return self.nodes.plane.kube
 
     def pods(self) -> list[Object]:
-        """The server's pods that are not ending, sorted by their names."""
+        """Return the server's pods that are not ending, sorted by their names."""
         found = self.kube.list("v1", "Pod", NAME)
         return [each for each in found if "deletionTimestamp" not in each["metadata"]]
 
@@ -60,7 +60,7 @@ class Installed:
             raise ClusterError(f"{error}:\n{said}") from error
 
     def logs(self) -> dict[str, str]:
-        """The logs of all pods in the webhook's namespace, by their names; a state for a pod without one."""
+        """Return the logs of all pods in the webhook's namespace, by their names; a state for a pod without one."""
         found = {}
         for each in self.kube.list("v1", "Pod", NAME):
             name = each["metadata"]["name"]
@@ -95,7 +95,11 @@ def installed(nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None =
     }
     rendered = helm.render_chart(helm.WEBHOOK, _values(address, reached), namespace=NAME)
     everything = [_mirrors(reached), *rendered]
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME, "labels": restricted.enforced()}}
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": NAME, "labels": restricted.list_enforced_labels()},
+    }
     kube = nodes.plane.kube
     with served(nodes, layout):
         for each in (namespace, *everything):

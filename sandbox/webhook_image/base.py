@@ -43,7 +43,7 @@ class Layer:
 
 
 def key() -> str:
-    """Changes with what the base is made of."""
+    """Return changes with what the base is made of."""
     return debian.key(__file__)
 
 
@@ -64,7 +64,7 @@ def repository() -> Repository:
 
 
 def make_layer(architecture: Architecture) -> Layer:
-    """The base's only layer for one architecture, made if it is missing. Raises PackageError."""
+    """Return the base's only layer for one architecture, made if it is missing. Raises PackageError."""
     place = build.cache_root().parent / "images" / f"base-{architecture}-{key()}"
     kept = debian.make_once(place, partial(_make, architecture))
     return Layer(kept / "layer.tar.gz", (kept / "diff-id").read_text())

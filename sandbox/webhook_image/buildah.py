@@ -50,7 +50,7 @@ class Buildah:
         return done.stdout
 
     def command(self) -> list[str]:
-        """The program with its options, to which a command of buildah is appended."""
+        """Return the program with its options, to which a command of buildah is appended."""
         program = build.ensure("buildah")
         (self.folder / "policy.json").write_text(json.dumps({"default": [{"type": "insecureAcceptAnything"}]}))
         (self.folder / "registries.conf").write_text(self._registries())
@@ -65,7 +65,7 @@ class Buildah:
         return [str(word) for word in (*command, program, *options)]
 
     def environment(self) -> dict[str, str]:
-        """All variables that it gets."""
+        """Return all variables that it gets."""
         return {
             "CONTAINERS_CONF": "/dev/null",
             "HOME": str(self.folder),
@@ -74,11 +74,11 @@ class Buildah:
         }
 
     def policy(self) -> tuple[str | Path, ...]:
-        """The option for commands that read or write images: a machine without containers has no policy."""
+        """Return the option for commands that read or write images: a machine without containers has no policy."""
         return "--signature-policy", self.folder / "policy.json"
 
     def pip_secrets(self) -> tuple[str, ...]:
-        """The options that let pip in a build use the package index that it uses here."""
+        """Return the options that let pip in a build use the package index that it uses here."""
         settings = {key: value for key, value in _pip_settings().items() if key in _PIP_KEYS}
         options: tuple[str, ...] = ()
         if "cert" in settings:
@@ -98,7 +98,7 @@ class Buildah:
 
 
 def _pip_settings() -> Mapping[str, str]:
-    """What files and the environment set for pip; the environment comes last, and wins."""
+    """Return what files and the environment set for pip; the environment comes last, and wins."""
     command: Sequence[str] = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = [line.partition("=") for line in listed.splitlines()]

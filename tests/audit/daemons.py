@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multiarch.audit.daemonset_model import Cell, Container, DaemonSet, Group, Profile
+from multiarch.audit.daemonset_model import Cell, Container, DaemonSet, NodeSet, Profile
 from multiarch.audit.daemonsets import audit_daemon_sets
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Judgement, Verdict
-from multiarch.scheduling.pods import Workload, workloads_from
+from multiarch.scheduling.pods import Workload, read_workloads
 
 AMD, ARM = Architecture.AMD64, Architecture.ARM64
 ARM_TAINT = "arch=arm64:NoSchedule"
@@ -37,7 +37,7 @@ def daemon(
 ) -> DaemonSet:
     template = {"spec": {"containers": [{"name": "agent", "image": "x"}], **spec}}
     metadata = {"name": name, "namespace": namespace}
-    (made,) = workloads_from([{"kind": "DaemonSet", "metadata": metadata, "spec": {"template": template}}])
+    (made,) = read_workloads([{"kind": "DaemonSet", "metadata": metadata, "spec": {"template": template}}])
     assert isinstance(made, Workload)
     own = (container(),) if containers is None else tuple(containers)
     return DaemonSet(namespace, name, made.spec, own, doubt=doubt)
@@ -54,8 +54,8 @@ def profile(
     return Profile(tuple(sorted(own.items())), tuple(map(parse_taint, taints)), frozenset(unknown), count)
 
 
-def group(name: str, architecture: Architecture, *profiles: Profile) -> Group:
-    return Group(name, "node group", architecture, profiles or (profile(architecture),))
+def group(name: str, architecture: Architecture, *profiles: Profile) -> NodeSet:
+    return NodeSet(name, "node group", architecture, profiles or (profile(architecture),))
 
 
 def cell(made: DaemonSet, own: Profile, architecture: Architecture = ARM, *, known: Sequence[str] = ()) -> Cell:

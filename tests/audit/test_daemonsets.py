@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from multiarch.audit.daemonset_model import CellCause, DaemonSetOutcome, Profile
-from multiarch.audit.daemonsets import audit_daemon_sets, by_architecture
+from multiarch.audit.daemonsets import audit_daemon_sets, merge_by_architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Verdict
-from multiarch.scheduling.tolerations import of_architecture
+from multiarch.scheduling.tolerations import make_architecture_cell
 from tests.audit.daemons import (
     AMD,
     AMD_ONLY,
@@ -109,7 +109,7 @@ EVERYTHING = {"operator": "Exists"}
             profile(),
             DaemonSetOutcome.EXCLUDED,
             [f"affinity term 1 requires {ARCH}=amd64 and disk=ssd"],
-            id="a term that asks for more than an architecture",
+            id="a term that requests more than an architecture",
         ),
         pytest.param(
             {"nodeSelector": {"gpu": "true"}},
@@ -240,7 +240,7 @@ def test_what_nothing_is_certain_about_is_unknown_whatever_else_is_said() -> Non
 def test_a_taint_means_an_architecture_by_its_words_or_because_somebody_says_so(
     taint: str, known: list[str], *, answer: bool
 ) -> None:
-    assert of_architecture(parse_taint(taint), [parse_taint(each) for each in known]) is answer
+    assert make_architecture_cell(parse_taint(taint), [parse_taint(each) for each in known]) is answer
 
 
 def test_a_taint_that_is_said_to_mean_one_makes_the_difference_a_finding() -> None:
@@ -294,7 +294,7 @@ def test_a_stand_in_whose_image_fails_is_none() -> None:
 
 def test_by_architecture_the_worst_group_speaks_and_reasons_name_theirs() -> None:
     groups = [group("base", AMD), group("arm", ARM, profile(ARM, ARM_TAINT)), group("arm-free", ARM)]
-    audit = by_architecture(audit_daemon_sets([daemon()], groups, notes=["a note"]))
+    audit = merge_by_architecture(audit_daemon_sets([daemon()], groups, notes=["a note"]))
     assert [(each.name, each.groups) for each in audit.columns] == [
         ("amd64", ("base",)),
         ("arm64", ("arm", "arm-free")),

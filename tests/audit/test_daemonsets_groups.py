@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.daemonset_groups import live_groups, planned_groups
-from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome, Group
+from multiarch.audit.daemonset_groups import list_live_groups, list_planned_groups
+from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome, NodeSet
 from multiarch.audit.daemonset_sources import (
     add_on_daemon_sets,
-    daemon_sets_in,
-    image_uses,
-    planned_daemon_sets,
-    without,
+    list_image_uses,
+    list_planned_daemon_sets,
+    read_daemon_sets,
+    remove_daemon_sets,
 )
-from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
+from multiarch.audit.daemonsets import audit_daemon_sets, list_label_keys
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
@@ -58,7 +58,7 @@ def plan_of(name: str) -> Plan:
     return make_plan(load_file(STACKS / f"Pulumi.{name}.yaml"), today=TODAY)
 
 
-def named(groups: Sequence[Group]) -> list[tuple[str, str, Architecture, int]]:
+def named(groups: Sequence[NodeSet]) -> list[tuple[str, str, Architecture, int]]:
     return [(each.kind, each.name, each.architecture, each.count) for each in groups]
 
 
@@ -68,7 +68,7 @@ def named(groups: Sequence[Group]) -> list[tuple[str, str, Architecture, int]]:
 def test_live_nodes_are_grouped_by_what_made_them_or_else_by_architecture_and_taints() -> None:
     arm, amd = {ARCH: "arm64"}, {ARCH: "amd64"}
     tainted = [{"key": "arch", "value": "arm64", "effect": "NoSchedule"}]
-    found = live_groups(
+    found = list_live_groups(
         [
             node("a", {**arm, "eks.amazonaws.com/nodegroup": "graviton"}, taints=tainted),
             node("b", {**arm, "eks.amazonaws.com/nodegroup": "graviton"}, taints=tainted),
@@ -93,9 +93,9 @@ def test_live_nodes_are_grouped_by_what_made_them_or_else_by_architecture_and_ta
 
 def test_live_nodes_that_are_alike_for_all_daemon_sets_are_one_profile() -> None:
     nodes = [node(str(number), {ARCH: "arm64", DISK: "ssd" if number % 2 else "hdd"}) for number in range(10)]
-    (alike,) = live_groups(nodes, [ARCH]).groups
+    (alike,) = list_live_groups(nodes, [ARCH]).groups
     assert [(each.count, dict(each.labels)) for each in alike.profiles] == [(10, {ARCH: "arm64"})]
-    (by_disk,) = live_groups(nodes, [DISK]).groups
+    (by_disk,) = list_live_groups(nodes, [DISK]).groups
     assert [(each.count, dict(each.labels)) for each in by_disk.profiles] == [(5, {DISK: "hdd"}), (5, {DISK: "ssd"})]
 
 
@@ -107,15 +107,15 @@ def test_taints_that_come_and_go_make_no_group() -> None:
         "ToBeDeletedByClusterAutoscaler",
     )
     nodes = [node("a", {ARCH: "arm64"}), *(node(key, {ARCH: "arm64"}, taints=[_taint(key)]) for key in passing)]
-    assert named(live_groups(nodes, []).groups) == [("nodes", "other arm64", ARM, 5)]
+    assert named(list_live_groups(nodes, []).groups) == [("nodes", "other arm64", ARM, 5)]
 
 
 def _taint(key: str) -> dict[str, str]:
     return {"key": key, "effect": "NoSchedule"}
 
 
-def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
-    found = live_groups(
+def test_nodes_that_no_question_is_about_are_omitted_and_counted() -> None:
+    found = list_live_groups(
         [
             node("a", {ARCH: "amd64", "kubernetes.io/os": "windows"}),
             node("b", {ARCH: "amd64", "eks.amazonaws.com/compute-type": "fargate"}),
@@ -145,9 +145,11 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
         ({"status": 7}, "status: must be a mapping, not 7."),
     ],
 )
-def test_a_node_that_kubernetes_would_refuse_names_the_place(part: Mapping[str, Any], message: str) -> None:
+def test_a_node_that_kubernetes_would_reject_names_the_place(part: Mapping[str, Any], message: str) -> None:
     with pytest.raises(MultiarchError) as raised:
-        live_groups([LoadedObject({"kind": "Node", "metadata": {"name": "a"}, **part}, Source("nodes.yaml", 3, 7))], [])
+        list_live_groups(
+            [LoadedObject({"kind": "Node", "metadata": {"name": "a"}, **part}, Source("nodes.yaml", 3, 7))], []
+        )
     assert str(raised.value).startswith("nodes.yaml:7, document 3, Node")
     assert message in str(raised.value)
 
@@ -156,7 +158,7 @@ def test_a_node_is_asked_for_by_name() -> None:
     field = [{"key": "metadata.name", "operator": "In", "values": ["b"]}]
     terms = {"nodeSelectorTerms": [{"matchFields": field}]}
     made = daemon(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
-    groups = live_groups([node("a", {ARCH: "arm64"}), node("b", {ARCH: "arm64"})], label_keys([made])).groups
+    groups = list_live_groups([node("a", {ARCH: "arm64"}), node("b", {ARCH: "arm64"})], list_label_keys([made])).groups
     (cell,) = audit_daemon_sets([made], groups).rows[0].cells
     assert (cell.outcome, texts(cell)) == (
         DaemonSetOutcome.RUNS,
@@ -168,7 +170,7 @@ def test_a_node_is_asked_for_by_name() -> None:
 
 
 def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
-    found = planned_groups(plan_of("payments-prod"), [])
+    found = list_planned_groups(plan_of("payments-prod"), [])
     assert [(kind, name, architecture) for kind, name, architecture, _ in named(found.groups)] == [
         ("node group", "arm64-services", ARM),
         ("node group", "base", AMD),
@@ -187,7 +189,7 @@ def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
 def judged(spec: Mapping[str, Any]) -> dict[str, tuple[DaemonSetOutcome, list[str]]]:
     """What happens to a DaemonSet that tolerates all on the groups of payments-prod."""
     made = daemon(**{"tolerations": [{"operator": "Exists"}], **spec})
-    groups = planned_groups(plan_of("payments-prod"), label_keys([made])).groups
+    groups = list_planned_groups(plan_of("payments-prod"), list_label_keys([made])).groups
     audit = audit_daemon_sets([made], groups)
     cells = zip(audit.columns, audit.rows[0].cells, strict=True)
     return {column.name: (cell.outcome, texts(cell)) for column, cell in cells}
@@ -245,7 +247,7 @@ def test_labels_that_others_put_on_nodes_are_not_known_before(key: str) -> None:
 
 def test_a_stack_without_names_of_zones_does_not_know_them() -> None:
     made = daemon(nodeSelector={ZONE: "eu-west-1a"}, tolerations=[{"operator": "Exists"}])
-    groups = planned_groups(plan_of("checkout-dev"), label_keys([made])).groups
+    groups = list_planned_groups(plan_of("checkout-dev"), list_label_keys([made])).groups
     assert {each.outcome for each in audit_daemon_sets([made], groups).rows[0].cells} == {DaemonSetOutcome.UNKNOWN}
 
 
@@ -256,7 +258,7 @@ def test_a_stack_without_names_of_zones_does_not_know_them() -> None:
 def test_the_add_ons_of_every_stack_run_on_all_of_its_nodes(stack: str) -> None:
     plan = plan_of(stack)
     made = add_on_daemon_sets(plan.addons)
-    audit = audit_daemon_sets(made, planned_groups(plan, label_keys(made)).groups)
+    audit = audit_daemon_sets(made, list_planned_groups(plan, list_label_keys(made)).groups)
     assert len(audit.rows) >= 3
     assert {cell.outcome for row in audit.rows for cell in row.cells} == {DaemonSetOutcome.RUNS}
 
@@ -267,7 +269,7 @@ def test_the_ebs_driver_excludes_the_instance_types_that_its_chart_excludes() ->
         node("a", {ARCH: "arm64", "kubernetes.io/os": "linux", "node.kubernetes.io/instance-type": kind})
         for kind in ("a1.large", "m6g.large")
     ]
-    (cell,) = audit_daemon_sets(made, live_groups(nodes, label_keys(made)).groups).rows[0].cells
+    (cell,) = audit_daemon_sets(made, list_live_groups(nodes, list_label_keys(made)).groups).rows[0].cells
     assert cell.outcome is DaemonSetOutcome.RUNS
     (reason,) = texts(cell)
     assert reason.startswith("on 1 of 2 nodes: affinity term 1 requires node.kubernetes.io/instance-type not in [a1.")
@@ -281,7 +283,7 @@ def addon(name: str, configuration: Mapping[str, object]) -> AddonPlan:
 
 def outcomes(addons: Sequence[AddonPlan]) -> DaemonSetAudit:
     made = add_on_daemon_sets(addons)
-    return audit_daemon_sets(made, planned_groups(plan_of("payments-prod"), label_keys(made)).groups)
+    return audit_daemon_sets(made, list_planned_groups(plan_of("payments-prod"), list_label_keys(made)).groups)
 
 
 def test_a_configuration_that_may_move_an_add_on_makes_it_unknown() -> None:
@@ -301,16 +303,16 @@ def test_an_add_on_that_is_not_known_is_unknown_everywhere() -> None:
 def test_an_add_on_that_was_read_in_the_cluster_is_judged_as_it_was_read() -> None:
     made = add_on_daemon_sets([addon("kube-proxy", {}), addon("vpc-cni", {})])
     own = replace(daemon("kube-proxy"), namespace="kube-system")
-    assert [each.name for each in without(made, [own, daemon("aws-node")])] == ["aws-node"]
+    assert [each.name for each in remove_daemon_sets(made, [own, daemon("aws-node")])] == ["aws-node"]
 
 
 def test_the_termination_handler_runs_on_self_managed_groups_alone() -> None:
     plan = replace(plan_of("legacy-al2"), termination_handler=True)
-    made = planned_daemon_sets(plan)
+    made = list_planned_daemon_sets(plan)
     (handler,) = (each for each in made if each.name == "aws-node-termination-handler")
     assert set(made) == {handler, *add_on_daemon_sets(plan.addons)}
-    assert planned_daemon_sets(replace(plan, termination_handler=False)) == add_on_daemon_sets(plan.addons)
-    groups = planned_groups(plan, label_keys([handler])).groups
+    assert list_planned_daemon_sets(replace(plan, termination_handler=False)) == add_on_daemon_sets(plan.addons)
+    groups = list_planned_groups(plan, list_label_keys([handler])).groups
     kinds = {group.name: group.kind for group in plan.node_groups}
     cells = audit_daemon_sets([handler], groups).rows[0].cells
     assert {kinds[group.name]: cell.outcome for group, cell in zip(groups, cells, strict=True)} == {
@@ -327,7 +329,7 @@ def test_a_planned_managed_node_has_a_node_group_whatever_its_name_becomes() -> 
         )
         for operator in ("Exists", "DoesNotExist")
     )
-    groups = planned_groups(plan_of("checkout-dev"), label_keys([there])).groups
+    groups = list_planned_groups(plan_of("checkout-dev"), list_label_keys([there])).groups
     rows = audit_daemon_sets([there, gone], groups).rows
     assert {each.outcome for each in rows[0].cells} == {DaemonSetOutcome.RUNS}
     assert {each.outcome for each in rows[1].cells} == {DaemonSetOutcome.EXCLUDED}
@@ -360,8 +362,8 @@ def test_a_daemon_set_is_read_with_all_its_containers_whoever_owns_it() -> None:
     sidecar = {"name": "proxy", "image": "proxy:2", "restartPolicy": "Always"}
     found = written(initContainers=[{"name": "init", "image": "init:1"}, sidecar])
     other = LoadedObject({"kind": "Service", "metadata": {"name": "a"}}, Source("agent.yaml", 2, 9))
-    assert {use.image for use in image_uses([found, other])} == {"agent:1", "init:1", "proxy:2"}
-    (made,) = daemon_sets_in([found, other], images("agent:1", "init:1", "proxy:2"))
+    assert {use.image for use in list_image_uses([found, other])} == {"agent:1", "init:1", "proxy:2"}
+    (made,) = read_daemon_sets([found, other], images("agent:1", "init:1", "proxy:2"))
     assert str(made) == "monitoring/agent"
     assert {(each.name, each.role, each.image) for each in made.containers} == {
         ("agent", "container", "agent:1"),
@@ -370,10 +372,10 @@ def test_a_daemon_set_is_read_with_all_its_containers_whoever_owns_it() -> None:
     }
 
 
-def test_a_daemon_set_that_kubernetes_would_refuse_names_its_place() -> None:
+def test_a_daemon_set_that_kubernetes_would_reject_names_its_place() -> None:
     bad = written(tolerations=[{"operator": "Sometimes"}])
     with pytest.raises(MultiarchError, match=r"^agent.yaml:1, document 1, DaemonSet monitoring/agent: spec.template"):
-        daemon_sets_in([bad], images("agent:1"))
+        read_daemon_sets([bad], images("agent:1"))
 
 
 def test_node_name_and_operating_system_are_rules_too() -> None:
@@ -390,8 +392,8 @@ def test_node_name_and_operating_system_are_rules_too() -> None:
         ["nodeName requires the node b", "nodeName requires the node linux", "os.name requires windows", None],
         strict=True,
     ):
-        (made,) = daemon_sets_in([read], images("agent:1"))
-        groups = live_groups(nodes, label_keys([made])).groups
+        (made,) = read_daemon_sets([read], images("agent:1"))
+        groups = list_live_groups(nodes, list_label_keys([made])).groups
         cells = {
             group.architecture: cell
             for group, cell in zip(groups, audit_daemon_sets([made], groups).rows[0].cells, strict=True)
@@ -402,8 +404,8 @@ def test_node_name_and_operating_system_are_rules_too() -> None:
 
 
 def test_a_plan_s_nodes_have_no_names_yet() -> None:
-    (made,) = daemon_sets_in([written(nodeName="b", tolerations=[{"operator": "Exists"}])], images("agent:1"))
-    groups = planned_groups(plan_of("payments-prod"), label_keys([made])).groups
+    (made,) = read_daemon_sets([written(nodeName="b", tolerations=[{"operator": "Exists"}])], images("agent:1"))
+    groups = list_planned_groups(plan_of("payments-prod"), list_label_keys([made])).groups
     cells = audit_daemon_sets([made], groups).rows[0].cells
     assert {cell.outcome for cell in cells} == {DaemonSetOutcome.UNKNOWN}
     assert texts(cells[0]) == ["nodeName requires the node b, which is unknown until its nodes exist"]

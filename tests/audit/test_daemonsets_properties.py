@@ -12,7 +12,7 @@ from multiarch.audit.daemonset_model import DaemonSet, DaemonSetOutcome
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint, parse_taint
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.tolerations import find_untolerated
 from tests.audit.daemons import (
     AMD,
     ARM,
@@ -51,7 +51,7 @@ def _labelled(architecture: Architecture, disk: str | None) -> dict[str, str]:
 
 def _put(made: DaemonSet, labels: Mapping[str, str], taints: list[Taint]) -> bool:
     """By the scheduler's own reading, which is held against the real one elsewhere."""
-    return made.spec.affinity.allows(labels) and first_untolerated(made.spec.tolerations, taints) is None
+    return made.spec.affinity.allows(labels) and find_untolerated(made.spec.tolerations, taints) is None
 
 
 @given(SPECS, TAINTS, st.sampled_from((None, "ssd")), st.sampled_from(Architecture))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.subjects import ARM, ArchitecturePreference, gather
+from multiarch.audit.subjects import ARM, ArchitecturePreference, gather_subjects
 from multiarch.audit.workloads import WorkloadAudit, WorkloadRow, WorkloadState, audit_workloads
 from multiarch.facts.taints import Taint, parse_taint
 from multiarch.images.model import Verdict
@@ -58,7 +58,7 @@ def deployment(name: str, pod_spec: Manifest, replicas: int = 1, **more: Any) ->
 
 
 def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FILE) -> WorkloadAudit:
-    subjects = gather((LoadedObject(each, source) for each in objects), taint)
+    subjects = gather_subjects((LoadedObject(each, source) for each in objects), taint)
     uses = [use for each in subjects for use in each.uses]
     images = asked(lambda registry: judge_uses(registry, uses, (ARM,)))
     lacking = [row.image for row in images.rows if row.judged(ARM).verdict is Verdict.UNSUPPORTED]
@@ -208,7 +208,7 @@ def test_daemon_sets_of_the_system_are_left_to_their_own_audit(both: str) -> Non
     own = of("DaemonSet", "logs", spec={"template": {"spec": spec(both)}})
     controller = deployment("dns", spec(both), namespace="kube-system")
     audit = audited(system, own, controller)
-    assert ([row.workload.name for row in audit.rows], audit.left_out) == (["dns", "logs"], 1)
+    assert ([row.workload.name for row in audit.rows], audit.omitted) == (["dns", "logs"], 1)
 
 
 def test_without_a_taint_there_is_nothing_to_add(both: str) -> None:

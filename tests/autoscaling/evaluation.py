@@ -55,7 +55,7 @@ def _applies(statement: Mapping[str, Any], call: Call) -> bool:
 
 @cache
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text fits a pattern, in which ``*`` is any characters, ``?`` any one, and all else itself.
+    """Whether a string fits a pattern, in which ``*`` is any characters, ``?`` any one, and all else itself.
 
     Never stricter than IAM: ``*`` reaches over the colons of an ARN.
     """

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.autoscaling.iam import ArnScope, karpenter_policies
+from multiarch.autoscaling.iam import ArnScope, build_karpenter_policies
 
 CLUSTER, REGION, ACCOUNT = "shop-dev", "eu-west-1", "111122223333"
 PLACE = ArnScope("aws", REGION, ACCOUNT, CLUSTER)
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/shop-dev-karpenter-nodes"
 QUEUE = f"arn:aws:sqs:{REGION}:{ACCOUNT}:shop-dev-karpenter"
-KARPENTER: Mapping[str, Any] = karpenter_policies(PLACE, node_role_arn=ROLE, queue_arn=QUEUE)
+KARPENTER: Mapping[str, Any] = build_karpenter_policies(PLACE, node_role_arn=ROLE, queue_arn=QUEUE)
 
 OWNED = f"kubernetes.io/cluster/{CLUSTER}"
 NAMED = "eks:eks-cluster-name"

@@ -11,11 +11,11 @@ from ruamel.yaml import YAML
 
 from multiarch.autoscaling.expander import (
     CORDONED_PRIORITY,
-    group_regex,
+    format_priorities,
+    get_group_regex,
     plan_priorities,
-    priorities_text,
 )
-from multiarch.autoscaling.model import Capacity, Priority, parse_capacity, preferring
+from multiarch.autoscaling.model import Capacity, Priority, order_capacities, parse_capacity
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from tests.autoscaling.chosen import chosen
@@ -73,7 +73,7 @@ def test_every_group_is_matched_by_its_own_expression_and_no_other(
     groups = groups_of(words, cluster)
     for each in groups:
         name = asg_name(each, suffix)
-        assert [other.name for other in groups if re.search(group_regex(other), name, re.ASCII)] == [each.name]
+        assert [other.name for other in groups if re.search(get_group_regex(other), name, re.ASCII)] == [each.name]
 
 
 @settings(max_examples=100, deadline=None)
@@ -86,17 +86,17 @@ def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
     places = [DEFAULT_ORDER.index(Capacity(each.architecture, each.capacity_type)) for each in groups]
     names = [asg_name(each, suffix) for each in groups]
     wanted = tuple(name for name, place in zip(names, places, strict=True) if place == min(places))
-    assert chosen(priorities_text(priorities), names) == wanted
+    assert chosen(format_priorities(priorities), names) == wanted
 
 
-DEFAULT_ORDER = preferring(Architecture.ARM64)
+DEFAULT_ORDER = order_capacities(Architecture.ARM64)
 API = group("api", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
 A = group("a", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)
 B = group("b", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
 
 
 def test_an_expression_is_anchored_and_ends_where_the_name_does() -> None:
-    regex = group_regex(API)
+    regex = get_group_regex(API)
     assert regex == "^eks-api-[0-9a-f]+-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
     assert re.search(regex, f"eks-api-20260715093000123400000001-{UUID}")
     assert not re.search(regex, f"eks-api-arm-20260715093000123400000001-{UUID}")
@@ -106,14 +106,14 @@ def test_an_expression_is_anchored_and_ends_where_the_name_does() -> None:
 
 def test_special_characters_of_a_name_mean_themselves() -> None:
     dotted = replace(API, name_prefix="a.p+i-", kind=NodeGroupKind.SELF_MANAGED)
-    assert group_regex(dotted) == r"^a\.p\+i-[0-9a-f]+$"
-    assert re.search(group_regex(dotted), "a.p+i-20260715093000123400000001")
-    assert not re.search(group_regex(dotted), "axpi-20260715093000123400000001")
+    assert get_group_regex(dotted) == r"^a\.p\+i-[0-9a-f]+$"
+    assert re.search(get_group_regex(dotted), "a.p+i-20260715093000123400000001")
+    assert not re.search(get_group_regex(dotted), "axpi-20260715093000123400000001")
 
 
 def test_the_map_is_yaml_of_priorities_and_expressions_the_highest_first() -> None:
     rows = (Priority(10, "c", "^it's$"), Priority(90, "a", "^a$"), Priority(10, "b", "^b$"))
-    text = priorities_text(rows)
+    text = format_priorities(rows)
     assert YAML(typ="safe", pure=True).load(text) == {90: ["^a$"], 10: ["^b$", "^it's$"]}
     assert text.index("90:") < text.index("10:")
 

@@ -12,11 +12,11 @@ from multiarch.autoscaling.iam import (
     INTERRUPTION_EVENTS,
     KARPENTER_POLICY_NAMES,
     ArnScope,
-    cluster_autoscaler_policy,
-    event_pattern,
-    interruption_queue_policy,
-    karpenter_policies,
-    text,
+    build_cluster_autoscaler_policy,
+    build_event_pattern,
+    build_interruption_queue_policy,
+    build_karpenter_policies,
+    format_policy,
 )
 from multiarch.facts.limits import MAX_MANAGED_POLICY_CHARACTERS
 from tests.autoscaling.evaluation import Call, allowed
@@ -71,8 +71,8 @@ def test_each_statement_has_the_documented_actions_resources_and_conditions(fact
 def test_no_policy_names_anything_of_another_partition_or_region(partition: str, region: str) -> None:
     place = ArnScope(partition, region, "111122223333", "shop-dev")
     role, queue = (each.replace("arn:aws:", f"arn:{partition}:").replace("eu-west-1", region) for each in (ROLE, QUEUE))
-    for document in karpenter_policies(place, node_role_arn=role, queue_arn=queue).values():
-        for arn in re.findall(r'"(arn:[^"]*)"', text(document)):
+    for document in build_karpenter_policies(place, node_role_arn=role, queue_arn=queue).values():
+        for arn in re.findall(r'"(arn:[^"]*)"', format_policy(document)):
             assert arn.startswith((f"arn:{partition}:iam::", *(f"arn:{partition}:{s}:{region}:" for s in SERVICES)))
 
 
@@ -81,8 +81,8 @@ def test_each_policy_fits_into_a_managed_policy_with_the_longest_names(name: str
     place = ArnScope("aws-us-gov", "us-gov-east-1", "111122223333", "c" * 100)
     role = f"arn:aws-us-gov:iam::111122223333:role/{'r' * 64}"
     queue = f"arn:aws-us-gov:sqs:us-gov-east-1:111122223333:{'q' * 80}"
-    document = karpenter_policies(place, node_role_arn=role, queue_arn=queue)[name]
-    assert len(text(document)) < MAX_MANAGED_POLICY_CHARACTERS
+    document = build_karpenter_policies(place, node_role_arn=role, queue_arn=queue)[name]
+    assert len(format_policy(document)) < MAX_MANAGED_POLICY_CHARACTERS
 
 
 KARPENTER_CALLS: list[tuple[str, bool, Call]] = [
@@ -138,11 +138,11 @@ TAG = "aws:ResourceTag/k8s.io/cluster-autoscaler/"
     ],
 )
 def test_the_cluster_autoscaler_changes_groups_of_its_cluster_alone(may: bool, call: Call) -> None:  # noqa: FBT001
-    assert allowed([cluster_autoscaler_policy("shop-dev")], call) is may
+    assert allowed([build_cluster_autoscaler_policy("shop-dev")], call) is may
 
 
 def test_the_cluster_autoscaler_has_the_documented_statements() -> None:
-    document: Any = cluster_autoscaler_policy("shop-dev")
+    document: Any = build_cluster_autoscaler_policy("shop-dev")
     assert tuple(as_fact("cluster-autoscaler", each) for each in document["Statement"]) == AUTOSCALER_FACTS
 
 
@@ -150,7 +150,7 @@ RULES = ["arn:aws:events:eu-west-1:111122223333:rule/shop-dev-health-*"]
 
 
 def test_the_queue_policy_has_the_documented_statements() -> None:
-    document: Any = interruption_queue_policy(QUEUE, RULES)
+    document: Any = build_interruption_queue_policy(QUEUE, RULES)
     allow, deny = document["Statement"]
     # Narrower than documented: EventBridge alone, and the stack's own rules.
     assert allow["Principal"] == {"Service": "events.amazonaws.com"}
@@ -180,17 +180,17 @@ SAFE, PLAIN = {"aws:SecureTransport": "true"}, {"aws:SecureTransport": "false"}
     ],
 )
 def test_only_the_stacks_own_rules_fill_the_queue_and_only_over_tls(may: bool, call: Call) -> None:  # noqa: FBT001
-    assert allowed([interruption_queue_policy(QUEUE, RULES)], call) is may
+    assert allowed([build_interruption_queue_policy(QUEUE, RULES)], call) is may
 
 
 def test_not_even_the_controller_reads_the_queue_without_tls() -> None:
-    both = [KARPENTER["interruption"], interruption_queue_policy(QUEUE, RULES)]
+    both = [KARPENTER["interruption"], build_interruption_queue_policy(QUEUE, RULES)]
     assert allowed(both, Call("sqs:ReceiveMessage", QUEUE, SAFE))
     assert not allowed(both, Call("sqs:ReceiveMessage", QUEUE, PLAIN))
 
 
 def test_five_kinds_of_event_reach_the_queue() -> None:
-    assert sorted(json.dumps(event_pattern(name), sort_keys=True) for name in INTERRUPTION_EVENTS) == [
+    assert sorted(json.dumps(build_event_pattern(name), sort_keys=True) for name in INTERRUPTION_EVENTS) == [
         '{"detail-type": ["AWS Health Event"], "source": ["aws.health"]}',
         '{"detail-type": ["EC2 Capacity Reservation Instance Interruption Warning"], "source": ["aws.ec2"]}',
         '{"detail-type": ["EC2 Instance Rebalance Recommendation"], "source": ["aws.ec2"]}',

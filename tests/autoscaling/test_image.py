@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.autoscaling.image import alias_of, images, parameter, unpinned
+from multiarch.autoscaling.image import get_alias, get_image_parameter, list_images, unpin_alias
 from multiarch.errors import UnknownFactError
-from multiarch.facts.ami_families import AmiFamily, ami_type
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.ami_families import AmiFamily, get_ami_type
+from multiarch.facts.instance_types import get_instance_type
 
 
 @pytest.mark.parametrize(
@@ -19,17 +19,17 @@ from multiarch.facts.instance_types import instance_type
     ],
 )
 def test_amazon_linux_2_names_its_variant_before_the_node(name: str, alias: str, path: str) -> None:
-    assert parameter(alias, ami_type(name), "1.32") == f"/aws/service/eks/{path}/image_id"
+    assert get_image_parameter(alias, get_ami_type(name), "1.32") == f"/aws/service/eks/{path}/image_id"
 
 
 @pytest.mark.parametrize("alias", ["bottlerocket@1.52.0", "bottlerocket@v1.52.0"])
 def test_bottlerocket_is_published_without_the_v(alias: str) -> None:
-    found = parameter(alias, ami_type("BOTTLEROCKET_ARM_64_NVIDIA"), "1.35")
+    found = get_image_parameter(alias, get_ami_type("BOTTLEROCKET_ARM_64_NVIDIA"), "1.35")
     assert found == "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/arm64/1.52.0/image_id"
 
 
 def test_al2023_names_architecture_and_variant_twice() -> None:
-    assert parameter("al2023@v20260715", ami_type("AL2023_x86_64_NEURON"), "1.35") == (
+    assert get_image_parameter("al2023@v20260715", get_ami_type("AL2023_x86_64_NEURON"), "1.35") == (
         "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/x86_64/neuron/"
         "amazon-eks-node-al2023-x86_64-neuron-1.35-v20260715/image_id"
     )
@@ -44,8 +44,8 @@ def test_al2023_names_architecture_and_variant_twice() -> None:
     ],
 )
 def test_an_alias_follows_from_the_release(family: AmiFamily, release: str, alias: str) -> None:
-    assert alias_of(family, release) == alias
-    assert unpinned(alias) == f"{alias.partition('@')[0]}@latest"
+    assert get_alias(family, release) == alias
+    assert unpin_alias(alias) == f"{alias.partition('@')[0]}@latest"
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,19 @@ def test_an_alias_follows_from_the_release(family: AmiFamily, release: str, alia
 )
 def test_a_release_of_another_form_has_no_alias(family: AmiFamily, release: str) -> None:
     with pytest.raises(UnknownFactError):
-        alias_of(family, release)
+        get_alias(family, release)
 
 
 def test_images_are_those_that_the_types_boot_and_the_family_has() -> None:
-    types = [instance_type(name) for name in ("m7g.large", "m7i.large", "g5g.xlarge", "inf2.xlarge")]
-    assert [image.name for image in images(AmiFamily.AL2023, types)] == [
+    types = [get_instance_type(name) for name in ("m7g.large", "m7i.large", "g5g.xlarge", "inf2.xlarge")]
+    assert [image.name for image in list_images(AmiFamily.AL2023, types)] == [
         "AL2023_ARM_64_NVIDIA",
         "AL2023_ARM_64_STANDARD",
         "AL2023_x86_64_NEURON",
         "AL2023_x86_64_STANDARD",
     ]
-    assert "AL2_ARM_64_GPU" not in {image.name for image in images(AmiFamily.AL2, types)}
+    assert "AL2_ARM_64_GPU" not in {image.name for image in list_images(AmiFamily.AL2, types)}
 
 
 def test_what_is_not_an_alias_stays_as_it_is() -> None:
-    assert unpinned("al2023") == "al2023"
+    assert unpin_alias("al2023") == "al2023"

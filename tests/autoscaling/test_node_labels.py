@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from multiarch.autoscaling.node_labels import NodeLabels, node_labels, region_of
+from multiarch.autoscaling.node_labels import NodeLabels, build_node_labels, find_region
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.nodes.model import BootstrapCase, CapacityType
 from tests.components.autoscaled import KARPENTER
 from tests.nodes.builders import GroupOptions, node_group
@@ -32,7 +32,7 @@ OWN = GroupOptions(labels=(("example.com/tier", "batch"),))
 
 def of_group(case: BootstrapCase, **more: str) -> NodeLabels:
     group = replace(node_group(AmiFamily.AL2023, case, Architecture.ARM64, OWN), capacity_type=CapacityType.SPOT)
-    return node_labels(group, instance_type("m7g.large"), **more)
+    return build_node_labels(group, get_instance_type("m7g.large"), **more)
 
 
 def test_a_managed_group_adds_its_own_labels_and_those_of_eks() -> None:
@@ -52,7 +52,7 @@ def test_a_self_managed_group_adds_its_own_labels_alone() -> None:
 def test_a_node_pool_adds_its_own_labels_and_those_of_karpenter() -> None:
     pool = KARPENTER.pools[0]
     assert (pool.capacities[0].capacity_type, pool.labels) == (CapacityType.SPOT, (("pool", "general"),))
-    assert node_labels(pool, instance_type("m7g.large"), zone="eu-west-1a").known == {
+    assert build_node_labels(pool, get_instance_type("m7g.large"), zone="eu-west-1a").known == {
         **KUBERNETES,
         "karpenter.k8s.aws/ec2nodeclass": "default",
         "karpenter.k8s.aws/instance-category": "m",
@@ -107,13 +107,13 @@ def test_what_nobody_sets_on_a_group_is_neither_known_nor_unknown(key: str) -> N
 
 
 def test_eks_sets_nothing_on_nodes_of_karpenter_whose_own_labels_may_be_unknown() -> None:
-    labels = node_labels(KARPENTER.pools[0], instance_type("m7g.large"))
+    labels = build_node_labels(KARPENTER.pools[0], get_instance_type("m7g.large"))
     assert not labels.is_unknown("eks.amazonaws.com/nodegroup")
     assert labels.is_unknown("karpenter.k8s.aws/instance-ebs-bandwidth")
 
 
 def test_a_region_counts_without_a_zone_and_a_zone_tells_its_region() -> None:
     assert of_group(BootstrapCase.EKS, region="eu-west-1").known["topology.kubernetes.io/region"] == "eu-west-1"
-    assert region_of(["us-east-1a", "us-east-1-bos-1a"]) == "us-east-1"
-    assert region_of(["us-east-1a", "us-east-2a"]) is None
-    assert region_of(["zone-1", "zone-2"]) is None
+    assert find_region(["us-east-1a", "us-east-1-bos-1a"]) == "us-east-1"
+    assert find_region(["us-east-1a", "us-east-2a"]) is None
+    assert find_region(["zone-1", "zone-2"]) is None

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.autoscaling.expander import CORDONED_PRIORITY
 from multiarch.autoscaling.groups import SCALE_UP_DELAY
-from multiarch.autoscaling.iam import ArnScope, karpenter_policies
+from multiarch.autoscaling.iam import ArnScope, build_karpenter_policies
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from tests.stack.words import merged, plan
 
@@ -108,7 +108,7 @@ def test_the_accounts_role_for_spot_is_named_where_karpenter_asks_for_spot_itsel
     assert needed(use="cluster-autoscaler", migrateFrom="karpenter") == []
     # No policy here lets Karpenter make it, and no stack does.
     place = ArnScope("aws", "eu-west-1", "111122223333", "shop-dev")
-    policies = karpenter_policies(place, node_role_arn="n", queue_arn="q")
+    policies = build_karpenter_policies(place, node_role_arn="n", queue_arn="q")
     assert "iam:PassRole" in json.dumps(policies["iam-integration"])
     assert not [name for name, policy in policies.items() if "CreateServiceLinkedRole" in json.dumps(policy)]
 

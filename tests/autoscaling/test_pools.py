@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.autoscaling.controller import queue_name
-from multiarch.autoscaling.karpenter import discovery_tags, node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.controller import get_queue_name
+from multiarch.autoscaling.karpenter import build_discovery_tags, build_node_class, build_node_pool
 from multiarch.autoscaling.model import KarpenterPlan, NodePoolPlan
 from tests.stack.words import merged, plan
 
@@ -119,7 +119,7 @@ def test_the_manifest_of_a_node_pool() -> None:
         quietHours={"schedule": "0 7 * * mon-fri", "duration": "10h"},
         consolidateAfter="5m",
     )
-    assert node_pool_manifest(made[0]) == {
+    assert build_node_pool(made[0]) == {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
         "metadata": {"name": "general-arm64-spot"},
@@ -154,7 +154,7 @@ def test_the_manifest_of_a_node_pool() -> None:
 
 def test_a_node_waits_for_its_pods_as_long_as_it_takes_unless_a_time_is_written() -> None:
     def node(**words: object) -> Any:  # noqa: ANN401
-        manifest: Any = node_pool_manifest(pools(**words)[0])
+        manifest: Any = build_node_pool(pools(**words)[0])
         return manifest["spec"]["template"]["spec"]
 
     assert "terminationGracePeriod" not in node()
@@ -162,7 +162,7 @@ def test_a_node_waits_for_its_pods_as_long_as_it_takes_unless_a_time_is_written(
 
 
 def test_the_manifest_of_the_node_class() -> None:
-    made = node_class_manifest(karpenter().node_class, cluster="shop-dev", role="nodes", tags=(("team", "shop"),))
+    made = build_node_class(karpenter().node_class, cluster="shop-dev", role="nodes", tags=(("team", "shop"),))
     assert made == {
         "apiVersion": "karpenter.k8s.aws/v1",
         "kind": "EC2NodeClass",
@@ -188,11 +188,11 @@ def test_the_manifest_of_the_node_class() -> None:
             "tags": {"team": "shop"},
         },
     }
-    assert discovery_tags("shop-dev") == (("karpenter.sh/discovery", "shop-dev"),)
+    assert build_discovery_tags("shop-dev") == (("karpenter.sh/discovery", "shop-dev"),)
 
 
 def test_bottlerocket_has_a_volume_of_its_own_for_images_and_pods() -> None:
-    made: Any = node_class_manifest(
+    made: Any = build_node_class(
         karpenter(amiAlias="bottlerocket@1.50.0", diskSize=80).node_class, cluster="c", role="r", tags=()
     )
     volumes = {each["deviceName"]: each["ebs"]["volumeSize"] for each in made["spec"]["blockDeviceMappings"]}
@@ -202,7 +202,7 @@ def test_bottlerocket_has_a_volume_of_its_own_for_images_and_pods() -> None:
 
 @pytest.mark.parametrize("length", [1, 70, 71, 100])
 def test_a_queue_has_a_name_that_sqs_takes_and_no_other_cluster_has(length: int) -> None:
-    name = queue_name("c" * length)
+    name = get_queue_name("c" * length)
     assert len(name) <= 80
     assert name.endswith("-karpenter")
-    assert name != queue_name("c" * (length - 1) + "d")
+    assert name != get_queue_name("c" * (length - 1) + "d")

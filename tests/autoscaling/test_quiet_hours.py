@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from multiarch.autoscaling.quiet_hours import are_quiet, longest_pause
+from multiarch.autoscaling.quiet_hours import are_quiet, find_longest_pause
 
 DAY, HOUR = 24 * 60, 60
 
@@ -35,7 +35,7 @@ DAY, HOUR = 24 * 60, 60
     ],
 )
 def test_the_longest_time_between_two_beginnings(schedule: str, minutes: int) -> None:
-    assert longest_pause(schedule) == minutes
+    assert find_longest_pause(schedule) == minutes
 
 
 @pytest.mark.parametrize(

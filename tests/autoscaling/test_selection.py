@@ -6,8 +6,8 @@ import pytest
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Requirement
-from multiarch.autoscaling.selection import excluding, labels, select
-from multiarch.facts.instance_types import instance_type, instance_types
+from multiarch.autoscaling.selection import find_excluding_requirement, list_type_labels, select_types
+from multiarch.facts.instance_types import get_instance_type, list_instance_types
 from multiarch.facts.labels import ARCHITECTURE, KARPENTER_CAPACITY_TYPE
 
 
@@ -30,7 +30,7 @@ from multiarch.facts.labels import ARCHITECTURE, KARPENTER_CAPACITY_TYPE
 def test_a_name_is_taken_apart_as_karpenter_does(
     name: str, category: str, generation: str, family: str, size: str
 ) -> None:
-    found = labels(instance_type(name))
+    found = list_type_labels(get_instance_type(name))
     assert found[selection.CATEGORY] == {category}
     assert found[selection.GENERATION] == {generation}
     assert found[selection.FAMILY] == {family}
@@ -38,34 +38,36 @@ def test_a_name_is_taken_apart_as_karpenter_does(
 
 
 def test_every_type_that_eks_takes_has_category_and_generation() -> None:
-    without = [t.name for t in instance_types().values() if t.eks and selection.CATEGORY not in labels(t)]
+    without = [
+        t.name for t in list_instance_types().values() if t.eks and selection.CATEGORY not in list_type_labels(t)
+    ]
     assert without == []
 
 
 def test_architectures_come_from_the_table_and_never_from_the_name() -> None:
-    for each in instance_types().values():
-        assert labels(each)[ARCHITECTURE] == {str(each.architecture)}
+    for each in list_instance_types().values():
+        assert list_type_labels(each)[ARCHITECTURE] == {str(each.architecture)}
 
 
 def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_demand_alone() -> None:
-    assert labels(instance_type("m7g.metal"))[selection.HYPERVISOR] == {""}
-    assert labels(instance_type("m4.large"))[selection.HYPERVISOR] == {"xen"}
-    assert labels(instance_type("u7i-12tb.224xlarge"))[KARPENTER_CAPACITY_TYPE] == {"on-demand"}
+    assert list_type_labels(get_instance_type("m7g.metal"))[selection.HYPERVISOR] == {""}
+    assert list_type_labels(get_instance_type("m4.large"))[selection.HYPERVISOR] == {"xen"}
+    assert list_type_labels(get_instance_type("u7i-12tb.224xlarge"))[KARPENTER_CAPACITY_TYPE] == {"on-demand"}
 
 
 def test_an_operator_that_no_pool_has_is_an_error() -> None:
     with pytest.raises(ValueError, match="Near"):
-        select([instance_type("m7g.large")], [Requirement(selection.FAMILY, "Near", ("m7g",))])
+        select_types([get_instance_type("m7g.large")], [Requirement(selection.FAMILY, "Near", ("m7g",))])
 
 
 def test_selection_is_sorted_and_says_what_excluded_the_last_type() -> None:
     family = Requirement(selection.FAMILY, "In", ("m7g",))
     virtual = Requirement(selection.HYPERVISOR, "In", selection.VIRTUAL)
     amd64 = Requirement(ARCHITECTURE, "In", ("amd64",))
-    chosen = [each.name for each in select(instance_types().values(), [family, virtual])]
+    chosen = [each.name for each in select_types(list_instance_types().values(), [family, virtual])]
     assert chosen == sorted(chosen)
     assert "m7g.large" in chosen
     assert "m7g.metal" not in chosen
-    assert select(instance_types().values(), [amd64, family]) == ()
-    assert excluding(instance_types().values(), [amd64, family]) == family
-    assert excluding(instance_types().values(), [family, virtual]) is None
+    assert select_types(list_instance_types().values(), [amd64, family]) == ()
+    assert find_excluding_requirement(list_instance_types().values(), [amd64, family]) == family
+    assert find_excluding_requirement(list_instance_types().values(), [family, virtual]) is None

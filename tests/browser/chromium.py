@@ -56,7 +56,7 @@ class Browser:
         return self
 
     def call(self, method: str, **parameters: Any) -> Any:  # noqa: ANN401 (JSON)
-        """Call a method of the protocol and return its result. Raises AssertionError if the browser refuses."""
+        """Call a method of the protocol and return its result. Raises AssertionError if the browser rejects."""
         return self._runner.run(asyncio.wait_for(self._call(method, parameters), _SECONDS))
 
     def event(self, name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.report.pages import page_of
+from multiarch.report.pages import build_page
 from multiarch.report.rendering import Renderer
 from tests.browser.chromium import Browser, running
 from tests.report import samples
@@ -25,5 +25,5 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All sections, and a workload whose name is HTML."""
     contents = replace(samples.contents(), placement=samples.placement(workload=samples.HOSTILE))
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(Renderer().render(page_of(contents)), encoding="utf-8")
+    file.write_text(Renderer().render(build_page(contents)), encoding="utf-8")
     return file

@@ -57,7 +57,7 @@ CONTRASTS = """
   return low;
 })()
 """
-"""Texts with less contrast than WCAG 2 asks for (level AA, https://www.w3.org/TR/WCAG22/#contrast-minimum)."""
+"""Strings with less contrast than WCAG 2 requests (level AA, https://www.w3.org/TR/WCAG22/#contrast-minimum)."""
 
 
 def open_page(browser: Browser, page: Path, size: str = "laptop", scheme: str = "light") -> None:
@@ -122,8 +122,8 @@ def test_the_policy_stops_what_is_not_the_page_s(browser: Browser, page: Path) -
     )
     browser.evaluate("fetch('https://example.invalid/').catch(() => null)")
     assert browser.evaluate("typeof hit") == "undefined"
-    refused = [each["params"]["entry"]["text"] for each in browser.events if each["method"] == "Log.entryAdded"]
-    assert len([each for each in refused if "Content Security Policy" in each]) >= 3
+    rejected = [each["params"]["entry"]["text"] for each in browser.events if each["method"] == "Log.entryAdded"]
+    assert len([each for each in rejected if "Content Security Policy" in each]) >= 3
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multiarch.capacity.evaluation import ALL, Evaluation
-from multiarch.capacity.failures import failures_of
-from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
+from multiarch.capacity.failures import list_failures
+from multiarch.capacity.model import CapacityFailure, CapacityReport, FailureResult, WorkloadResult
 from multiarch.capacity.workloads import ImageSupport
-from multiarch.manifests.disruption_budgets import PodCount, disruption_budgets_from
-from multiarch.scheduling.pods import pods_from
+from multiarch.manifests.disruption_budgets import PodCount, read_disruption_budgets
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ZONES
 from tests.stack.words import plan
@@ -31,7 +31,7 @@ def budget(name: str = "api", *, namespace: str = "shop", app: str | None = None
 def report(
     words: Mapping[str, Any],
     *documents: object,
-    failures: Sequence[Failure] | None = None,
+    failures: Sequence[CapacityFailure] | None = None,
     images: Mapping[tuple[str, str], ImageSupport] | None = None,
     without_budget: PodCount = ALL,
     zonal_volumes: bool = True,
@@ -39,14 +39,14 @@ def report(
     """Evaluate manifests against a stack, in three zones; by default in all failures."""
     made = plan({**words, "network": {"zones": list(ZONES)}})
     evaluate = Evaluation(
-        tuple(pods_from(documents)),
-        list(disruption_budgets_from(documents)),
+        tuple(read_pods(documents)),
+        list(read_disruption_budgets(documents)),
         SimulationContext(tuple(ZONES)),
         images=images or {},
         without_budget=without_budget,
         zonal_volumes=zonal_volumes,
     )
-    return evaluate(made, failures_of(made, ZONES) if failures is None else failures)
+    return evaluate(made, list_failures(made, ZONES) if failures is None else failures)
 
 
 def in_failure(found: CapacityReport, name: str) -> FailureResult:

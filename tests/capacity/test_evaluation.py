@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.capacity.model import Failure
+from multiarch.capacity.model import CapacityFailure
 from multiarch.facts.architectures import Architecture
 from multiarch.manifests.disruption_budgets import PodCount
 from tests.capacity.evaluated import B, C, budget, counts, in_failure, of, report
@@ -35,7 +35,7 @@ def test_pods_that_find_no_node_are_pending_until_the_failure_is_over() -> None:
 
 def test_an_auto_scaling_group_replaces_lost_nodes_in_its_other_zones_without_any_autoscaler() -> None:
     words = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 3, "maxSize": 3}}})
-    found = report(words, pods(count=3), failures=[Failure(zones=(B,)), Failure(groups=("amd",))])
+    found = report(words, pods(count=3), failures=[CapacityFailure(zones=(B,)), CapacityFailure(groups=("amd",))])
     in_zone, of_group = found.failures
     assert counts(of(in_zone)) == (2, 1, 0)
     assert in_zone.added == (("amd", 1),)
@@ -70,7 +70,7 @@ def test_spot_of_one_architecture_fails_without_that_of_the_other() -> None:
 
 def test_the_largest_nodes_come_back_where_their_group_is_whole() -> None:
     words = grown({"small": {"instanceTypes": ["m7i.large"]}, "large": {"instanceTypes": ["m7i.4xlarge"]}})
-    found = report(words, pods(count=1), pods("big", cpu="12"), failures=[Failure(largest_nodes=1)])
+    found = report(words, pods(count=1), pods("big", cpu="12"), failures=[CapacityFailure(largest_nodes=1)])
     (result,) = found.failures
     assert result.lost == (("large", 1),)
     assert counts(of(result, "big")) == (0, 1, 0)
@@ -79,7 +79,7 @@ def test_the_largest_nodes_come_back_where_their_group_is_whole() -> None:
 
 def test_what_fails_together_is_lost_together() -> None:
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 2}})
-    (result,) = report(words, pods(count=3), failures=[Failure(zones=(B, C))]).failures
+    (result,) = report(words, pods(count=3), failures=[CapacityFailure(zones=(B, C))]).failures
     assert counts(of(result)) == (1, 1, 1)
 
 
@@ -96,7 +96,7 @@ def test_karpenter_makes_up_for_a_zone_within_the_limits_of_its_pools() -> None:
 def test_without_the_group_of_its_controller_karpenter_adds_no_nodes() -> None:
     pool = {"capacityTypes": ["on-demand"], "architectures": ["amd64", "arm64"], "sizes": ["large"]}
     words = pooled({"general": pool})
-    both = [Failure(groups=("web",), largest_nodes=1), Failure(largest_nodes=1)]
+    both = [CapacityFailure(groups=("web",), largest_nodes=1), CapacityFailure(largest_nodes=1)]
     without, with_controller = report(words, pods(cpu="1500m", count=4), failures=both).failures
     assert of(with_controller).pending == 0
     assert of(without).pending == 3
@@ -125,7 +125,7 @@ def test_pods_of_other_workloads_and_daemon_sets_take_their_room() -> None:
     words = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}})
     agent = {**pods("agent", cpu="600m"), "kind": "DaemonSet"}
     alone, crowded = (
-        report(words, pods(count=2), *more, failures=[Failure(groups=("amd",))]).without_failure
+        report(words, pods(count=2), *more, failures=[CapacityFailure(groups=("amd",))]).without_failure
         for more in ((), (agent, pods("other", cpu="600m")))
     )
     assert of(alone).pending == 0
@@ -180,10 +180,14 @@ def test_workloads_of_one_budget_keep_its_minimum_together() -> None:
     shared = budget("both", minAvailable=4)
     shared["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "web"]}]}
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 2}})
-    (result,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B,))]).failures
+    (result,) = report(
+        words, pods(count=3), pods("web", count=3), shared, failures=[CapacityFailure(zones=(B,))]
+    ).failures
     assert sum(each.pending for each in result.workloads) == 2
     assert not result.short
-    (worse,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B, C))]).failures
+    (worse,) = report(
+        words, pods(count=3), pods("web", count=3), shared, failures=[CapacityFailure(zones=(B, C))]
+    ).failures
     assert len(worse.short) == 2
     text = "minimum 4 of the 6 pods of 2 workloads (PodDisruptionBudget shop/both: minAvailable 4)"
     assert of(worse).minimum_text == text
@@ -194,7 +198,9 @@ def test_pods_of_one_budget_that_stay_count_together_while_others_move() -> None
     shared = budget("both", minAvailable=5)
     shared["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "web"]}]}
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 4}})
-    (result,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B,))]).failures
+    (result,) = report(
+        words, pods(count=3), pods("web", count=3), shared, failures=[CapacityFailure(zones=(B,))]
+    ).failures
     assert [(each.surviving, each.keeps_minimum, each.keeps_minimum_throughout) for each in result.workloads] == [
         (2, True, False),
         (2, True, False),
@@ -205,7 +211,7 @@ def test_waiting_adds_up_detection_toleration_and_the_start_of_a_node() -> None:
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}})
     toleration = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
     hasty: dict[str, Any] = {"tolerations": [{**toleration, "tolerationSeconds": 20}]}
-    found = report(words, pods(count=3), pods("hasty", count=3, **hasty), failures=[Failure(zones=(B,))])
+    found = report(words, pods(count=3), pods("hasty", count=3, **hasty), failures=[CapacityFailure(zones=(B,))])
     (result,) = found.failures
     # Two nodes of the zone fail: the second gets its taint ten seconds later.
     assert of(result).wait_seconds == 50 + 10 + 300 + 10 + 90
@@ -299,7 +305,9 @@ def stateful(count: int = 3, **more: Any) -> dict[str, Any]:
 
 def test_pods_stay_in_the_zone_of_their_volumes() -> None:
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}})
-    zone, node = report(words, stateful(), failures=[Failure(zones=(B,)), Failure(largest_nodes=1)]).failures
+    zone, node = report(
+        words, stateful(), failures=[CapacityFailure(zones=(B,)), CapacityFailure(largest_nodes=1)]
+    ).failures
     assert counts(of(zone, "db")) == (2, 0, 1)
     assert of(zone, "db").limit == "1 pod with volumes in zone eu-west-1b; 2 of 3 pods run"
     assert counts(of(node, "db")) == (2, 1, 0)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from multiarch.capacity.failures import failures_of, lost_nodes, parse_failure
-from multiarch.capacity.model import Failure
+from multiarch.capacity.failures import list_failures, list_lost_nodes, parse_failure
+from multiarch.capacity.model import CapacityFailure
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
 from tests.scheduling.manifests import ZONES, shape
 from tests.simulate.simulated import grown, pooled
@@ -33,7 +33,7 @@ def made(words: dict[str, Any]) -> Any:  # noqa: ANN401
 
 
 def test_every_single_failure_of_a_stack_is_listed() -> None:
-    assert [str(each) for each in failures_of(made(GROUPS), ZONES, largest_nodes=2)] == [
+    assert [str(each) for each in list_failures(made(GROUPS), ZONES, largest_nodes=2)] == [
         f"zone {A}",
         f"zone {B}",
         f"zone {C}",
@@ -50,7 +50,7 @@ def test_every_single_failure_of_a_stack_is_listed() -> None:
 
 def test_node_pools_fail_as_groups_do_and_with_their_capacities() -> None:
     words = pooled({"general": {"architectures": ["amd64", "arm64"], "capacityTypes": ["spot"]}})
-    names = [str(each) for each in failures_of(made(words), ZONES, largest_nodes=0)]
+    names = [str(each) for each in list_failures(made(words), ZONES, largest_nodes=0)]
     assert names[3:] == [
         "group web",
         "group general-amd64-spot",
@@ -65,16 +65,16 @@ def test_node_pools_fail_as_groups_do_and_with_their_capacities() -> None:
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
-        ("zone=b", Failure(zones=(B,))),
-        (f"zone={C}", Failure(zones=(C,))),
-        ("zone=a, zone=b", Failure(zones=(A, B))),
-        ("group=batch,zone=b", Failure(zones=(B,), groups=("batch",))),
-        ("group=web", Failure(groups=("web-a", "web-b", "web-c"))),
-        ("spot=arm64,largest=2", Failure(spot=(ARM64,), largest_nodes=2)),
-        ("architecture=amd64", Failure(architectures=(AMD64,))),
+        ("zone=b", CapacityFailure(zones=(B,))),
+        (f"zone={C}", CapacityFailure(zones=(C,))),
+        ("zone=a, zone=b", CapacityFailure(zones=(A, B))),
+        ("group=batch,zone=b", CapacityFailure(zones=(B,), groups=("batch",))),
+        ("group=web", CapacityFailure(groups=("web-a", "web-b", "web-c"))),
+        ("spot=arm64,largest=2", CapacityFailure(spot=(ARM64,), largest_nodes=2)),
+        ("architecture=amd64", CapacityFailure(architectures=(AMD64,))),
     ],
 )
-def test_a_combination_can_be_written(text: str, failure: Failure) -> None:
+def test_a_combination_can_be_written(text: str, failure: CapacityFailure) -> None:
     assert parse_failure(text, made(GROUPS), ZONES) == failure
 
 
@@ -103,25 +103,25 @@ def test_placeholder_zones_have_numbers() -> None:
     assert parse_failure("zone=2", made(GROUPS), zones).zones == ("zone-2",)
 
 
-def test_the_end_of_two_zones_is_refused() -> None:
+def test_the_end_of_two_zones_is_rejected() -> None:
     with pytest.raises(MultiarchError) as raised:
         parse_failure("zone=a", made(GROUPS), (A, "eu-west-1-lon-1a"))
     assert str(raised.value) == "zone=a is the end of eu-west-1a and eu-west-1-lon-1a. Write the whole name."
 
 
 def node(name: str, *, cpu: int = 2000, zone: str = A, capacity: CapacityType = CapacityType.SPOT) -> NodeState:
-    of_size = shape(allocatable=Resources(cpu=cpu, memory=2**33, pods=20))
+    of_size = shape(allocatable=ResourceAmounts(cpu=cpu, memory=2**33, pods=20))
     return NodeState(name, "arm-spot", of_size, zone, capacity_type=capacity)
 
 
 def test_the_largest_nodes_are_those_with_the_most_cpu_among_what_is_left() -> None:
     nodes = [node("a", cpu=9000, zone=B), node("b", cpu=4000), node("c", cpu=8000), node("d", cpu=2000)]
-    assert lost_nodes(Failure(zones=(B,), largest_nodes=2), nodes) == {"a", "b", "c"}
-    assert lost_nodes(Failure(largest_nodes=9), nodes) == {"a", "b", "c", "d"}
+    assert list_lost_nodes(CapacityFailure(zones=(B,), largest_nodes=2), nodes) == {"a", "b", "c"}
+    assert list_lost_nodes(CapacityFailure(largest_nodes=9), nodes) == {"a", "b", "c", "d"}
 
 
 def test_spot_failures_leave_on_demand_nodes() -> None:
     nodes = [node("a"), node("b", capacity=CapacityType.ON_DEMAND)]
-    assert lost_nodes(Failure(spot=(ARM64,)), nodes) == {"a"}
-    assert lost_nodes(Failure(spot=(AMD64,)), nodes) == frozenset()
-    assert lost_nodes(Failure(), nodes) == frozenset()
+    assert list_lost_nodes(CapacityFailure(spot=(ARM64,)), nodes) == {"a"}
+    assert list_lost_nodes(CapacityFailure(spot=(AMD64,)), nodes) == frozenset()
+    assert list_lost_nodes(CapacityFailure(), nodes) == frozenset()

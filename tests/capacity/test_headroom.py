@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.failures import failures_of
-from multiarch.capacity.headroom import IMAGE, PRIORITY, Headroom, headroom_of, manifests
+from multiarch.capacity.failures import list_failures
+from multiarch.capacity.headroom import IMAGE, PRIORITY, Headroom, build_headroom_manifests, plan_headroom
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.node_resources import GIB
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.cluster_autoscaler import EXPENDABLE_BELOW
-from multiarch.simulate.context import simulation_context
+from multiarch.simulate.context import build_simulation_context
 from multiarch.stack.model import Plan
 from tests.simulate.simulated import TOLERANT, grown, pods
 from tests.stack.words import merged, plan
@@ -28,10 +28,10 @@ def made(words: dict[str, Any] | None = None) -> Plan:
 
 
 def headroom(of: Plan, *documents: dict[str, Any]) -> tuple[Headroom, ...]:
-    found = tuple(pods_from(documents))
-    context = simulation_context(of)
-    report = Evaluation(found, (), context)(of, failures_of(of, context.zones))
-    return headroom_of(of, report, found)
+    found = tuple(read_pods(documents))
+    context = build_simulation_context(of)
+    report = Evaluation(found, (), context)(of, list_failures(of, context.zones))
+    return plan_headroom(of, report, found)
 
 
 def test_it_has_room_for_the_pods_of_the_worst_zone_of_each_architecture() -> None:
@@ -48,7 +48,7 @@ def test_pods_that_never_move_need_none() -> None:
 
 
 def objects(of: Plan, *headrooms: Headroom) -> dict[str, dict[str, Any]]:
-    return {f"{each['kind']}/{each['metadata']['name']}": each for each in manifests(of, headrooms)}
+    return {f"{each['kind']}/{each['metadata']['name']}": each for each in build_headroom_manifests(of, headrooms)}
 
 
 ROOM = (
@@ -97,11 +97,11 @@ def test_placeholders_have_no_privileges() -> None:
 def test_pods_take_the_room_of_placeholders() -> None:
     of = made({"nodeGroups": {"amd": {"maxSize": 2, "onePerZone": True}}})
     legacy = pods("legacy", 6, cpu="1500m", memory="4Gi")
-    found = tuple(pods_from([legacy]))
-    context = simulation_context(of)
-    failures = failures_of(of, context.zones)[:1]
-    rooms = headroom_of(of, Evaluation(found, (), context)(of, failures), found)
-    both = tuple(pods_from([legacy, *manifests(of, rooms)]))
+    found = tuple(read_pods([legacy]))
+    context = build_simulation_context(of)
+    failures = list_failures(of, context.zones)[:1]
+    rooms = plan_headroom(of, Evaluation(found, (), context)(of, failures), found)
+    both = tuple(read_pods([legacy, *build_headroom_manifests(of, rooms)]))
     (result,) = Evaluation(both, (), context)(of, failures).failures
     assert {each.name: (each.replicas, each.pending) for each in result.workloads} == {
         "Deployment/headroom-amd64": (3, 1),
@@ -111,8 +111,8 @@ def test_pods_take_the_room_of_placeholders() -> None:
 
 def test_placeholders_are_pods_that_the_simulation_places() -> None:
     of = made()
-    placeholders = [each for each in pods_from(manifests(of, ROOM)) if each.owner]
-    report = Evaluation(placeholders, (), simulation_context(of))(of, ())
+    placeholders = [each for each in read_pods(build_headroom_manifests(of, ROOM)) if each.owner]
+    report = Evaluation(placeholders, (), build_simulation_context(of))(of, ())
     assert [(each.name, each.replicas, each.pending) for each in report.without_failure.workloads] == [
         ("Deployment/headroom-amd64", 3, 0),
         ("Deployment/headroom-arm64", 2, 0),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.capacity.model import Failure, WorkloadResult
+from multiarch.capacity.model import CapacityFailure, WorkloadResult
 from multiarch.capacity.workloads import ImageSupport
 from multiarch.facts.architectures import Architecture
 from tests.capacity.evaluated import B, in_failure, of, report
@@ -21,7 +21,7 @@ BOTH = {
 }
 
 
-def pending(words: dict[str, Any], *documents: object, failure: Failure, **more: Any) -> WorkloadResult:
+def pending(words: dict[str, Any], *documents: object, failure: CapacityFailure, **more: Any) -> WorkloadResult:
     (result,) = report(words, *documents, failures=[failure], **more).failures
     found = of(result)
     assert found.pending
@@ -35,7 +35,7 @@ def test_groups_for_which_a_pod_is_too_large_are_named_together() -> None:
 
 
 def test_the_limit_names_architecture_failure_nodes_and_pods_as_a_person_would() -> None:
-    found = pending(grown(BOTH), pods(count=6), failure=Failure(zones=(B,)))
+    found = pending(grown(BOTH), pods(count=6), failure=CapacityFailure(zones=(B,)))
     assert found.limit == (
         "amd64 only (does not tolerate arch=arm64:NoSchedule); without zone eu-west-1b at most 4 amd64 nodes can take "
         "it (general-a, general-c: at its maxSize 2); 4 of 6 pods run"
@@ -52,7 +52,9 @@ def test_each_reason_that_leaves_one_architecture_is_named_with_its_groups() -> 
         "graviton": {"instanceTypes": ["m7g.large"], "labels": {"disk": "fast"}, "maxSize": 1},
         "untainted": {"instanceTypes": ["m7g.large"], "arm64Taint": False, "maxSize": 1},
     }
-    found = pending(grown(groups), pods(count=2, nodeSelector={"disk": "fast"}), failure=Failure(largest_nodes=1))
+    found = pending(
+        grown(groups), pods(count=2, nodeSelector={"disk": "fast"}), failure=CapacityFailure(largest_nodes=1)
+    )
     assert found.limit.startswith(
         "amd64 only (graviton: does not tolerate arch=arm64:NoSchedule; untainted: nodeSelector requires disk=fast); "
     )
@@ -61,11 +63,11 @@ def test_each_reason_that_leaves_one_architecture_is_named_with_its_groups() -> 
 @pytest.mark.parametrize(
     ("failure", "without"),
     [
-        (Failure(architectures=(Architecture.ARM64,)), "without arm64 nodes at most 6 amd64 nodes can take it"),
-        (Failure(groups=("graviton-a", "graviton-b", "graviton-c")), "at most 6 amd64 nodes can take it"),
+        (CapacityFailure(architectures=(Architecture.ARM64,)), "without arm64 nodes at most 6 amd64 nodes can take it"),
+        (CapacityFailure(groups=("graviton-a", "graviton-b", "graviton-c")), "at most 6 amd64 nodes can take it"),
     ],
 )
-def test_arm64_is_not_what_helps_while_it_is_lost(failure: Failure, without: str) -> None:
+def test_arm64_is_not_what_helps_while_it_is_lost(failure: CapacityFailure, without: str) -> None:
     words = merged(grown(BOTH), {"nodeGroups": {"graviton": {"minSize": 1}}})
     found = pending(words, pods(count=8), failure=failure)
     assert without in found.limit
@@ -78,14 +80,16 @@ def test_the_size_that_is_named_is_enough() -> None:
 
 
 def test_a_pod_that_requires_a_lost_zone_is_led_to_other_zones() -> None:
-    found = pending(grown(BOTH), pods(nodeSelector={ZONE: B}), failure=Failure(zones=(B,)))
+    found = pending(grown(BOTH), pods(nodeSelector={ZONE: B}), failure=CapacityFailure(zones=(B,)))
     assert "requires zone eu-west-1b" in found.limit
     assert found.change == "let it run in other zones than eu-west-1b"
 
 
 def test_images_without_a_build_are_named() -> None:
     images = {("shop", "Deployment/api"): ImageSupport(unsupported=(("shop/api:1", Architecture.ARM64),))}
-    found = pending(grown(BOTH), pods(**TOLERANT), failure=Failure(architectures=(Architecture.AMD64,)), images=images)
+    found = pending(
+        grown(BOTH), pods(**TOLERANT), failure=CapacityFailure(architectures=(Architecture.AMD64,)), images=images
+    )
     assert found.architectures == (Architecture.AMD64,)
     assert found.limit.startswith("amd64 only (shop/api:1 has no arm64 build)")
     assert found.change == "build shop/api:1 for arm64"
@@ -152,14 +156,14 @@ POOL = {"capacityTypes": ["on-demand"], "architectures": ["amd64"], "sizes": ["l
 @pytest.mark.parametrize("words", [grown(BOTH), pooled({"general": POOL})])
 @pytest.mark.parametrize("zone", ZONES)
 def test_topology_rules_that_a_failure_makes_unsatisfiable_are_named(words: dict[str, Any], zone: str) -> None:
-    found = pending(words, pods(count=len(ZONES), cpu="1500m", **APART), failure=Failure(zones=(zone,)))
+    found = pending(words, pods(count=len(ZONES), cpu="1500m", **APART), failure=CapacityFailure(zones=(zone,)))
     assert "pod anti-affinity term 1" in found.limit
     assert found.change.startswith("prefer the topology rule instead of requiring it")
 
 
 def test_groups_that_are_lost_are_called_so_and_led_to_other_zones() -> None:
     words = grown({"general": {"instanceTypes": ["m7i.large"], "zones": [B]}})
-    found = pending(words, pods(), failure=Failure(zones=(B,)))
+    found = pending(words, pods(), failure=CapacityFailure(zones=(B,)))
     assert found.limit == "lost: general; 0 of 1 pods run"
     assert found.change == "let nodeGroups.general.zones have another zone"
 
@@ -186,7 +190,9 @@ def test_it_is_said_where_karpenter_plans_a_node_in_the_lost_zone_only() -> None
     words = pooled({"general": {"capacityTypes": ["on-demand"], "architectures": ["arm64"], "sizes": ["large"]}})
     arm64: dict[str, Any] = {**TOLERANT, "nodeSelector": {"kubernetes.io/arch": "arm64"}}
     found = pending(
-        words, pods(count=3, cpu="1600m", topologySpreadConstraints=[rule], **arm64), failure=Failure(zones=(B,))
+        words,
+        pods(count=3, cpu="1600m", topologySpreadConstraints=[rule], **arm64),
+        failure=CapacityFailure(zones=(B,)),
     )
     where = f"Karpenter takes the zone with the fewest pods, {B}, where no nodes can be had"
     assert f"general-arm64-on-demand: topology spread: {where}; 2 of 3 pods run" in found.limit

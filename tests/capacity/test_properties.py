@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.failures import fail, failures_of, settled_before
-from multiarch.capacity.model import Failure
+from multiarch.capacity.failures import fail_nodes, list_failures, settle_before
+from multiarch.capacity.model import CapacityFailure
 from multiarch.facts.architectures import Architecture
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES
 from tests.simulate.simulated import grown, pods
@@ -35,7 +35,7 @@ WORKLOADS = st.lists(
     st.tuples(st.sampled_from(["300m", "900m", "1500m", "3"]), st.integers(1, 5), st.booleans()), min_size=1, max_size=4
 )
 FAILURES = st.builds(
-    Failure,
+    CapacityFailure,
     zones=st.lists(st.sampled_from(ZONES), unique=True, max_size=2).map(tuple),
     groups=st.sampled_from([(), ("amd",), ("arm",)]),
     spot=st.sampled_from([(), (Architecture.ARM64,)]),
@@ -53,17 +53,17 @@ def manifests(workloads: list[tuple[str, int, bool]]) -> list[Any]:
     found = []
     for number, (cpu, count, tolerant) in enumerate(workloads):
         more: dict[str, Any] = {"tolerations": [ARM64_TOLERATION]} if tolerant else {}
-        found += list(pods_from([pods(f"w{number}", count, cpu=cpu, **more)]))
+        found += list(read_pods([pods(f"w{number}", count, cpu=cpu, **more)]))
     return found
 
 
 @given(GROUPS, WORKLOADS, FAILURES)
 def test_no_pod_is_lost_or_counted_twice_and_no_limit_is_exceeded(
-    groups: dict[str, Any], workloads: list[tuple[str, int, bool]], failure: Failure
+    groups: dict[str, Any], workloads: list[tuple[str, int, bool]], failure: CapacityFailure
 ) -> None:
     stack = made(groups)
-    before = settled_before(stack, manifests(workloads), CONTEXT)
-    after = fail(before, failure)
+    before = settle_before(stack, manifests(workloads), CONTEXT)
+    after = fail_nodes(before, failure)
     placed = [pod for node in after.settled.nodes for pod in node.pods]
     names = sorted((pod.namespace, pod.name) for pod in (*placed, *after.pending))
     assert names == sorted((pod.namespace, pod.name) for pod in before.pods)
@@ -81,7 +81,7 @@ def test_every_pending_pod_has_its_limit_and_the_numbers_add_up(
     groups: dict[str, Any], workloads: list[tuple[str, int, bool]]
 ) -> None:
     stack = made(groups)
-    report = Evaluation(manifests(workloads), [], CONTEXT)(stack, failures_of(stack, ZONES))
+    report = Evaluation(manifests(workloads), [], CONTEXT)(stack, list_failures(stack, ZONES))
     for result in (report.without_failure, *report.failures):
         for each, (_, count, _) in zip(result.workloads, workloads, strict=True):
             assert each.surviving + each.moved + each.pending == each.replicas == count

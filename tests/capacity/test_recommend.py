@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.failures import failures_of
-from multiarch.capacity.model import Failure
-from multiarch.capacity.recommendation.rates import rates_of
-from multiarch.capacity.recommendation.recommend import Recommendation, recommend
-from multiarch.capacity.recommendation.search import cost_of
-from multiarch.capacity.recommendation.tunables import Cost, tunables_of, with_values
-from multiarch.manifests.disruption_budgets import disruption_budgets_from
-from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.context import simulation_context
+from multiarch.capacity.failures import list_failures
+from multiarch.capacity.model import CapacityFailure
+from multiarch.capacity.recommendation.rates import get_rates
+from multiarch.capacity.recommendation.recommend import Recommendation, find_recommendation
+from multiarch.capacity.recommendation.search import compute_cost
+from multiarch.capacity.recommendation.tunables import Cost, list_tunables, with_values
+from multiarch.manifests.disruption_budgets import read_disruption_budgets
+from multiarch.scheduling.pods import read_pods
+from multiarch.simulate.context import build_simulation_context
 from multiarch.stack.model import Plan
 from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
 from tests.stack.words import merged, plan
 
 ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 NETWORK = {"network": {"zones": ZONES}}
-ZONE_A = Failure(zones=("eu-west-1a",))
+ZONE_A = CapacityFailure(zones=("eu-west-1a",))
 CASES = 12
 BESIDE_OPTIMUM = Decimal("1.05")
 
@@ -35,20 +35,20 @@ class Oracle(Evaluation):
     """Evaluates plans with the same pods."""
 
     def __init__(self, made: Plan, documents: Sequence[Mapping[str, Any]]) -> None:
-        pods, budgets = tuple(pods_from(documents)), tuple(disruption_budgets_from(documents))
-        super().__init__(pods, budgets, simulation_context(made))
+        pods, budgets = tuple(read_pods(documents)), tuple(read_disruption_budgets(documents))
+        super().__init__(pods, budgets, build_simulation_context(made))
 
-    def short(self, made: Plan, failures: Sequence[Failure]) -> set[tuple[Failure, str]]:
+    def short(self, made: Plan, failures: Sequence[CapacityFailure]) -> set[tuple[CapacityFailure, str]]:
         report = self(made, failures, explain=False)
         results = (report.without_failure, *report.failures)
         return {(result.failure, each.name) for result in results for each in result.short}
 
 
 def recommended(
-    made: Plan, documents: Sequence[Mapping[str, Any]], failures: Sequence[Failure]
+    made: Plan, documents: Sequence[Mapping[str, Any]], failures: Sequence[CapacityFailure]
 ) -> tuple[Recommendation, Oracle]:
     oracle = Oracle(made, documents)
-    return recommend(made, failures, oracle), oracle
+    return find_recommendation(made, failures, oracle), oracle
 
 
 def changes(result: Recommendation) -> dict[str, object]:
@@ -106,17 +106,17 @@ def test_no_cheaper_change_solves_as_much(seed: int, words_of: Callable[[random.
     generator = random.Random(f"{seed} {words_of.__name__}")  # noqa: S311  (cases, not secrets)
     documents = generated_pods(generator)
     made = plan(merged(words_of(generator), NETWORK))
-    failures = [each for each in failures_of(made, tuple(ZONES)) if not each.architectures][:4]
+    failures = [each for each in list_failures(made, tuple(ZONES)) if not each.architectures][:4]
     result, oracle = recommended(made, documents, failures)
     unsolved = {(each.failure, each.workload.name) for each in result.unsolved}
     assert oracle.short(result.plan, failures) == unsolved
-    tunables = tunables_of(made, rates_of(made, None))
+    tunables = list_tunables(made, get_rates(made, None))
     largest = {each.key: each.capped(each.present + 50 * each.step) for each in tunables}
     assert unsolved <= oracle.short(with_values(made, largest), failures)
     spans = [range(each.present, (each.most or each.present + 12 * each.step) + 1) for each in tunables]
     for values in product(*spans):
         candidate = dict(zip((each.key for each in tunables), values, strict=True))
-        if cheaper(cost_of(tunables, candidate), result.cost):
+        if cheaper(compute_cost(tunables, candidate), result.cost):
             assert oracle.short(with_values(made, candidate), failures) - unsolved, candidate
 
 
@@ -165,7 +165,7 @@ def test_what_only_larger_sizes_would_make_short_is_not_unsolved() -> None:
     pool = {"sizes": ["2xlarge"], "architectures": ["amd64"], "capacityTypes": ["on-demand"]}
     pinned = pods("pinned", 1, cpu="100m", nodeSelector={"topology.kubernetes.io/zone": ZONES[0]})
     made = plan(merged(pooled({"general": pool}), NETWORK))
-    lost = Failure(groups=("web",))
+    lost = CapacityFailure(groups=("web",))
     result, oracle = recommended(made, [pods("api", 8, cpu="900m"), pinned], [ZONE_A, lost])
     assert not oracle.short(made, [lost])
     assert [(str(each.failure), each.workload.name) for each in result.unsolved] == [
@@ -176,7 +176,7 @@ def test_what_only_larger_sizes_would_make_short_is_not_unsolved() -> None:
 def test_groups_that_nothing_grows_get_a_larger_desired_size() -> None:
     words = {"nodeGroups": {"web": {"instanceTypes": ["m7i.large"], "minSize": 3, "maxSize": 3}, "web-arm": None}}
     made = plan(merged(words, NETWORK))
-    result, _ = recommended(made, [pods("api", 6, cpu="1")], [Failure()])
+    result, _ = recommended(made, [pods("api", 6, cpu="1")], [CapacityFailure()])
     assert set(changes(result)) == {"nodeGroups.web.desiredSize", "nodeGroups.web.maxSize"}
     assert result.cost.always > 0
     assert not result.report.without_failure.short
@@ -200,6 +200,6 @@ def test_a_failure_that_was_harmless_before_counts_too() -> None:
         }
     )
     made = plan(merged(words, NETWORK))
-    failures = failures_of(made, tuple(ZONES))
+    failures = list_failures(made, tuple(ZONES))
     result, oracle = recommended(made, [pods("api", 8, cpu="900m")], failures)
     assert oracle.short(result.plan, failures) == {(each.failure, each.workload.name) for each in result.unsolved}

@@ -10,9 +10,9 @@ from itertools import product
 
 import pytest
 
-from multiarch.capacity.model import Failure
+from multiarch.capacity.model import CapacityFailure
 from multiarch.capacity.recommendation.needs import Need
-from multiarch.capacity.recommendation.search import TimeLimit, cost_of, search
+from multiarch.capacity.recommendation.search import TimeLimit, compute_cost, search_values
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 from multiarch.errors import MultiarchError
 
@@ -33,9 +33,11 @@ def tunables(generator: random.Random, number: int) -> list[Tunable]:
     ]
 
 
-def needs(generator: random.Random, keys: list[Key], failures: list[Failure]) -> Callable[[Values, Failure], bool]:
+def needs(
+    generator: random.Random, keys: list[Key], failures: list[CapacityFailure]
+) -> Callable[[Values, CapacityFailure], bool]:
     """Each failure needs some weighted sums of values: workloads that several groups can run."""
-    rows: dict[Failure, list[tuple[dict[Key, int], int]]] = {}
+    rows: dict[CapacityFailure, list[tuple[dict[Key, int], int]]] = {}
     for failure in failures:
         rows[failure] = [
             ({key: generator.randint(1, 3) for key in generator.sample(keys, generator.randint(1, len(keys)))},
@@ -43,7 +45,7 @@ def needs(generator: random.Random, keys: list[Key], failures: list[Failure]) ->
             for _ in range(generator.randint(1, 2))
         ]  # fmt: skip
 
-    def fails(values: Values, failure: Failure) -> bool:
+    def fails(values: Values, failure: CapacityFailure) -> bool:
         return any(sum(weight * values[key] for key, weight in row.items()) < least for row, least in rows[failure])
 
     return fails
@@ -53,26 +55,26 @@ def needs(generator: random.Random, keys: list[Key], failures: list[Failure]) ->
 def test_the_cheapest_values_are_found(seed: int) -> None:
     generator = random.Random(seed)  # noqa: S311  (cases, not secrets)
     given = tunables(generator, generator.randint(1, 3))
-    failures = [Failure(zones=(f"zone-{index}",)) for index in range(generator.randint(1, 3))]
+    failures = [CapacityFailure(zones=(f"zone-{index}",)) for index in range(generator.randint(1, 3))]
     fails = needs(generator, [each.key for each in given], failures)
     most = {each.key: each.present + 14 for each in given}
-    found = search(given, most, failures, lambda values, asked: [each for each in asked if fails(values, each)])
+    found = search_values(given, most, failures, lambda values, asked: [each for each in asked if fails(values, each)])
     assert not any(fails(found.values, failure) for failure in failures)
     everything = (
         dict(zip(most, values, strict=True))
         for values in product(*(range(each.present, most[each.key] + 1) for each in given))
     )
     least = min(
-        cost_of(given, values) for values in everything if not any(fails(values, failure) for failure in failures)
+        compute_cost(given, values) for values in everything if not any(fails(values, failure) for failure in failures)
     )
-    assert found.cost == cost_of(given, found.values) == found.bound == least
+    assert found.cost == compute_cost(given, found.values) == found.bound == least
 
 
 def test_without_the_optimiser_the_way_to_get_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "highspy", None)
     given = tunables(random.Random(0), 1)  # noqa: S311
     with pytest.raises(MultiarchError, match="highspy, which is not installed") as raised:
-        search(given, {given[0].key: 9}, [Failure()], lambda _values, failures: failures)
+        search_values(given, {given[0].key: 9}, [CapacityFailure()], lambda _values, failures: failures)
     assert raised.value.hint == "python -m pip install 'multiarch-eks[capacity]'"
 
 
@@ -82,14 +84,16 @@ def test_where_time_runs_out_the_bound_says_how_far_off_the_values_can_be() -> N
     most = {each.key: 41 for each in given}
     tests = 0
 
-    def failing(values: Values, failures: Sequence[Failure]) -> Sequence[Failure]:
+    def failing(values: Values, failures: Sequence[CapacityFailure]) -> Sequence[CapacityFailure]:
         nonlocal tests
         tests += 1
         return failures if sum(values.values()) < 33 else []
 
-    found = search(given, most, [Failure()], failing, limit=TimeLimit(300, clock=lambda: tests))
+    found = search_values(given, most, [CapacityFailure()], failing, limit=TimeLimit(300, clock=lambda: tests))
     assert sum(found.values.values()) >= 33
     assert found.bound < found.cost
     needs = [Need({each.key: 1.0 for each in given}, 33.0)]
-    exact = search(given, most, [Failure()], failing, needs=needs, limit=TimeLimit(300, clock=lambda: tests))
+    exact = search_values(
+        given, most, [CapacityFailure()], failing, needs=needs, limit=TimeLimit(300, clock=lambda: tests)
+    )
     assert exact.cost == exact.bound == Cost(at_most=Decimal(30))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.tools
 TEMPLATES = sorted((ROOT / "ci" / "gitlab").glob("*.yml"))
 INCLUDED = [file for file in TEMPLATES if file.stem != "setup"]
 CLONED = ("ci", "components", "config", "multiarch", "__main__.py", "Pulumi.yaml")
-# Prices are asked for where nothing answers, not at AWS.
+# Prices are requested where nothing answers, not at AWS.
 TOKEN = {"AWS_TOKEN": "the-oidc-token", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
 ROLE = "arn:aws:iam::111122223333:role/ci-preview"
 ENGINE = """\
@@ -73,7 +73,7 @@ def test_templates_that_are_included_together_keep_their_own_inputs(forge: gitla
 
 @pytest.fixture
 def team(tmp_path: Path) -> tuple[gitlab.GitLab, Path]:
-    """A clone of this project with one changed stack, and a stand-in for the engine that says what it was asked."""
+    """A clone of this project with one changed stack, and a stand-in for the engine that says what it was queried."""
     # gitlab-ci-local issues no ID tokens: what the jobs get comes from the environment.
     forge = gitlab.make(tmp_path, environ=TOKEN)
     clone = forge.team("")

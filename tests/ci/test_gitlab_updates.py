@@ -97,7 +97,7 @@ def test_jobs_of_the_child_get_the_scripts_as_those_of_the_parent_do() -> None:
         (["pay-dev"], {"ENVIRONMENTS": '["dev; rm"]', "MANUAL_ENVIRONMENTS": "[]"}, "an environment's name has"),
     ],
 )
-def test_what_would_not_be_updated_as_meant_is_refused(stacks: list[str], change: dict[str, str], said: str) -> None:
+def test_what_would_not_be_updated_as_meant_is_rejected(stacks: list[str], change: dict[str, str], said: str) -> None:
     with pytest.raises(gitlab_updates.InvalidError, match=re.escape(said)):
         gitlab_updates.pipeline(stacks, {**PARENT, **change})
 

@@ -86,7 +86,7 @@ def test_a_preview_that_fails_at_once_is_in_the_digest_with_what_was_said(tmp_pa
     program("pulumi", 'echo "error: no credentials" >&2; exit 255')
     assert run(tmp_path, "preview.sh", "checkout-dev").returncode == 1
     file = tmp_path / "reports/previews/checkout-dev.json"
-    (preview,) = previews.read(file.read_bytes(), str(file))
+    (preview,) = previews.read_previews(file.read_bytes(), str(file))
     assert (preview.stack, preview.succeeded, preview.errors) == ("checkout-dev", False, ("no credentials",))
 
 
@@ -101,7 +101,7 @@ def test_a_preview_that_is_killed_or_never_begun_has_failed_and_the_others_are_k
     assert ran.returncode == 1
     assert "3 of 4 previews failed" in ran.stderr
     read = [tmp_path / f"reports/previews/{name}-dev.json" for name in "bcd"]
-    (b, c, d) = [preview for file in read for preview in previews.read(file.read_bytes(), str(file))]
+    (b, c, d) = [preview for file in read for preview in previews.read_previews(file.read_bytes(), str(file))]
     assert [each.stack for each in (b, c, d)] == ["b-dev", "c-dev", "d-dev"]
     assert [each.succeeded for each in (b, c, d)] == [False] * 3
     assert d.errors == ("The preview failed, and said nothing.",)
@@ -217,7 +217,7 @@ def test_a_plan_takes_any_number_that_the_program_ignores_and_nothing_else(tmp_p
     assert json.loads((tmp_path / "reports/plan-a-dev.json").read_text()) == plan
 
 
-def test_an_update_without_its_plan_is_refused_unless_plans_are_off(tmp_path: Path, program: Program) -> None:
+def test_an_update_without_its_plan_is_rejected_unless_plans_are_off(tmp_path: Path, program: Program) -> None:
     program("pulumi", 'echo "$PULUMI_EXPERIMENTAL $*" >>calls')
     ran = run(tmp_path, "update.sh", "up", "a-dev")
     assert (ran.returncode, "there is no plan of a-dev" in ran.stderr) == (2, True)
@@ -227,7 +227,7 @@ def test_an_update_without_its_plan_is_refused_unless_plans_are_off(tmp_path: Pa
     assert call.startswith(" up")  # nothing experimental at all
 
 
-def test_a_name_that_is_not_a_stack_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_is_not_a_stack_is_rejected(tmp_path: Path) -> None:
     for name in ("a;b", "--help", "../a", "A-dev", ""):
         ran = run(tmp_path, "update.sh", "up", name)
         assert (ran.returncode, "is not a stack's name" in ran.stderr) == (2, True)

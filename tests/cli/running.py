@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from multiarch.cli import main
-from multiarch.cli.formats import Format, show, table
+from multiarch.cli.formats import Format, print_report, table
 from multiarch.cli.formats.report import Report, Table
 
 
@@ -44,7 +44,7 @@ def runner(capsys: pytest.CaptureFixture[str]) -> type_of_run:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """One table, as every command prints it."""
-    show(Report("test", data=dict, blocks=lambda: [Table(columns, rows)]), Format.TABLE)
+    print_report(Report("test", data=dict, blocks=lambda: [Table(columns, rows)]), Format.TABLE)
 
 
 _NARROW = 80

@@ -237,8 +237,8 @@ def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
     assert run(*command, "--force").code == 0
     assert sorted(each.name for each in folder.iterdir()) == ["default_job_once.yaml", "shop_deployment_api.yaml"]
     (folder / "notes.txt").write_text("mine")
-    refused = run(*command, "--force")
-    assert (refused.code, "has notes.txt, which this command did not write" in refused.err) == (2, True)
+    rejected = run(*command, "--force")
+    assert (rejected.code, "has notes.txt, which this command did not write" in rejected.err) == (2, True)
     assert (folder / "notes.txt").read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".patches")] == []
 

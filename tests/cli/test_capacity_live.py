@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import type_of_run
-from tests.kubernetes.api_server import Answer, Request, refused, serving
+from tests.kubernetes.api_server import Answer, Request, rejected, serving
 
 STACK = """\
 config:
@@ -74,7 +74,7 @@ OBJECTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 def answer(request: Request) -> Answer:
     found = OBJECTS.get(request.path.rpartition("/")[2])
     if found is None:
-        return refused(403, "Forbidden", "no")
+        return rejected(403, "Forbidden", "no")
     return 200, {"kind": found[0], "metadata": {}, "items": found[1]}, {}
 
 

@@ -127,7 +127,7 @@ def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
     assert not Path("none.yaml").exists()
 
 
-def test_sizes_that_the_stack_does_not_allow_are_refused(run: type_of_run) -> None:
+def test_sizes_that_the_stack_does_not_allow_are_rejected(run: type_of_run) -> None:
     small = COMMENTED.replace("network: {zones", "network: {cidr: 10.0.0.0/21, zones")
     Path(FILE).write_text(small, encoding="utf-8")
     ran = run("capacity", "shop-dev", "--workloads", written(deployment("legacy", 60)), *ASKED, "--write")

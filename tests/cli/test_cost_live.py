@@ -15,7 +15,7 @@ from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
-from tests.kubernetes.api_server import Answer, Request, refused, serving
+from tests.kubernetes.api_server import Answer, Request, rejected, serving
 from tests.observed.test_cluster import HASH, node, pod
 
 __all__ = ["images_registry", "repository"]
@@ -54,7 +54,7 @@ def live(
     def answer(request: Request) -> Answer:
         plural = request.path.rpartition("/")[2]
         if plural == forbidden:
-            return refused(403, "Forbidden", "no")
+            return rejected(403, "Forbidden", "no")
         return 200, {"kind": "List", "metadata": {}, "items": list(lists.get(plural, []))}, {}
 
     with serving(answer) as server:

@@ -19,7 +19,7 @@ from multiarch.cli.formats.report import (
     Report,
     Table,
 )
-from multiarch.escaping import csv_cell, escaped, json_text, markdown
+from multiarch.escaping import escape_csv, escape_markdown, escape_terminal, format_json
 from multiarch.rules import Finding, Location
 from multiarch.rules.rule import error
 
@@ -198,7 +198,7 @@ def test_no_format_lets_anything_through_that_is_not_printable(form: Format) -> 
 
 @pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "－1"])  # noqa: RUF001
 def test_a_spreadsheet_computes_no_cell(cell: str) -> None:
-    shown = csv_cell(cell)
+    shown = escape_csv(cell)
     assert shown.startswith("'")
     assert shown.isprintable()
 
@@ -212,19 +212,19 @@ MARKUP = st.text(st.sampled_from("ab 1.-+=*_`~#|<>[]()!&;$\\\n\t\x1b\u202e\u2028
 @example("- - -")
 @example("<!-- a -->")
 def test_a_reader_of_markdown_sees_the_text_of_others_as_text(text: str) -> None:
-    shown = markdown(text)
+    shown = escape_markdown(text)
     assert shown.isprintable()
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(f"{shown}\n")
     inline = [child for token in tokens for child in token.children or ()]
     assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
     assert {child.type for child in inline} <= {"text", "text_special"}
-    assert "".join(child.content for child in inline).strip() == escaped(text).strip()
+    assert "".join(child.content for child in inline).strip() == escape_terminal(text).strip()
     row = MarkdownIt("commonmark").enable("table").parse(f"| a | b |\n| --- | --- |\n| {shown} | c |\n")
     assert [token.content for token in row if token.type == "inline"][3:] == ["c"]
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
 def test_json_is_printable_and_is_read_back(value: object) -> None:
-    text = json_text(value)
+    text = format_json(value)
     assert text.replace("\n", "").isprintable()
     assert json.loads(text) == value

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.application import application
-from multiarch.cli.lines import runnable, wrapped
-from multiarch.cli.terminal import progress, show_problems
+from multiarch.cli.application import build_application
+from multiarch.cli.lines import make_runnable, wrap_lines
+from multiarch.cli.terminal import show_problems, show_progress
 from multiarch.errors import Problem
 from tests.cli.running import type_of_run
 
@@ -17,8 +17,8 @@ HINT = "Run `multiarch stack pin`, then multiarch-eks deploys; docs/multiarch st
 
 
 def test_all_commands_are_known(program: Path) -> None:
-    for noun in application().commands:
-        assert runnable(f"multiarch {noun}", program).endswith(f"/.venv/bin/multiarch {noun}")
+    for noun in build_application().commands:
+        assert make_runnable(f"multiarch {noun}", program).endswith(f"/.venv/bin/multiarch {noun}")
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def test_a_command_is_named_by_the_path_it_was_called_by(program: Path, monkeypa
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.chdir(program.parents[2])
     monkeypatch.setattr("sys.argv", [".venv/bin/multiarch", "stack", "check"])
-    assert runnable(HINT) == HINT.replace("`multiarch stack", "`.venv/bin/multiarch stack")
-    assert runnable("multiarch audit images") == ".venv/bin/multiarch audit images"
+    assert make_runnable(HINT) == HINT.replace("`multiarch stack", "`.venv/bin/multiarch stack")
+    assert make_runnable("multiarch audit images") == ".venv/bin/multiarch audit images"
 
 
 def test_an_error_of_usage_names_a_command_that_runs(
@@ -53,19 +53,19 @@ def test_a_path_is_quoted_for_the_shell(program: Path, tmp_path: Path, monkeypat
     spaced = tmp_path / "a b"
     program.parents[2].rename(spaced)
     own = spaced / ".venv" / "bin" / "multiarch"
-    assert runnable("multiarch facts refresh", own) == f"'{own}' facts refresh"
+    assert make_runnable("multiarch facts refresh", own) == f"'{own}' facts refresh"
 
 
 def test_a_command_on_path_is_named_as_documented(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", [str(program)])
     monkeypatch.setenv("PATH", os.pathsep.join([str(program.parent), "/usr/bin"]))
-    assert runnable(HINT) == HINT
+    assert make_runnable(HINT) == HINT
 
 
 @pytest.mark.parametrize("called", ["/usr/lib/python3/pytest", "gone/multiarch", ""])
 def test_a_program_that_is_not_ours_or_gone_changes_nothing(called: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", [called])
-    assert runnable(HINT) == HINT
+    assert make_runnable(HINT) == HINT
 
 
 def test_a_problem_is_broken_between_words_on_a_terminal_and_one_line_elsewhere(
@@ -89,12 +89,12 @@ def test_a_problem_is_broken_between_words_on_a_terminal_and_one_line_elsewhere(
 
 def test_a_command_is_not_broken_where_a_line_has_room_for_it() -> None:
     text = "The image is not pinned. Run (`multiarch stack pin checkout-dev`). [ami-not-pinned]"
-    assert list(wrapped(text, 40, others="  ")) == [
+    assert list(wrap_lines(text, 40, others="  ")) == [
         "The image is not pinned. Run",
         "  (`multiarch stack pin checkout-dev`).",
         "  [ami-not-pinned]",
     ]
-    assert max(map(len, wrapped(text, 24))) <= 24
+    assert max(map(len, wrap_lines(text, 24))) <= 24
 
 
 @pytest.mark.parametrize(("in_bytes", "amount"), [(True, "1.5 MB of 3.0 MB"), (False, "1500000 of 3000000")])
@@ -107,9 +107,9 @@ def test_progress_shows_amounts_with_their_unit_and_none_before_they_are_known(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress("reading", in_bytes=in_bytes) as step:
+    with show_progress("reading", in_bytes=in_bytes) as step:
         pass
     assert "? " not in capsys.readouterr().err
-    with progress("reading", in_bytes=in_bytes) as step:
+    with show_progress("reading", in_bytes=in_bytes) as step:
         step(1_500_000, 3_000_000)
     assert amount in capsys.readouterr().err

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.terminal import say, show_error
+from multiarch.cli.terminal import print_message, show_error
 from multiarch.errors import MultiarchError
-from multiarch.escaping import escaped
+from multiarch.escaping import escape_terminal
 from tests.cli.running import print_table
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
@@ -82,11 +82,11 @@ def test_in_a_pipe_nothing_is_coloured_or_narrow(capsys: pytest.CaptureFixture[s
 def test_what_steers_a_terminal_is_shown_and_not_done(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "app\x1b]0;title\x07\x9b31m\rgone"
     print_table(("image",), [(evil,)])
-    say(evil)
+    print_message(evil)
     show_error(MultiarchError(evil))
     captured = capsys.readouterr()
     harmless = "app\\x1b]0;title\\x07\\x9b31m\\rgone"
     assert captured.out.splitlines()[-1].strip() == harmless
     assert captured.err == f"{harmless}\nerror: {harmless}\n"
-    assert escaped("two\nlines\tand ünï") == "two\\nlines\\tand ünï"
-    assert escaped("\ud800") == "\\ud800"
+    assert escape_terminal("two\nlines\tand ünï") == "two\\nlines\\tand ünï"
+    assert escape_terminal("\ud800") == "\\ud800"

@@ -30,7 +30,7 @@ def test_a_project_elsewhere_is_named(
 
 
 @pytest.mark.usefixtures("clone")
-def test_a_folder_that_is_not_a_project_is_refused(run: type_of_run, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_folder_that_is_not_a_project_is_rejected(run: type_of_run, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     ran = run("--project", str(elsewhere), "stack", "check")
     assert (ran.code, f"There is no Pulumi.yaml of the project multiarch-eks in {elsewhere}" in ran.err) == (2, True)
@@ -70,7 +70,7 @@ def test_the_stacks_of_a_named_project_are_completed(clone: Path, tmp_path_facto
 
 
 def asked_for(words: str) -> dict[str, str]:
-    """What bash sets when it asks the command line to complete the last of these words."""
+    """What bash sets when it queries the command line to complete the last of these words."""
     return {
         "_MULTIARCH_COMPLETE": "complete_bash",
         "COMP_WORDS": words,

@@ -149,7 +149,7 @@ def test_an_api_server_that_goes_away_exits_with_3(made: World, rebalance: Calla
 
 
 @pytest.mark.parametrize("arguments", [(), ("--apply",)])
-def test_a_cluster_of_another_stack_is_refused(
+def test_a_cluster_of_another_stack_is_rejected(
     made: World, rebalance: Callable[..., Ran], arguments: tuple[str, ...]
 ) -> None:
     fell_back(made)
@@ -176,7 +176,7 @@ def test_a_cluster_of_another_stack_is_refused(
         (("-n", "nowhere"), "There is no namespace nowhere"),
     ],
 )
-def test_wrong_options_are_refused(
+def test_wrong_options_are_rejected(
     made: World, rebalance: Callable[..., Ran], arguments: tuple[str, ...], message: str
 ) -> None:
     ran = rebalance(*arguments)

@@ -113,7 +113,7 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run:
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_invalid_input_is_refused_and_leaves_no_page(run: type_of_run, options: tuple[str, ...], said: str) -> None:
+def test_invalid_input_is_rejected_and_leaves_no_page(run: type_of_run, options: tuple[str, ...], said: str) -> None:
     ran = run("report", "payments-prod", "--html", "page.html", *options)
     assert ran.code == 2
     assert said in ran.err

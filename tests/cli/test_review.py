@@ -120,7 +120,7 @@ def test_a_failed_preview_always_fails(run: type_of_run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("word", "hint"), [("delete-statefull", "Did you mean delete-stateful?"), ("xyz", "The levels are low")]
 )
-def test_an_unknown_rule_is_refused(run: type_of_run, tmp_path: Path, word: str, hint: str) -> None:
+def test_an_unknown_rule_is_rejected(run: type_of_run, tmp_path: Path, word: str, hint: str) -> None:
     ran = run("review", written(tmp_path, deletion()), "--fail-on", word)
     assert ran.code == 2
     assert f"'{word}' is not a rule or a risk level. {hint}" in ran.err
@@ -132,7 +132,7 @@ def test_markdown_answers_each_question_first(run: type_of_run, tmp_path: Path) 
     assert lines[2] == "## checkout-dev: high risk"
     assert "| **Breaks** | **HIGH** `delete-stateful`: SQS queue jobs |" in lines
     assert "| **Widens** | nothing found |" in lines
-    assert "| **Left out** | nothing |" in lines
+    assert "| **Omitted** | nothing |" in lines
     assert "**HIGH: SQS queue jobs** (`delete-stateful`)<br>" in lines
 
 

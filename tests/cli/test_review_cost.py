@@ -29,7 +29,7 @@ def prices(tmp_path: Path) -> str:
     known = {"m7g.large": Decimal("0.1"), "m7g.xlarge": Decimal("0.2")}
     region = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), known)
     path = tmp_path / "prices.json"
-    files.write(path, PriceList(str(path), {"eu-west-1": region}))
+    files.write_prices(path, PriceList(str(path), {"eu-west-1": region}))
     return str(path)
 
 

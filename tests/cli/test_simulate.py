@@ -41,7 +41,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     assert "6 pods that could run on arm64 got amd64 nodes: payments Deployment/api (6). " in ran.out
     assert "- observability log-agent: 100m CPU, 200Mi memory on each of 11 nodes" in lines
     assert "Assumed, or not checked" in lines
-    # Reasons are for those who ask.
+    # Reasons are for those who query.
     assert "does not tolerate" not in ran.out
     assert "CPU and memory" not in lines
 
@@ -67,7 +67,7 @@ def test_explained_every_group_has_its_reason_and_no_sentence_comes_twice(run: t
     ]
 
 
-def test_workloads_without_a_node_come_with_reasons_and_the_way_out(run: type_of_run) -> None:
+def test_workloads_without_a_node_come_with_reasons_and_the_fix(run: type_of_run) -> None:
     ran = run("simulate", "checkout-dev", "--manifests", PODS, "--only-unplaced")
     lines = ran.out.splitlines()
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods, 12 without a node") + 1 :]

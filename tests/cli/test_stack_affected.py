@@ -71,7 +71,7 @@ def test_nothing_affected_is_said(clone: Path, run: type_of_run) -> None:
     assert run("stack", "affected", "--since", "main", "-q").out == ""
 
 
-def test_an_unknown_ref_is_refused(clone: Path, run: type_of_run) -> None:
+def test_an_unknown_ref_is_rejected(clone: Path, run: type_of_run) -> None:
     assert clone.is_dir()
     ran = run("stack", "affected", "--since", "origin/main")
     assert ran.code == 2

@@ -31,7 +31,7 @@ def test_the_shipped_stacks_pass(run: type_of_run) -> None:
     assert "error" not in ran.err.replace("0 errors", "")
 
 
-def test_a_refused_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, run: type_of_run) -> None:
+def test_a_rejected_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "checkout-dev", "[m7g.large]", "[m7g.large, m7i.large]")
     ran = run("stack", "check", "checkout-dev")
     assert ran.code == 2
@@ -58,7 +58,7 @@ def test_code_scanning_gets_the_line_of_each_problem(clone: Path, run: type_of_r
     assert ("38", "mixed-architectures") in {(row["line"], row["rule"]) for row in rows}
 
 
-def test_every_file_is_checked_though_one_is_refused(clone: Path, run: type_of_run) -> None:
+def test_every_file_is_checked_though_one_is_rejected(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "checkout-dev", "nat: single", "nat: singel")
     break_stack(clone, "payments-prod", "minSize: 3", 'minSize: "3"')
     ran = run("stack", "check")
@@ -120,7 +120,7 @@ def test_an_unknown_stack_is_told_with_the_nearest_one(run: type_of_run) -> None
     assert "Did you mean checkout-dev?" in ran.err
 
 
-def test_outside_of_a_project_the_way_out_is_told(
+def test_outside_of_a_project_the_fix_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -145,8 +145,8 @@ def test_links_that_lead_nowhere_and_pipes_are_not_overlooked(clone: Path, run: 
     os.mkfifo(folder / "Pulumi.pipe-dev.yaml")
     ran = run("stack", "check")
     assert ran.code == 2
-    refused = [line for line in ran.out.splitlines() if line.startswith("invalid ")]
-    assert refused == [f"invalid config/stacks/Pulumi.{name}-dev.yaml" for name in ("folder", "loop", "lost", "pipe")]
+    rejected = [line for line in ran.out.splitlines() if line.startswith("invalid ")]
+    assert rejected == [f"invalid config/stacks/Pulumi.{name}-dev.yaml" for name in ("folder", "loop", "lost", "pipe")]
     assert "Too many levels of symbolic links" in run("stack", "check", "loop-dev").err
 
 

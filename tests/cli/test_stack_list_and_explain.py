@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.stack.json_schema import text
+from multiarch.stack.json_schema import render_schema
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import SHIPPED, break_stack
 
@@ -21,7 +21,7 @@ def test_the_list_names_groups_with_their_architectures(run: type_of_run) -> Non
     assert "default (amd64), either-amd64 (amd64), either-arm64 (arm64)" in rows[1]
 
 
-def test_a_refused_stack_is_listed_with_its_first_problem(clone: Path, run: type_of_run) -> None:
+def test_a_rejected_stack_is_listed_with_its_first_problem(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
     ran = run("stack", "list")
     assert ran.code == 2
@@ -29,7 +29,7 @@ def test_a_refused_stack_is_listed_with_its_first_problem(clone: Path, run: type
     assert "invalid: config/stacks/Pulumi.legacy-al2.yaml:14 amiFamily: there are no Amazon Linux 2 images" in row
 
 
-def test_the_list_as_json_has_refused_stacks_too(clone: Path, run: type_of_run) -> None:
+def test_the_list_as_json_has_rejected_stacks_too(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
     ran = run("stack", "list", "--output", "json")
     assert (ran.code, ran.json["kind"], ran.json["version"]) == (2, "stack-list", "2")
@@ -67,7 +67,7 @@ def test_an_explanation_as_json_has_the_same_values(run: type_of_run) -> None:
     assert {problem["severity"] for problem in ran.json["warnings"]} == {"warning"}
 
 
-def test_a_refused_stack_is_not_explained(clone: Path, run: type_of_run) -> None:
+def test_a_rejected_stack_is_not_explained(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "gke-parity", "nat: single", "nat: double")
     ran = run("stack", "explain", "gke-parity")
     assert (ran.code, ran.out) == (2, "")
@@ -75,11 +75,11 @@ def test_a_refused_stack_is_not_explained(clone: Path, run: type_of_run) -> None
 
 
 def test_the_schema_is_printed_or_written(clone: Path, run: type_of_run) -> None:
-    assert run("stack", "schema").out == text()
+    assert run("stack", "schema").out == render_schema()
     file = clone / "config" / "stack.schema.json"
     file.unlink()
     assert run("stack", "schema", "--write").code == 0
-    assert file.read_text() == text()
+    assert file.read_text() == render_schema()
 
 
 @pytest.mark.usefixtures("clone")

@@ -68,9 +68,9 @@ def test_public_ranges_open_the_api(clone: Path, run: type_of_run) -> None:
 
 def test_a_file_that_is_there_is_replaced_only_by_force(clone: Path, run: type_of_run) -> None:
     before = stack_file(clone, "checkout-dev").read_bytes()
-    refused = run("stack", "new", "--team", "checkout", "--env", "dev")
-    assert refused.code == 2
-    assert "config/stacks/Pulumi.checkout-dev.yaml already exists. --force replaces it." in refused.err
+    rejected = run("stack", "new", "--team", "checkout", "--env", "dev")
+    assert rejected.code == 2
+    assert "config/stacks/Pulumi.checkout-dev.yaml already exists. --force replaces it." in rejected.err
     assert stack_file(clone, "checkout-dev").read_bytes() == before
     assert run("stack", "new", "--team", "checkout", "--env", "dev", "--force").code == 0
     assert stack_file(clone, "checkout-dev").read_bytes() != before
@@ -80,7 +80,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(clone: Path, run: type_o
     ("option", "value"),
     [("--team", "Search"), ("--team", "../x"), ("--team", ""), ("--env", "dev.eu"), ("--region", "europe")],
 )
-def test_names_that_cannot_be_are_refused(clone: Path, run: type_of_run, option: str, value: str) -> None:
+def test_names_that_cannot_be_are_rejected(clone: Path, run: type_of_run, option: str, value: str) -> None:
     options = {"--team": "search", "--env": "dev"} | {option: value}
     before = sorted((clone / "config" / "stacks").iterdir())
     ran = run("stack", "new", *[word for pair in options.items() for word in pair])
@@ -92,7 +92,7 @@ def test_names_that_cannot_be_are_refused(clone: Path, run: type_of_run, option:
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
-        ("--public-cidr", "not an ip", "'not an ip' is not an IPv4 range"),
+        ("--public-cidr", "not an ip", "'not an ip' is not an IPv4 CIDR block"),
         ("--public-cidr", "52.1.1.1/8", "Did you mean 52.0.0.0/8?"),
         ("--public-cidr", "", "Give it a value"),
         ("--owner", '"', "owner"),
@@ -105,7 +105,7 @@ def test_names_that_cannot_be_are_refused(clone: Path, run: type_of_run, option:
         ("--cost-center", "{{ x }}", "a tag value takes letters"),
     ],
 )
-def test_what_the_check_would_refuse_is_not_written(
+def test_what_the_check_would_reject_is_not_written(
     clone: Path, run: type_of_run, option: str, value: str, says: str
 ) -> None:
     before = sorted((clone / "config" / "stacks").iterdir())
@@ -116,7 +116,7 @@ def test_what_the_check_would_refuse_is_not_written(
     assert sorted((clone / "config" / "stacks").iterdir()) == before
 
 
-def test_defaults_of_the_project_that_refuse_the_file_are_named(clone: Path, run: type_of_run) -> None:
+def test_defaults_of_the_project_that_reject_the_file_are_named(clone: Path, run: type_of_run) -> None:
     project = clone / "Pulumi.yaml"
     project.write_text(project.read_text("utf-8").replace("value:", "value:\n        tags: {team: x}", 1), "utf-8")
     ran = run("stack", "new", "--team", "search", "--env", "dev")
@@ -125,7 +125,7 @@ def test_defaults_of_the_project_that_refuse_the_file_are_named(clone: Path, run
     assert not stack_file(clone, "search-dev").exists()
 
 
-def test_a_misspelt_region_is_refused_with_the_nearest_before_anything_is_written(
+def test_a_misspelt_region_is_rejected_with_the_nearest_before_anything_is_written(
     clone: Path, run: type_of_run
 ) -> None:
     before = sorted((clone / "config" / "stacks").iterdir())

@@ -1,4 +1,4 @@
-"""``stack pin`` and ``facts refresh`` ask AWS, here the sandbox's, through boto3."""
+"""``stack pin`` and ``facts refresh`` query AWS, here the sandbox's, through boto3."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ def test_an_outdated_pin_is_renewed_by_an_upgrade_alone(clone: Path, run: type_o
     file.write_text(
         file.read_text().replace("[m7i.large]", '[m7i.large]\n      ami: {release: "1.34.9-20260101"} # ours', 1)
     )
-    refused = run("stack", "pin", "checkout-dev")
-    assert refused.code == 2
-    assert "multiarch stack pin --upgrade" in refused.err
+    rejected = run("stack", "pin", "checkout-dev")
+    assert rejected.code == 2
+    assert "multiarch stack pin --upgrade" in rejected.err
     ran = run("stack", "pin", "checkout-dev", "--upgrade", "-o", "json")
     assert (ran.code, ran.json["kind"], ran.json["written"]) == (0, "stack-pins", True)
     renewed = {change["key"]: change["old"] for change in ran.json["changes"]}
@@ -130,7 +130,7 @@ def test_the_files_line_ends_and_mode_stay(clone: Path, run: type_of_run) -> Non
         ({"AWS_PROFILE": "nobody"}, "Log in as for the AWS CLI"),
     ],
 )
-def test_missing_credentials_exit_with_3_and_the_way_out(
+def test_missing_credentials_exit_with_3_and_the_fix(
     monkeypatch: pytest.MonkeyPatch, run: type_of_run, environment: dict[str, str], message: str
 ) -> None:
     for name, value in environment.items():
@@ -152,7 +152,7 @@ def test_an_aws_out_of_reach_exits_with_3(monkeypatch: pytest.MonkeyPatch, run: 
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_refusal_of_aws_exits_with_3_and_names_the_call(clone: Path, run: type_of_run) -> None:
+def test_a_rejection_of_aws_exits_with_3_and_names_the_call(clone: Path, run: type_of_run) -> None:
     file = stack_file(clone, "legacy-al2")
     file.write_text(file.read_text().replace("[m7i.large]", "[m7i.large]\n      ami: {id: ami-00000000000000001}", 1))
     ran = run("stack", "pin", "legacy-al2", "--upgrade")

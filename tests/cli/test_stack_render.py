@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.stack.render import tree
+from multiarch.cli.stack.render import draw_tree
 from multiarch.runs.rendering import ResourceNode
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import break_stack
@@ -44,12 +44,12 @@ def test_several_stacks_at_once_come_in_order_and_as_if_alone(clone: Path, run: 
     assert written(clone / "together") == written(clone / "alone")
 
 
-def test_a_refused_stack_does_not_keep_the_others_from_being_rendered(clone: Path, run: type_of_run) -> None:
+def test_a_rejected_stack_does_not_keep_the_others_from_being_rendered(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", "nat: single", "nat: double")
     ran = run("stack", "render", "legacy-al2", "checkout-dev", "-o", "json")
     assert (ran.code, ran.json["kind"]) == (2, "stack-rendering")
-    refused, rendered = ran.json["stacks"]
-    assert (refused["ok"], [problem["key"] for problem in refused["problems"]]) == (False, ["network.nat"])
+    rejected, rendered = ran.json["stacks"]
+    assert (rejected["ok"], [problem["key"] for problem in rejected["problems"]]) == (False, ["network.nat"])
     assert rendered["ok"]
     assert {resource["type"] for resource in rendered["resources"]} >= {
         "eks:index:Cluster",
@@ -83,4 +83,4 @@ def test_the_tree_shows_children_below_their_parents_by_type_and_name() -> None:
         ResourceNode("u:a2", "u:top", "t:A", "z"),
         ResourceNode("u:a1", "u:a2", "t:C", "c"),
     ]
-    assert list(tree(nodes)) == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]
+    assert list(draw_tree(nodes)) == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]

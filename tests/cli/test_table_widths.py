@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.cli.formats import Format, show
+from multiarch.cli.formats import Format, print_report
 from multiarch.cli.formats.report import Items, Report, Table
 from tests.cli.running import print_table
 
@@ -38,8 +38,8 @@ def test_names_stay_whole_and_sentences_fold_between_words(capsys: pytest.Captur
 
 
 def test_where_there_is_no_room_a_cell_goes_below_its_row(capsys: pytest.CaptureFixture[str]) -> None:
-    refused = "does not tolerate payments.example.com/workload=batch:NoSchedule"
-    out = printed_at(capsys, 60, (NAME, refused), ("a", "b"))
+    rejected = "does not tolerate payments.example.com/workload=batch:NoSchedule"
+    out = printed_at(capsys, 60, (NAME, rejected), ("a", "b"))
     assert out.splitlines()[2:] == [
         f" {NAME}",
         "  REASON: does not tolerate",
@@ -100,7 +100,7 @@ def test_columns_of_a_matrix_that_have_no_room_are_below_their_rows(capsys: pyte
         patch.setenv("COLUMNS", "80")
         patch.setattr("sys.stdout.isatty", lambda: True)
         matrix = Table(("DaemonSet", "web", group, f"{group}-2"), [(name, "runs", "runs", "unknown")], matrix=True)
-        show(Report("test", data=dict, blocks=lambda: [matrix]), Format.TABLE)
+        print_report(Report("test", data=dict, blocks=lambda: [matrix]), Format.TABLE)
     lines = [
         line.replace("\x1b[32m", "").replace("\x1b[33m", "").replace("\x1b[0m", "")
         for line in capsys.readouterr().out.splitlines()
@@ -114,7 +114,7 @@ def test_lines_of_text_break_between_words_on_a_terminal(capsys: pytest.CaptureF
         patch.setenv("COLUMNS", "40")
         patch.setattr("sys.stdout.isatty", lambda: True)
         notes = Items("Assumed", ["a node of general runs the controller of the autoscaler"])
-        show(Report("test", data=dict, blocks=lambda: ["word " * 20, notes]), Format.TABLE)
+        print_report(Report("test", data=dict, blocks=lambda: ["word " * 20, notes]), Format.TABLE)
     assert capsys.readouterr().out.splitlines() == [
         " ".join(["word"] * 8),
         " ".join(["word"] * 8),

@@ -1,4 +1,4 @@
-"""Help texts and messages of usage: in words that a user knows, and not cut."""
+"""Help strings and messages of usage: in words that a user knows, and not cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.core import TyperGroup
 
-from multiarch.cli.application import application
+from multiarch.cli.application import build_application
 from tests.cli.running import type_of_run
 
 
@@ -20,7 +20,7 @@ def commands(command: Any, *names: str) -> Iterator[tuple[str, ...]]:  # noqa: A
             yield from commands(inner, *names, name)
 
 
-@pytest.mark.parametrize("names", [*commands(application())], ids=" ".join)
+@pytest.mark.parametrize("names", [*commands(build_application())], ids=" ".join)
 def test_a_help_text_names_values_in_the_users_words_and_cuts_no_summary(
     run: type_of_run, names: tuple[str, ...]
 ) -> None:

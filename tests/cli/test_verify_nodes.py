@@ -13,12 +13,12 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.elf import Elf
-from multiarch.ssm.model import Answer
+from multiarch.ssm.model import InstanceAnswer
 from multiarch.verify.on_node.model import NodeReport, ProgramFile
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
 from tests.kubernetes.api_server import Answer as ApiAnswer
-from tests.kubernetes.api_server import ApiServer, Request, refused, serving
+from tests.kubernetes.api_server import ApiServer, Request, rejected, serving
 from tests.sandbox.served import REGION, Served
 
 pytestmark = pytest.mark.e2e
@@ -55,7 +55,7 @@ class Cluster:
 
     aws: Served
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    reports: dict[str, NodeReport | Answer] = field(default_factory=dict)
+    reports: dict[str, NodeReport | InstanceAnswer] = field(default_factory=dict)
     kubeconfig: Path = Path()
     server: ApiServer | None = None
     denied: str = ""
@@ -74,7 +74,7 @@ class Cluster:
 
     def answer(self, request: Request) -> ApiAnswer:
         if self.denied and request.method == self.denied:
-            return refused(403, "Forbidden", 'nodes is forbidden: User "me" cannot do that')
+            return rejected(403, "Forbidden", 'nodes is forbidden: User "me" cannot do that')
         if request.method == "PATCH":
             return self.patched(request)
         return 200, {"kind": "NodeList", "metadata": {}, "items": list(self.nodes.values())}, {}
@@ -83,7 +83,7 @@ class Cluster:
         node = next(each for each in self.nodes.values() if each["metadata"]["name"] == request.path.rpartition("/")[2])
         test, *operations = json.loads(request.body)
         if test["value"] != node["metadata"]["resourceVersion"]:
-            return refused(422, "Invalid", "the server rejected our request due to an error in our request")
+            return rejected(422, "Invalid", "the server rejected our request due to an error in our request")
         for operation in operations:
             if operation["path"] == "/spec/taints":
                 node["spec"]["taints"] = operation["value"]
@@ -92,7 +92,9 @@ class Cluster:
         node["metadata"]["resourceVersion"] += "1"
         return 200, node, {}
 
-    def collect(self, _client: object, instances: Sequence[str], **_: object) -> Mapping[str, NodeReport | Answer]:
+    def collect(
+        self, _client: object, instances: Sequence[str], **_: object
+    ) -> Mapping[str, NodeReport | InstanceAnswer]:
         self.asked = list(instances)
         return {each: self.reports[each] for each in instances if each in self.reports}
 
@@ -120,7 +122,7 @@ def cluster(aws: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
         group, (architecture, _) = next(each for each in GROUPS.items() if each[1][1] == row["InstanceType"])
         made.nodes[row["InstanceId"]] = _node(row, group, architecture)
         made.reports[row["InstanceId"]] = _report(architecture)
-    monkeypatch.setattr("multiarch.runs.verify_nodes.collect", made.collect)
+    monkeypatch.setattr("multiarch.runs.verify_nodes.collect_reports", made.collect)
     with serving(made.answer) as server:
         made.kubeconfig, made.server = tmp_path / "kubeconfig", server
         config = {
@@ -299,7 +301,7 @@ def test_without_a_kubeconfig_it_says_how_to_get_one(
     assert "2 partly checked" in ran.err
 
 
-def test_a_kubeconfig_of_another_cluster_is_refused(verify: Callable[..., Ran], cluster: Cluster) -> None:
+def test_a_kubeconfig_of_another_cluster_is_rejected(verify: Callable[..., Ran], cluster: Cluster) -> None:
     for number, node in enumerate(cluster.nodes.values()):
         node["spec"]["providerID"] = f"aws:///eu-west-1a/i-{number:017x}"
     ran = verify()
@@ -335,7 +337,7 @@ def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[...,
     cluster.node("arm64")["spec"]["taints"] = []
     ran = verify("--fix-taints")
     assert ran.code == 2
-    assert "--fix-taints asks, and there is no terminal." in ran.err
+    assert "--fix-taints prompts for confirmation, and there is no terminal." in ran.err
     cluster.denied = "PATCH"
     ran = verify("--fix-taints", "--yes")
     assert ran.code == 3
@@ -351,7 +353,7 @@ def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[...,
         ((STACK, "--yes"), "--yes and --dry-run belong to --fix-taints."),
     ],
 )
-def test_options_that_exclude_each_other_are_refused(run: type_of_run, words: tuple[str, ...], message: str) -> None:
+def test_options_that_exclude_each_other_are_rejected(run: type_of_run, words: tuple[str, ...], message: str) -> None:
     ran = run("verify", "nodes", *words)
     assert ran.code == 2
     assert message in ran.err

@@ -14,7 +14,7 @@ from sandbox.aws.ssm_commands import Target
 from tests.cli.running import type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
-from tests.kubernetes.api_server import Answer, Request, refused, serving
+from tests.kubernetes.api_server import Answer, Request, rejected, serving
 from tests.ssm.wired import Wired
 from tests.verify.on_node.reports import AMD64, ARM64, report
 from tests.verify.pods.made import crashing, node, pod, status
@@ -114,7 +114,7 @@ def test_json_has_every_container(run: type_of_run, tmp_path: Path, objects: lis
 
 
 @pytest.mark.parametrize(
-    ("left_out", "fail_on", "code"),
+    ("omitted", "fail_on", "code"),
     [
         ((), "wrong", 1),
         (("wrong",), "wrong", 0),
@@ -123,9 +123,9 @@ def test_json_has_every_container(run: type_of_run, tmp_path: Path, objects: lis
     ],
 )
 def test_the_exit_code_counts_what_is_wrong_and_with_fail_on_what_is_not_known(
-    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], left_out: tuple[str, ...], fail_on: str, code: int
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], omitted: tuple[str, ...], fail_on: str, code: int
 ) -> None:
-    kept = [each for each in objects if each["metadata"]["name"] not in left_out]
+    kept = [each for each in objects if each["metadata"]["name"] not in omitted]
     assert run("verify", "pods", written(tmp_path, kept), "--fail-on", fail_on).code == code
 
 
@@ -147,7 +147,7 @@ def test_csv_has_a_row_per_container_and_sarif_a_finding_per_workload(
     ]
 
 
-def test_manifests_without_pods_are_refused(run: type_of_run, tmp_path: Path) -> None:
+def test_manifests_without_pods_are_rejected(run: type_of_run, tmp_path: Path) -> None:
     ran = run("verify", "pods", written(tmp_path, [node("arm")]))
     assert (ran.code, ran.out) == (2, "")
     assert "no Pods found. It reads the status of live Pods: kubectl get pods" in ran.err
@@ -163,7 +163,7 @@ def test_manifests_without_pods_are_refused(run: type_of_run, tmp_path: Path) ->
         (("-", "--context", "x"), "error: --context can't be combined with --manifests. It is for a live cluster.\n"),
     ],
 )
-def test_options_that_have_no_use_are_refused(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
+def test_options_that_have_no_use_are_rejected(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
     ran = run("verify", "pods", *arguments)
     assert (ran.code, ran.out, ran.err) == (2, "", message)
 
@@ -214,7 +214,7 @@ def test_the_nodes_settle_what_is_only_consistent(
     assert found["api-2 app"]["reason"] == "index has linux/arm64; its node did not answer (offline)"
     assert found["api-2 app"]["settledBy"]
     assert ran.json["nodesAnswered"] == 1
-    assert [each.partition("(")[0] for each in ran.json["notes"]] == ["Not asked through SSM: two "]
+    assert [each.partition("(")[0] for each in ran.json["notes"]] == ["Not queried through SSM: two "]
 
 
 def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
@@ -232,7 +232,7 @@ def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
         plural = request.path.rpartition("/")[2]
         seen.append((plural, request.query.get("labelSelector", "")))
         if plural in forbidden:
-            return refused(403, "Forbidden", "no")
+            return rejected(403, "Forbidden", "no")
         return 200, {"kind": "List", "metadata": {}, "items": lists.get(plural, [])}, {}
 
     with serving(answer) as server:

@@ -156,7 +156,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_what_makes_no_sense_is_one_line_with_the_way_out(
+def test_what_makes_no_sense_is_one_line_with_the_fix(
     run: type_of_run, clone: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     (clone / "empty").mkdir()
@@ -168,7 +168,7 @@ def test_what_makes_no_sense_is_one_line_with_the_way_out(
     assert ran.err.count("\n") == 1
 
 
-def test_images_without_the_architecture_are_refused_when_they_are_checked(
+def test_images_without_the_architecture_are_rejected_when_they_are_checked(
     run: type_of_run, clone: Path, repository: Repository
 ) -> None:
     repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
@@ -179,12 +179,12 @@ def test_images_without_the_architecture_are_refused_when_they_are_checked(
     wanted = ("--tolerate", "arm64", "--check-images", "--no-cache")
     good = run("workload", "patch", "both.yaml", *wanted)
     assert (good.code, good.out.endswith(TOLERATION)) == (0, True)
-    refused = run("workload", "patch", "both.yaml", "amd64-only.yaml", "--in-place", *wanted)
-    assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith(
+    rejected = run("workload", "patch", "both.yaml", "amd64-only.yaml", "--in-place", *wanted)
+    assert (rejected.code, rejected.out) == (2, "")
+    assert rejected.err.startswith(
         f"error: amd64-only.yaml:1: Pod default/one: image {root}:amd64-only (container a) does not support arm64: "
     )
-    assert refused.err.endswith("error: Nothing was changed: 1 error.\n")
+    assert rejected.err.endswith("error: Nothing was changed: 1 error.\n")
     assert "tolerations" not in (clone / "both.yaml").read_text(encoding="utf-8")
     unread = run("workload", "patch", "gone.yaml", *wanted)
     assert (unread.code, unread.out.endswith(TOLERATION)) == (0, True)

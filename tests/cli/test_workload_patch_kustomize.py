@@ -15,7 +15,7 @@ from tools import build
 pytestmark = pytest.mark.tools
 
 POD = "containers: [{name: a, image: b}]"
-# Names that are patterns for each other, the same name in two namespaces, texts that are truth values without quotes,
+# Names that are patterns for each other, the same name in two namespaces, strings that are truth values without quotes,
 # a list that a merge replaces, two required terms, a kind that kustomize does not know, and one without pods.
 MANIFESTS = f"""\
 apiVersion: apps/v1

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.karpenter import build_node_class, build_node_pool
 from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.facts.architectures import Architecture, to_ami
-from multiarch.scheduling.pods import pods_from
+from multiarch.facts.architectures import Architecture, format_ami_architecture
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
-from multiarch.simulate.shapes import group_shape
+from multiarch.simulate.shapes import build_group_shape
 from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
@@ -22,7 +22,7 @@ from tests.cluster import nodes
 from tests.cluster.aws import REGION, ZONES
 from tests.cluster.karpenter_rounds import position, rounds
 from tests.cluster.nodes import UNREGISTERED
-from tests.cluster.placements import Placement, Refused
+from tests.cluster.placements import Placement, Rejected
 from tests.cluster.rig import NODE_CLAIMS, NODE_POOLS, Rig
 from tests.cluster.scenarios import Pools, Scenario
 from tests.simulate.simulated import pooled
@@ -32,7 +32,7 @@ NOWHERE = "nowhere"
 MOST_ROUNDS = 5
 LONGEST_PAUSE_SECONDS = 30.0
 """How long Karpenter may stand still: its connections to the API server outlive it."""
-REFUSAL_STANDS_SECONDS = 0.4
+REJECTION_STANDS_SECONDS = 0.4
 """Karpenter decides on all pods at once, so its word on one is not followed by another."""
 _JOINING = {"key": UNREGISTERED["key"], "operator": "Exists", "effect": UNREGISTERED["effect"]}
 """What a node is tainted with until Karpenter knows it; pods that are bound to it before would be evicted."""
@@ -53,7 +53,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """``got``, and by workload what Karpenter said of one pod that it refused."""
+    """``got``, and by workload what Karpenter said of one pod that it rejected."""
 
     got: Got
     reasons: Mapping[str, str]
@@ -77,7 +77,7 @@ def simulated(scenario: Scenario) -> Simulated:
     made = plan_of(scenario.pools)
     groups = made.node_groups if scenario.pools.nodes else ()
     result = simulate_nodes(
-        made.autoscaling, groups, SimulationContext(ZONES), pods_from(scenario.manifests)
+        made.autoscaling, groups, SimulationContext(ZONES), read_pods(scenario.manifests)
     ).simulation
     karpenter = _karpenter(made)
     found: dict[str, Counter[str]] = {}
@@ -98,7 +98,7 @@ def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Real:
     """What the real Karpenter gives, of pools that are there already; see :func:`apply`.
 
     No node joins while Karpenter plans, and when nodes join, their pods are on them as planned, so that kube-scheduler
-    can't give a pod the room that was meant for another. Refused pods come again when all others run, as those that
+    can't give a pod the room that was meant for another. Rejected pods come again when all others run, as those that
     wait in the simulation do, as long as that gives one of them a node. ``expected`` only says of which pods no node
     would ever do: for those alone nothing is tried again.
 
@@ -108,26 +108,26 @@ def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Real:
     """
     _create_nodes(rig, scenario.pools)
     rig.apply(scenario.daemons)
-    result: dict[str, Placement | Refused] = {}
+    result: dict[str, Placement | Rejected] = {}
     coming = scenario.pods
     for _ in range(MOST_ROUNDS):
         with rig.bridge.held():
             later = _offer(rig, coming)
             result |= later
-            refused = [each for each in coming if isinstance(later[_name(each)], Refused)]
-            hopeless = all(_workload(_name(each)) in expected.hopeless for each in refused)
-            if hopeless or len(refused) == len(coming):
+            rejected = [each for each in coming if isinstance(later[_name(each)], Rejected)]
+            hopeless = all(_workload(_name(each)) in expected.hopeless for each in rejected)
+            if hopeless or len(rejected) == len(coming):
                 break
-            for each in refused:
+            for each in rejected:
                 rig.kube.delete(each, grace=0)
             _bind(rig, later, coming)
         _wait_for_nodes(rig)
-        coming = refused
-    reasons = {_workload(name): said.reason for name, said in result.items() if isinstance(said, Refused)}
+        coming = rejected
+    reasons = {_workload(name): said.reason for name, said in result.items() if isinstance(said, Rejected)}
     return Real(_told(result, scenario), reasons)
 
 
-def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Refused]:
+def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Rejected]:
     """Create pods, and return what is planned for them.
 
     Karpenter stands still until kube-scheduler has looked at each, so it learns of all of them at once.
@@ -147,16 +147,16 @@ def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Refused]:
             tolerations = [*each["spec"].get("tolerations", ()), _JOINING]
             rig.kube.create({**each, "spec": {**each["spec"], "tolerations": tolerations}})
         wait_for(judged, "kube-scheduler to look at the pods", timeout=LONGEST_PAUSE_SECONDS, pause=0.05)
-    result = rig.placements(keys, bound=False, stands=REFUSAL_STANDS_SECONDS)
+    result = rig.placements(keys, bound=False, stands=REJECTION_STANDS_SECONDS)
     # kube-scheduler tries pods again when it learns of more nodes, so only at the end it is known which it has bound.
-    waiting = sum(isinstance(each, Refused) or not each.node for each in result.values())
+    waiting = sum(isinstance(each, Rejected) or not each.node for each in result.values())
     planned = rounds(rig.controller.log, start)
     if waiting and (not planned or planned[0].pods < waiting):
         raise TooSlowError(f"Karpenter began with {planned[0].pods if planned else 0} of {waiting} pods")
     return result
 
 
-def _bind(rig: Rig, planned: Mapping[str, Placement | Refused], pods: Sequence[Object]) -> None:
+def _bind(rig: Rig, planned: Mapping[str, Placement | Rejected], pods: Sequence[Object]) -> None:
     """Bind pods to the nodes that are to come up for them, in the place of kube-scheduler."""
     names = {row["InstanceId"]: row["PrivateDnsName"] for row in rig.aws.running_instances()}
     claims = {item["metadata"]["name"]: item["status"]["providerID"] for item in rig.kube.list(*NODE_CLAIMS)}
@@ -190,8 +190,8 @@ def apply(rig: Rig, pools: Pools) -> None:
 def apply_plan(rig: Rig, made: Plan) -> None:
     """Apply the node class and the NodePools of a stack's plan, as the project makes them."""
     karpenter = _karpenter(made)
-    node_class = node_class_manifest(karpenter.node_class, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())
-    rig.apply([node_class, *(node_pool_manifest(pool) for pool in karpenter.pools)])
+    node_class = build_node_class(karpenter.node_class, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())
+    rig.apply([node_class, *(build_node_pool(pool) for pool in karpenter.pools)])
 
 
 def clear(rig: Rig) -> None:
@@ -224,7 +224,7 @@ def differences(expected: Got, found: Real) -> list[str]:
     return lines
 
 
-def _told(result: Mapping[str, Placement | Refused], scenario: Scenario) -> Got:
+def _told(result: Mapping[str, Placement | Rejected], scenario: Scenario) -> Got:
     groups = plan_of(scenario.pools).node_groups
     found: dict[str, Counter[str]] = {}
     for name, said in result.items():
@@ -238,12 +238,12 @@ def _told(result: Mapping[str, Placement | Refused], scenario: Scenario) -> Got:
 def _create_nodes(rig: Rig, pools: Pools) -> None:
     """Make the nodes of the controller's group, each in the next zone."""
     for group in plan_of(pools).node_groups if pools.nodes else ():
-        joining = nodes.Joining(dict(group_shape(group, ZONES).labels), (), group.disk_size, group.max_pods)
+        joining = nodes.Joining(dict(build_group_shape(group, ZONES).labels), (), group.disk_size, group.max_pods)
         for number in range(group.sizes.desired):
             instance = {
                 "InstanceId": f"i-{number:017x}",
                 "InstanceType": group.instance_types[0].name,
-                "Architecture": to_ami(group.architecture),
+                "Architecture": format_ami_architecture(group.architecture),
                 "Placement": {"AvailabilityZone": ZONES[number % len(ZONES)]},
                 "PrivateDnsName": f"{group.name}-{number}.internal",
             }

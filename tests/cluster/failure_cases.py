@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from multiarch.capacity.model import Failure
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.capacity.model import CapacityFailure
+from multiarch.scheduling.pods import Pod, read_pods
 from sandbox.cluster.kube import Object
 from tests.cluster.failure_stacks import STACKS, FailingStack
 from tests.cluster.failure_workloads import PRIORITY_CLASSES, TRAITS, Ask, Trait
@@ -31,7 +31,7 @@ class Case:
     namespace: str
     stack: FailingStack
     manifests: tuple[Object, ...]
-    failure: Failure
+    failure: CapacityFailure
     free: bool
 
     def of_kind(self, *kinds: str) -> list[Object]:
@@ -40,7 +40,7 @@ class Case:
 
     def pods(self) -> Iterator[Pod]:
         """The pods as the model reads them, with one for each DaemonSet."""
-        return pods_from((*PRIORITY_CLASSES, *self.manifests))
+        return read_pods((*PRIORITY_CLASSES, *self.manifests))
 
 
 def cases(seed: int, count: int) -> Iterator[Case]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from multiarch.capacity.failures import group_names, unavailable
-from multiarch.capacity.model import Failure
-from multiarch.scheduling.fit import why_never
+from multiarch.capacity.failures import list_group_names, list_unavailable
+from multiarch.capacity.model import CapacityFailure
+from multiarch.scheduling.fit import explain_never
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.scores import scores
-from multiarch.simulate.batches import batches_of
-from multiarch.simulate.context import simulation_context
+from multiarch.scheduling.scores import score_candidates
+from multiarch.simulate.batches import make_batches
+from multiarch.simulate.context import build_simulation_context
 from multiarch.simulate.model import Batch
 from multiarch.simulate.nodes import Nodes, SimNode
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import settle
+from multiarch.simulate.simulation import settle_pods
 from tests.cluster.failure_run import Run
 
 
@@ -27,12 +27,12 @@ from tests.cluster.failure_run import Run
 class Choices:
     """``best`` counts pods on a node with the best score, ``others`` those elsewhere.
 
-    ``refused`` are pods on nodes on which the model allows none of them, and pods without a node that it gives one.
+    ``rejected`` are pods on nodes on which the model allows none of them, and pods without a node that it gives one.
     """
 
     best: int = 0
     others: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
 
 
 def judge(run: Run, choices: Choices) -> None:
@@ -43,7 +43,7 @@ def judge(run: Run, choices: Choices) -> None:
     steps, evicted = run.steps()
     moved = {pod.name for pod, _ in steps}
     states = [replace(state, pods=tuple(pod for pod in state.pods if pod.name not in moved)) for state in run.states()]
-    batches = batches_of(pod for pod, _ in steps)
+    batches = make_batches(pod for pod, _ in steps)
     of_pod = {pod.name: batch for batch in batches for pod in batch.pods}
     worlds = [Nodes(batches, run.daemons, states)]
     if evicted:
@@ -57,7 +57,7 @@ def judge(run: Run, choices: Choices) -> None:
     while left:
         step = next(((*each, world) for each in left for world in worlds if _allowed(world, each[0], each[2])), None)
         if step is None:
-            choices.refused += [
+            choices.rejected += [
                 f"{pod.name} is on {states[place].name}: {_why(worlds[0], batch, worlds[0].all[place])}"
                 for batch, pod, place in left
             ]
@@ -73,13 +73,13 @@ def judge(run: Run, choices: Choices) -> None:
             each.put(batch, pod, each.all[place])
 
 
-def next_nodes(run: Run, failure: Failure) -> tuple[Sequence[NodeState], list[str]]:
+def next_nodes(run: Run, failure: CapacityFailure) -> tuple[Sequence[NodeState], list[str]]:
     """The nodes that the autoscaler adds for the pods that are waiting, and those of them that have room already."""
     states = run.states()
-    made = _placed(run, states, unavailable(failure, run.case.stack.plan))
+    made = _placed(run, states, list_unavailable(failure, run.case.stack.plan))
     if _moves(states, made):
         # With new nodes pods may find others that they have to be near: only what needs no new node is late.
-        none = Unavailable(groups=frozenset(group_names(run.case.stack.plan)))
+        none = Unavailable(groups=frozenset(list_group_names(run.case.stack.plan)))
         return made.nodes[len(states) :], _moves(states, _placed(run, states, none))
     return made.nodes[len(states) :], []
 
@@ -87,7 +87,9 @@ def next_nodes(run: Run, failure: Failure) -> tuple[Sequence[NodeState], list[st
 def _placed(run: Run, states: Sequence[NodeState], lost: Unavailable) -> Settled:
     """What the model makes of the pods that are waiting."""
     plan, pods = run.case.stack.plan, [*run.waiting(), *run.daemons]
-    return settle(plan.autoscaling, plan.node_groups, simulation_context(plan), states, pods, unavailable=lost)
+    return settle_pods(
+        plan.autoscaling, plan.node_groups, build_simulation_context(plan), states, pods, unavailable=lost
+    )
 
 
 def _moves(states: Sequence[NodeState], made: Settled) -> list[str]:
@@ -108,7 +110,7 @@ def _allowed(nodes: Nodes, batch: Batch, place: int) -> bool:
 
 
 def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
-    never = why_never(batch.sample.spec, node.shape) or nodes.why_not(batch, node.node)
+    never = explain_never(batch.sample.spec, node.shape) or nodes.why_not(batch, node.node)
     if never is None and not node.free.covers(batch.sample.requests):
         return "no room"
     if never is None and not batch.sample.spec.affinity.allows(node.node.labels):
@@ -119,5 +121,7 @@ def _why(nodes: Nodes, batch: Batch, node: SimNode) -> str:
 def _best(nodes: Nodes, batch: Batch) -> list[SimNode]:
     """All nodes with the best score."""
     able = [node for node in nodes.all if _allowed(nodes, batch, node.number)]
-    found = scores([nodes.candidate(batch, node) for node in able], nodes.soft[batch.number].spread, len(able))
+    found = score_candidates(
+        [nodes.candidate(batch, node) for node in able], nodes.soft[batch.number].spread, len(able)
+    )
     return [node for node, score in zip(able, found, strict=True) if score == max(found)]

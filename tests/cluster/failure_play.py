@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from multiarch.capacity.failures import After, Before, fail, settled_before
-from multiarch.capacity.model import Failure
+from multiarch.capacity.failures import After, Before, fail_nodes, settle_before
+from multiarch.capacity.model import CapacityFailure
 from multiarch.scheduling.pods import Pod
-from multiarch.simulate.context import simulation_context
+from multiarch.simulate.context import build_simulation_context
 from multiarch.simulate.settled import NodeState
 from sandbox.cluster.kube import Kube
 from tests.cluster.failure_cases import Case
@@ -56,12 +56,12 @@ class Played:
         """Whether the autoscaler added as many nodes to each group as were simulated."""
         return all(each.nodes_simulated == each.nodes_real for each in (self.before, self.after))
 
-    def refused(self) -> list[str]:
+    def rejected(self) -> list[str]:
         """What kube-scheduler did and the model does not allow, one line each."""
         return [
             f"{self.case.name}: {when}: {line}"
             for when, stage in (("before", self.before), ("after", self.after))
-            for line in stage.choices.refused
+            for line in stage.choices.rejected
         ]
 
 
@@ -100,7 +100,7 @@ def _before(runs: Runs, played: Mapping[Run, Played]) -> None:
 
     runs.each(create)
     runs.decided()
-    _grow(runs, "b", {run: Failure() for run in runs.all}, {run: played[run].before for run in runs.all})
+    _grow(runs, "b", {run: CapacityFailure() for run in runs.all}, {run: played[run].before for run in runs.all})
 
 
 def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
@@ -109,7 +109,7 @@ def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
     replaced = {}
     for run in runs.all:
         before = _settled(run.case, [*run.waiting(), *run.daemons], run.states())
-        after[run] = fail(before, run.case.failure)
+        after[run] = fail_nodes(before, run.case.failure)
         played[run].after.simulated = _count(after[run].settled.unplaced)
         replaced[run], new = _replaced(after[run], before)
         played[run].after.nodes_simulated = _by_group(new)
@@ -142,7 +142,7 @@ def _created_again(after: After) -> list[Pod]:
     return sorted(after.displaced, key=lambda pod: places[owner(pod)])
 
 
-def _grow(runs: Runs, stage: str, failures: Mapping[Run, Failure], stages: Mapping[Run, Stage]) -> None:
+def _grow(runs: Runs, stage: str, failures: Mapping[Run, CapacityFailure], stages: Mapping[Run, Stage]) -> None:
     """Add nodes for pods that are waiting, as the model says that the autoscaler does, until that helps no longer."""
     for number in range(MOST_ROUNDS):
         new = _next_nodes(runs, failures, stages)
@@ -157,7 +157,7 @@ def _grow(runs: Runs, stage: str, failures: Mapping[Run, Failure], stages: Mappi
 
 
 def _next_nodes(
-    runs: Runs, failures: Mapping[Run, Failure], stages: Mapping[Run, Stage]
+    runs: Runs, failures: Mapping[Run, CapacityFailure], stages: Mapping[Run, Stage]
 ) -> dict[Run, Sequence[NodeState]]:
     """The nodes that the autoscaler adds next. What kube-scheduler has done until then is judged."""
     found = {run: next_nodes(run, failures[run]) for run in runs.all}
@@ -168,7 +168,7 @@ def _next_nodes(
         found = {run: next_nodes(run, failures[run]) for run in runs.all}
     for run, (_, waits) in found.items():
         judge(run, stages[run].choices)
-        stages[run].choices.refused += waits
+        stages[run].choices.rejected += waits
     return {run: nodes for run, (nodes, _) in found.items()}
 
 
@@ -178,7 +178,7 @@ def _by_group(nodes: Iterable[NodeState]) -> Counter[str]:
 
 def _settled(case: Case, pods: Iterable[Pod], nodes: Sequence[NodeState] | None = None) -> Before:
     plan = case.stack.plan
-    return settled_before(plan, pods, simulation_context(plan), nodes=nodes)
+    return settle_before(plan, pods, build_simulation_context(plan), nodes=nodes)
 
 
 def _count(pods: Iterable[Pod]) -> Counter[str]:

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from multiarch.facts.architectures import to_ami
+from multiarch.facts.architectures import format_ami_architecture
 from multiarch.facts.taints import Taint
 from multiarch.scheduling.fit import runs_on
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
 from sandbox.cluster.kube import Kube, KubeError, Object, condition
 from sandbox.cluster.programs import ClusterError, wait_for
@@ -283,7 +283,7 @@ def _node(state: NodeState, case: Case) -> Object:
     instance = {
         "InstanceId": "i-00000000000000000",
         "InstanceType": state.instance_type,
-        "Architecture": to_ami(shape.architecture),
+        "Architecture": format_ami_architecture(shape.architecture),
         "Placement": {"AvailabilityZone": state.zone},
         "PrivateDnsName": state.name,
     }
@@ -296,6 +296,6 @@ def _taint(taint: Taint) -> dict[str, str]:
     return {"key": taint.key, "value": taint.value, "effect": str(taint.effect)}
 
 
-def _amounts(resources: Resources) -> dict[str, str]:
+def _amounts(resources: ResourceAmounts) -> dict[str, str]:
     amounts = {name: str(amount) for name, amount in resources.items()}
     return amounts | {"cpu": f"{resources.cpu}m", "pods": str(resources.pods)}

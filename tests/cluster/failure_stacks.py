@@ -8,7 +8,7 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from multiarch.capacity.model import Failure
+from multiarch.capacity.model import CapacityFailure
 from multiarch.facts.architectures import Architecture
 from multiarch.stack.model import Plan
 from tests.scheduling.manifests import ZONES
@@ -32,24 +32,24 @@ class FailingStack:
         """The stack's plan."""
         return plan(merged(self.words, _NETWORK))
 
-    def failure(self, chance: Random) -> Failure:
+    def failure(self, chance: Random) -> CapacityFailure:
         """A zone, an architecture, a node group, spot capacity, nodes, or some of them at the same time."""
         groups = [group.name for group in self.plan.node_groups if group.sizes.desired]
         karpenter = self.plan.autoscaling.karpenter
         groups += [pool.name for pool in karpenter.pools] if karpenter else []
         zone, group = chance.choice(ZONES), chance.choice(groups)
         architecture = chance.choice(list(Architecture))
-        kinds = [Failure(zones=(zone,))] * 5 + [
-            Failure(groups=(group,)),
-            Failure(groups=(group,), zones=(zone,)),
-            Failure(architectures=(architecture,)),
-            Failure(largest_nodes=2),
-            Failure(zones=(zone,), largest_nodes=1),
-            Failure(zones=(zone,), architectures=(architecture,)),
-            Failure(zones=tuple(each for each in ZONES if each != zone)),
+        kinds = [CapacityFailure(zones=(zone,))] * 5 + [
+            CapacityFailure(groups=(group,)),
+            CapacityFailure(groups=(group,), zones=(zone,)),
+            CapacityFailure(architectures=(architecture,)),
+            CapacityFailure(largest_nodes=2),
+            CapacityFailure(zones=(zone,), largest_nodes=1),
+            CapacityFailure(zones=(zone,), architectures=(architecture,)),
+            CapacityFailure(zones=tuple(each for each in ZONES if each != zone)),
         ]
         if any("spot" in each for each in groups):
-            kinds += [Failure(spot=(architecture,)), Failure(spot=(architecture,), zones=(zone,))] * 2
+            kinds += [CapacityFailure(spot=(architecture,)), CapacityFailure(spot=(architecture,), zones=(zone,))] * 2
         return chance.choice(kinds)
 
 

@@ -66,7 +66,7 @@ def access_objects() -> list[Object]:
 
 
 def account_access(kube: Kube) -> Access:
-    """Ask for a token of the controller's service account, as the kubelet does for its pods."""
+    """Request a token of the controller's service account, as the kubelet does for its pods."""
     path = kube.path("v1", "ServiceAccount", NAMESPACE, SERVICE_ACCOUNT)
     request = {
         "apiVersion": "authentication.k8s.io/v1",

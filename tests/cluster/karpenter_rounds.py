@@ -1,4 +1,4 @@
-"""Karpenter's rounds of planning, read from its log: how many pods it looked at, and which of them it refused."""
+"""Karpenter's rounds of planning, read from its log: how many pods it looked at, and which of them it rejected."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _PROVISIONER = "provisioner"
 
 @dataclass(slots=True)
 class Round:
-    """One round. ``pods`` are those that waited for a node, ``refused`` the names of those that got none."""
+    """One round. ``pods`` are those that waited for a node, ``rejected`` the names of those that got none."""
 
     pods: int = 0
-    refused: set[str] = field(default_factory=set)
+    rejected: set[str] = field(default_factory=set)
 
 
 def position(log: Path) -> int:
@@ -50,8 +50,8 @@ def _read(entry: dict[str, Any], found: dict[str, Round]) -> None:
         case "ignoring pod":
             made = found.setdefault(number, Round())
             made.pods += 1
-            made.refused.add(str(entry["Pod"]["name"]))
+            made.rejected.add(str(entry["Pod"]["name"]))
         case "computing scheduling decision for provisionable pod(s)":
             found.setdefault(number, Round()).pods += int(entry["pending-pods"])
         case "could not schedule pod" if number in found:
-            found[number].refused.add(str(entry["Pod"]["name"]))
+            found[number].rejected.add(str(entry["Pod"]["name"]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from multiarch.facts.architectures import from_ec2
-from multiarch.facts.instance_types import instance_type, max_pods
+from multiarch.facts.architectures import parse_ec2_architecture
+from multiarch.facts.instance_types import compute_max_pods, get_instance_type
 from sandbox.cluster.kube import Object
 
 VM_MEMORY_OVERHEAD = 0.075
@@ -91,8 +91,8 @@ def node(instance: Mapping[str, Any], joining: Joining) -> Object:
 
 def _architecture(instance: Mapping[str, Any]) -> str:
     """The architecture of the table of facts, which must be the one that EC2 says this instance has."""
-    known = instance_type(instance["InstanceType"]).architecture
-    said = from_ec2([instance["Architecture"]])
+    known = get_instance_type(instance["InstanceType"]).architecture
+    said = parse_ec2_architecture([instance["Architecture"]])
     if known is not said:
         raise ValueError(f"{instance['InstanceType']} is {known}, but an image for {said} was started on it")
     return known
@@ -104,8 +104,8 @@ def status(instance: Mapping[str, Any], joining: Joining) -> Object:
     Set aside are the machine's own memory, kube-reserved as in amazon-eks-ami (255 MiB and 11 MiB per pod; a share of
     the processors that falls from 6 % of the first) and the eviction threshold.
     """
-    kind = instance_type(instance["InstanceType"])
-    pods = joining.max_pods or max_pods(kind)
+    kind = get_instance_type(instance["InstanceType"])
+    pods = joining.max_pods or compute_max_pods(kind)
     memory = int(kind.memory_mib * (1 - VM_MEMORY_OVERHEAD))
     disk = joining.disk_gib * 1024
     capacity = {

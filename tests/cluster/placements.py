@@ -17,7 +17,7 @@ from sandbox.cluster.programs import ClusterError
 _TYPE = "node.kubernetes.io/instance-type"
 MOST_PODS = 10
 """Pods at once whose planned node is sure to be told: Karpenter limits its ``Nominated`` events to ten in a burst."""
-REFUSAL_STANDS_SECONDS = 2.0
+REJECTION_STANDS_SECONDS = 2.0
 """Karpenter's word that a pod cannot be placed counts when the pod is still without a node this much later."""
 
 
@@ -40,7 +40,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Rejected:
     """Karpenter has no place for a pod; ``reason`` is its own message."""
 
     reason: str
@@ -48,21 +48,21 @@ class Refused:
 
 @dataclass(slots=True)
 class Watch:
-    """Follows pods, pairs of namespace and name, until each is placed or refused. Pods have different names.
+    """Follows pods, pairs of namespace and name, until each is placed or rejected. Pods have different names.
 
     Without ``bound`` a pod is placed when the node that Karpenter planned for it has been launched. ``stands``: seconds
-    after which a refusal counts.
+    after which a rejection counts.
     """
 
     kube: Kube
     wanted: frozenset[tuple[str, str]]
     bound: bool = True
-    stands: float = REFUSAL_STANDS_SECONDS
+    stands: float = REJECTION_STANDS_SECONDS
     clock: Callable[[], float] = time.monotonic
-    _first_refused: dict[str, float] = field(default_factory=dict)
+    _first_rejected: dict[str, float] = field(default_factory=dict)
     _pods: Mapping[str, Object] = field(default_factory=dict)
 
-    def look(self) -> dict[str, Placement | Refused] | None:
+    def look(self) -> dict[str, Placement | Rejected] | None:
         """Return what became of all pods, sorted by name; None while one is undecided.
 
         Raises:
@@ -75,24 +75,24 @@ class Watch:
         }
         waiting = {name for name, item in self._pods.items() if not item["spec"].get("nodeName")}
         now = self.clock()
-        refusals = {name: Refused(said) for name, said in self._said("FailedScheduling").items() if name in waiting}
-        for name in refusals:
-            self._first_refused.setdefault(name, now)
+        rejections = {name: Rejected(said) for name, said in self._said("FailedScheduling").items() if name in waiting}
+        for name in rejections:
+            self._first_rejected.setdefault(name, now)
         planned = self._said("Nominated", first=True)
         claims = {item["metadata"]["name"]: item for item in self.kube.list("karpenter.sh/v1", "NodeClaim")}
         launched = set() if self.bound else {n for n in waiting if _named(planned.get(n, ""), "nodeclaim") in claims}
-        refusals = {name: said for name, said in refusals.items() if name not in launched}
+        rejections = {name: said for name, said in rejections.items() if name not in launched}
         if any(_named(planned.get(name, ""), "nodeclaim") in incomplete(claims) for name in self._pods):
             return None
-        undecided = [n for n in waiting - launched if now - self._first_refused.get(n, now) < self.stands]
+        undecided = [n for n in waiting - launched if now - self._first_rejected.get(n, now) < self.stands]
         if undecided or len(self._pods) < len(self.wanted):
             return None
         nodes = {item["metadata"]["name"]: item for item in self.kube.list("v1", "Node")}
-        placed: dict[str, Placement | Refused] = {**refusals}
-        for name in self._pods.keys() - refusals.keys():
+        placed: dict[str, Placement | Rejected] = {**rejections}
+        for name in self._pods.keys() - rejections.keys():
             node = nodes.get(self._pods[name]["spec"].get("nodeName", ""))
             if node is None and name not in launched:
-                return None  # on its way out, and the pod with it
+                return None  # on its fix, and the pod with it
             placed[name] = self._placement(name, node, planned.get(name, ""), claims)
         return {name: placed[name] for name in sorted(placed)}
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
-from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.objects import build_objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.schema.rebalance import RebalancePlan
 from sandbox.cluster import control_plane
@@ -65,7 +65,7 @@ class Moving:
 
     def install(self, settings: RebalancePlan) -> None:
         """Apply the CronJob's objects."""
-        for each in objects(settings, "shop-dev", _TAINT):
+        for each in build_objects(settings, "shop-dev", _TAINT):
             self.kube.apply(each)
 
     @property
@@ -110,7 +110,7 @@ class Moving:
         """What the CronJob's container runs, with the stack file of ``settings`` and the account's rights."""
         file = self.folder / "Pulumi.shop-dev.yaml"
         file.write_text(settings.stack_file)
-        job = next(each for each in objects(settings, "shop-dev", _TAINT) if each["kind"] == "CronJob")
+        job = next(each for each in build_objects(settings, "shop-dev", _TAINT) if each["kind"] == "CronJob")
         (container,) = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
         arguments = [str(file) if each.endswith(file.name) else each for each in container["args"]]
         return [sys.executable, "-m", "multiarch.cli", *arguments, *more]

@@ -19,7 +19,7 @@ from tests.cluster import karpenter
 from tests.cluster.aws import REGION, ZONES, Aws
 from tests.cluster.bridge import Bridge
 from tests.cluster.karpenter_prices import prices
-from tests.cluster.placements import MOST_PODS, REFUSAL_STANDS_SECONDS, Placement, Refused, Watch
+from tests.cluster.placements import MOST_PODS, REJECTION_STANDS_SECONDS, Placement, Rejected, Watch
 
 KARPENTER_V1 = "karpenter.sh/v1"
 NODE_CLASSES = ("karpenter.k8s.aws/v1", "EC2NodeClass")
@@ -61,7 +61,7 @@ class Rig:
         The role that a node class names is made if AWS does not have it.
 
         Raises:
-            KubeError: the API server refuses an object; what its rules say is in ``message``.
+            KubeError: the API server rejects an object; what its rules say is in ``message``.
             ClusterError: Karpenter did not find one ready in time; its conditions say why.
         """
         applied = []
@@ -90,8 +90,8 @@ class Rig:
 
     def run_pods(
         self, pods: Iterable[Mapping[str, Any]], *, bound: bool = True, timeout: float = 60.0
-    ) -> dict[str, Placement | Refused]:
-        """Create pods and return, sorted by name, what Karpenter planned for each, once all run or are refused.
+    ) -> dict[str, Placement | Rejected]:
+        """Create pods and return, sorted by name, what Karpenter planned for each, once all run or are rejected.
 
         Without ``bound`` it is enough that the planned nodes are launched, which saves half of the time.
         Karpenter takes them by size: CPU, then memory, the largest first; pods of one size that were created within
@@ -99,7 +99,7 @@ class Rig:
 
         Raises:
             ValueError: there are more than :data:`placements.MOST_PODS`, or two have one name.
-            KubeError: the API server refuses a pod.
+            KubeError: the API server rejects a pod.
             ClusterError: nothing was decided in time; the message holds what is known of each.
         """
         manifests = [{"apiVersion": "v1", "kind": "Pod", **each} for each in pods]
@@ -117,16 +117,16 @@ class Rig:
         names: Iterable[tuple[str, str]],
         *,
         bound: bool = True,
-        stands: float = REFUSAL_STANDS_SECONDS,
+        stands: float = REJECTION_STANDS_SECONDS,
         timeout: float = 60.0,
-    ) -> dict[str, Placement | Refused]:
+    ) -> dict[str, Placement | Rejected]:
         """Wait for pods that exist already, named by namespace and name; see :meth:`run_pods`.
 
-        ``stands``: seconds after which Karpenter's refusal counts, short where it learned of all pods at once.
+        ``stands``: seconds after which Karpenter's rejection counts, short where it learned of all pods at once.
         """
         watch = Watch(self.kube, frozenset(names), bound, stands)
 
-        def decided() -> dict[str, Placement | Refused] | None:
+        def decided() -> dict[str, Placement | Rejected] | None:
             self.check()
             return watch.look()
 
@@ -165,7 +165,7 @@ class Rig:
 
         With ``keep_pools`` pools and node classes stay, for more scenarios with the same ones.
 
-        It does not ask politely (instances are terminated under Karpenter's hands, finalizers of its claims and nodes
+        It does not query politely (instances are terminated under Karpenter's hands, finalizers of its claims and nodes
         are taken off), because it is no test of deletion. What the controller keeps in memory stays: after an
         interruption it avoids that instance type in that zone as spot for three minutes.
 

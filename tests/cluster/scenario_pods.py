@@ -1,4 +1,4 @@
-"""What the pods of generated scenarios may ask for: one workload of each kind, as small as it can be.
+"""What the pods of generated scenarios may request: one workload of each kind, as small as it can be.
 
 Every kind is a function from :class:`Ask` to the manifests of one workload. Kinds that depend on zones are marked:
 Karpenter takes any of several equally empty zones, so two of them in one scenario could go either way.

@@ -1,6 +1,6 @@
 """Karpenter when a zone or spot capacity is lost: the same failure for ``capacity`` and for the real cluster.
 
-The cluster is read as ``capacity --live`` reads it; then its nodes are taken away, and AWS refuses new ones. Each
+The cluster is read as ``capacity --live`` reads it; then its nodes are taken away, and AWS rejects new ones. Each
 workload has NodePools of its own and pods that fill a node, so no pod gets the room that is meant for another.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.capacity.failures import Before, fail, settled_before
-from multiarch.capacity.model import Failure
+from multiarch.capacity.failures import Before, fail_nodes, settle_before
+from multiarch.capacity.model import CapacityFailure
 from multiarch.kubernetes.source import ClusterAccess
-from multiarch.runs.workload_input import from_cluster, read_cluster
+from multiarch.runs.workload_input import read_cluster, read_cluster_workloads
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
@@ -33,7 +33,7 @@ from tests.stack.words import merged, plan
 
 TIER = "example.com/tier"
 _FULL_CPU = "3600m"
-"""Most of a node of four vCPUs, the only size of the pools."""
+"""Maximum number of of a node of four vCPUs, the only size of the pools."""
 _POKE_SECONDS = 0.5
 _TIMEOUT = 60.0
 
@@ -43,7 +43,7 @@ Bought = Counter[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A workload with NodePools of its own: words of a NodePool, its pods, and what else they ask for."""
+    """A workload with NodePools of its own: words of a NodePool, its pods, and what else they request."""
 
     pool: Mapping[str, Any]
     replicas: int
@@ -81,10 +81,10 @@ class Play:
         expected = _outcome(before.settled.nodes, before.settled.unplaced, ())
         return expected, self._settled(start, ())
 
-    def lose(self, failure: Failure, *shortages: Shortage) -> tuple[Outcome, Outcome]:
+    def lose(self, failure: CapacityFailure, *shortages: Shortage) -> tuple[Outcome, Outcome]:
         """Let something fail; return what ``capacity`` says of it, and what becomes of the real cluster."""
         there = {str(each["metadata"]["name"]) for each in self._rig.kube.list("v1", "Node")}
-        after = fail(self._read(), failure)
+        after = fail_nodes(self._read(), failure)
         lost = {node.name for node in after.lost} & there
         start = position(self._rig.controller.log)
         self._rig.aws.controls.set_shortages(*shortages)
@@ -97,8 +97,8 @@ class Play:
     def _read(self) -> Before:
         """The cluster as ``capacity --live`` sees it."""
         access = ClusterAccess(self._rig.plane.kubeconfig)
-        given = from_cluster(self.plan, read_cluster(self.plan, access, images=False), prices=self._prices)
-        return settled_before(self.plan, given.workloads.pods, given.context, nodes=given.nodes)
+        given = read_cluster_workloads(self.plan, read_cluster(self.plan, access, images=False), prices=self._prices)
+        return settle_before(self.plan, given.workloads.pods, given.context, nodes=given.nodes)
 
     def _pods(self) -> list[Object]:
         found = self._rig.kube.list("v1", "Pod", "default")
@@ -115,7 +115,7 @@ class Play:
         wait_for(judged, "kube-scheduler to look at the pods", timeout=agreement.LONGEST_PAUSE_SECONDS, pause=0.05)
 
     def _settled(self, start: int, there: Collection[str]) -> Outcome:
-        """Wait until all pods without a node were refused in one round after ``start``; return what came.
+        """Wait until all pods without a node were rejected in one round after ``start``; return what came.
 
         Karpenter looks at pods again when they change, or after ten seconds: it is not to be waited for.
         """
@@ -129,7 +129,7 @@ class Play:
             names = {str(each["metadata"]["name"]) for each in waiting}
             ready = all(is_true(each, "Initialized") for each in self._rig.kube.list(*NODE_CLAIMS))
             last = rounds(self._rig.controller.log, start)[-1:]
-            if ready and (not waiting or any(each.refused == names and each.pods == len(names) for each in last)):
+            if ready and (not waiting or any(each.rejected == names and each.pods == len(names) for each in last)):
                 pending = Counter(str(each["metadata"]["labels"]["app"]) for each in waiting)
                 return True
             if time.monotonic() - poked > _POKE_SECONDS:

@@ -1,4 +1,4 @@
-"""``simulate`` and the real Karpenter, asked for the same pods with the same pools, give the same answer."""
+"""``simulate`` and the real Karpenter, requested the same pods with the same pools, give the same answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _with_host_port(ask: Ask) -> list[Object]:
 
 
 def _with_and_without(ask: Ask) -> list[Object]:
-    """A pod that refuses one value of a label, and a smaller one that asks for another."""
+    """A pod that rejects one value of a label, and a smaller one that requests another."""
     term = required([expression("example.com/disk", "NotIn", "hdd")])
     small = Ask(f"{ask.name}b", ask.cpu - 200, ask.memory).pods(**TOLERANT, nodeSelector={"example.com/disk": "ssd"})
     return [*ask.pods(**TOLERANT, **term), *small]

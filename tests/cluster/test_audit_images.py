@@ -100,8 +100,8 @@ def verdicts(ran: Ran) -> dict[str, str]:
 def test_pull_secrets_of_pods_and_of_their_accounts_open_the_registry(run: type_of_run, plane: ControlPlane) -> None:
     ran = run("audit", "images", "--kubeconfig", str(plane.kubeconfig), "-n", SPACE, "-o", "json")
     assert verdicts(ran) == dict(zip(REPOSITORIES, ("supported", "supported", "unknown"), strict=True))
-    (refused,) = (row for row in ran.json["images"] if REPOSITORIES[2] in row["image"])
-    assert "denied" in refused["verdicts"][0]["reason"]
+    (rejected,) = (row for row in ran.json["images"] if REPOSITORIES[2] in row["image"])
+    assert "denied" in rejected["verdicts"][0]["reason"]
     assert ACCOUNT.password not in ran.out + ran.err
 
 

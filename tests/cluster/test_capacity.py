@@ -9,8 +9,8 @@ from unittest import mock
 import pytest
 
 from multiarch.capacity.model import NO_FAILURE
-from multiarch.simulate.context import simulation_context
-from multiarch.simulate.simulation import planned_nodes
+from multiarch.simulate.context import build_simulation_context
+from multiarch.simulate.simulation import list_planned_nodes
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube
 from tests.cluster.failure_cases import Case, cases
@@ -34,7 +34,7 @@ def played(control_plane: ControlPlane) -> list[Played]:
 
 
 def test_the_model_allows_what_kube_scheduler_does_and_no_more(played: list[Played]) -> None:
-    assert [line for each in played for line in each.refused()] == []
+    assert [line for each in played for line in each.rejected()] == []
 
 
 def test_nearly_every_pod_is_on_a_node_with_the_best_score(played: list[Played]) -> None:
@@ -79,13 +79,13 @@ def waiting_pods(trait: str, count: int, stack: FailingStack = STACKS[0]) -> Run
     case = Case("judged", "case", stack, manifests, NO_FAILURE, free=True)
     run, plan = Run(cast("Kube", mock.create_autospec(Kube, instance=True)), case), stack.plan
     run.pods = {pod.name: pod for pod in case.pods()}
-    nodes = planned_nodes(plan.node_groups, simulation_context(plan), run.pods.values())
+    nodes = list_planned_nodes(plan.node_groups, build_simulation_context(plan), run.pods.values())
     run.nodes = {state.name: state for state in nodes}
     return run
 
 
 def look(run: Run, *where: str | None) -> Run:
-    """Let a scheduler have put the pods on these nodes; an empty text leaves one waiting, None is one that is gone."""
+    """Let a scheduler have put the pods on these nodes; an empty string leaves one waiting, None removes it."""
     run.look(
         {
             pod: {"metadata": {"resourceVersion": str(number)}, "spec": {"nodeName": node} if node else {}}
@@ -97,7 +97,7 @@ def look(run: Run, *where: str | None) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("where", "best", "others", "refused"),
+    ("where", "best", "others", "rejected"),
     [
         (("amd-1", "amd-2"), 2, 0, []),
         (("amd-1", "amd-1"), 1, 1, []),
@@ -106,12 +106,12 @@ def look(run: Run, *where: str | None) -> Run:
     ],
 )
 def test_what_the_model_does_not_allow_is_found(
-    where: tuple[str, str], best: int, others: int, refused: list[str]
+    where: tuple[str, str], best: int, others: int, rejected: list[str]
 ) -> None:
     run, choices = look(waiting_pods("amd64-only", 2), *where), Choices()
     judge(run, choices)
     new, waits = next_nodes(run, NO_FAILURE)
-    assert (new, choices.best, len(choices.others), [*choices.refused, *waits]) == ((), best, others, refused)
+    assert (new, choices.best, len(choices.others), [*choices.rejected, *waits]) == ((), best, others, rejected)
 
 
 def test_a_step_may_have_come_before_a_pod_was_evicted() -> None:
@@ -125,5 +125,5 @@ def test_a_step_may_have_come_before_a_pod_was_evicted() -> None:
         judge(look(run, first, "amd-2", ""), Choices())
         choices = Choices()
         judge(look(run, None if first else "", "amd-2", "amd-2"), choices)
-        found[name] = len(choices.refused)
+        found[name] = len(choices.rejected)
     assert found == {"evicted": 0, "never there": 1}

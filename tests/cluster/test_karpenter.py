@@ -10,10 +10,10 @@ from sandbox.cluster.bootstrap.registration import registration
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import ARM64_TAINT, node_class, node_pool, pod, replica_set
-from tests.cluster.placements import Placement, Refused
+from tests.cluster.placements import Placement, Rejected
 from tests.cluster.rig import Rig
 
-Result = Mapping[str, Placement | Refused]
+Result = Mapping[str, Placement | Rejected]
 
 
 def three_pools(rig: Rig) -> list[Object]:
@@ -27,8 +27,8 @@ def three_pools(rig: Rig) -> list[Object]:
 
 
 def placed(result: Result) -> dict[str, Placement]:
-    refused = {name: said.reason for name, said in result.items() if isinstance(said, Refused)}
-    assert refused == {}
+    rejected = {name: said.reason for name, said in result.items() if isinstance(said, Rejected)}
+    assert rejected == {}
     return {name: where for name, where in result.items() if isinstance(where, Placement)}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import RegionPrices
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.simulation import simulate_nodes
 from sandbox.cluster.kube import Object
@@ -72,7 +72,7 @@ def _pods() -> list[Object]:
 
 def _simulated(pools: Pools, known: RegionPrices | None) -> Bought:
     made, context = agreement.plan_of(pools), SimulationContext(ZONES, region=REGION, prices=known)
-    settled = simulate_nodes(made.autoscaling, (), context, pods_from(_pods()))
+    settled = simulate_nodes(made.autoscaling, (), context, read_pods(_pods()))
     assert not settled.unplaced
     spot = CapacityType.SPOT
     return Counter(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.capacity.model import Failure
+from multiarch.capacity.model import CapacityFailure
 from multiarch.facts.architectures import Architecture
 from sandbox.aws.fleets import Shortage
 from tests.cluster.aws import ZONES
@@ -52,7 +52,7 @@ TIERS = {
     "only-spot": Tier(AMD_SPOT, 1),
     "cheapest": Tier(EITHER, 2),
 }
-SPOT = Failure(zones=ZONES[:1], spot=(Architecture.AMD64, Architecture.ARM64))
+SPOT = CapacityFailure(zones=ZONES[:1], spot=(Architecture.AMD64, Architecture.ARM64))
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_capacity_says_which_pods_karpenter_leaves_without_a_node_and_what_it_bu
     assert not expected.pending
 
     zone = Shortage(zone=ZONES[0])
-    expected, real = play.lose(Failure(zones=ZONES[:1]), zone)
+    expected, real = play.lose(CapacityFailure(zones=ZONES[:1]), zone)
     assert real == expected
     assert expected.pending == {"hard": 1, "skew": 1, "pinned": 1}
 

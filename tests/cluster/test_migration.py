@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from multiarch.autoscaling.karpenter import node_pool_manifest
+from multiarch.autoscaling.karpenter import build_node_pool
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import node_class, pod
-from tests.cluster.placements import Placement, Refused
+from tests.cluster.placements import Placement, Rejected
 from tests.cluster.rig import NODE_CLAIMS, Rig
 from tests.stack.words import merged, plan
 
@@ -30,7 +30,7 @@ LEAVING = merged(KARPENTER, {"autoscaling": {"use": "cluster-autoscaler", "migra
 def pools(words: Mapping[str, Any]) -> list[Object]:
     karpenter = plan(words).autoscaling.karpenter
     assert karpenter is not None
-    return [node_pool_manifest(each) for each in karpenter.pools]
+    return [build_node_pool(each) for each in karpenter.pools]
 
 
 def test_pools_that_are_closed_keep_their_nodes_and_make_no_more(rig: Rig) -> None:
@@ -42,16 +42,16 @@ def test_pools_that_are_closed_keep_their_nodes_and_make_no_more(rig: Rig) -> No
 
     rig.apply(pools(LEAVING))
     late = rig.run_pods([pod("late", cpu="1400m", tolerates_arm64=True), pod("legacy", cpu="1200m")])
-    for refused in late.values():
-        assert isinstance(refused, Refused)
-        assert "limit" in refused.reason
+    for rejected in late.values():
+        assert isinstance(rejected, Rejected)
+        assert "limit" in rejected.reason
     assert {row["InstanceId"] for row in rig.aws.running_instances()} == instances
     claim = rig.kube.get(*NODE_CLAIMS, before.claim)
     assert claim is not None
     assert "deletionTimestamp" not in claim["metadata"]
     assert "Drifted" not in {each["type"] for each in claim["status"]["conditions"]}
 
-    # Open again they make nodes: the refusals were the limit's doing.
+    # Open again they make nodes: the rejections were the limit's doing.
     rig.apply(pools(KARPENTER))
     for name in late:
         wait_for(partial(_node, rig, name), f"a node for {name}", timeout=60)

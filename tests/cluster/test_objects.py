@@ -14,13 +14,13 @@ from ruamel.yaml import YAML
 
 from components.rendering import declare
 from components.rendering.recording import Recorded
-from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.karpenter import build_node_class, build_node_pool
 from multiarch.capacity import headroom
 from multiarch.capacity.headroom import Headroom
 from multiarch.errors import StackError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.node_resources import GIB
-from multiarch.stack.load import load_file, stack_files
+from multiarch.stack.load import list_stack_files, load_file
 from multiarch.stack.plan import make_plan
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object, condition
@@ -78,7 +78,7 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
     "to-karpenter": merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
     "to-cluster-autoscaler": merged(CLUSTER_AUTOSCALER, {"autoscaling": {"migrateFrom": "karpenter"}}),
 }
-FILES = {file.stem.removeprefix("Pulumi."): file for file in stack_files(CLONE)}
+FILES = {file.stem.removeprefix("Pulumi."): file for file in list_stack_files(CLONE)}
 
 
 @cache
@@ -153,7 +153,9 @@ def test_the_examples_are_taken_by_the_api_server(kube: Kube) -> None:
 
 def test_placeholder_pods_are_admitted_to_their_restricted_namespace(kube: Kube) -> None:
     rooms = [Headroom(each, 2, 1, 500, GIB, "zone eu-west-1a") for each in Architecture]
-    with applied(kube, list(headroom.manifests(plan(merged(BASE, CLUSTER_AUTOSCALER)), rooms))) as stored:
+    with applied(
+        kube, list(headroom.build_headroom_manifests(plan(merged(BASE, CLUSTER_AUTOSCALER)), rooms))
+    ) as stored:
         deployments = [each for each in stored if each["kind"] == "Deployment"]
         assert len(deployments) == len(rooms)
         for each in deployments:
@@ -208,9 +210,9 @@ def test_whatever_pools_a_stack_may_ask_for_the_api_server_takes_them(
         assume(False)  # noqa: FBT003
     wanted = made.autoscaling.karpenter
     assert wanted is not None
-    kube.apply(node_class_manifest(wanted.node_class, cluster="shop-dev", role="nodes", tags=made.tags), dry_run=True)
+    kube.apply(build_node_class(wanted.node_class, cluster="shop-dev", role="nodes", tags=made.tags), dry_run=True)
     for pool in wanted.pools:
-        kube.apply(node_pool_manifest(pool), dry_run=True)
+        kube.apply(build_node_pool(pool), dry_run=True)
 
 
 @pytest.mark.parametrize("name", ["payments-prod", "karpenter", "karpenter-on-bottlerocket"])
@@ -229,7 +231,7 @@ def _valid(pool: Object) -> bool:
     return said.get("status") == "True"
 
 
-def test_the_controller_refuses_what_the_crds_let_pass(rig: Rig) -> None:
+def test_the_controller_rejects_what_the_crds_let_pass(rig: Rig) -> None:
     """So the test above can fail."""
     pool = next(each for each in collected(resources("karpenter")) if each["kind"] == "NodePool")
     bad = copy.deepcopy(pool)

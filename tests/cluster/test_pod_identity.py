@@ -1,4 +1,4 @@
-"""On a real API server: a pod of an autoscaler that EKS gave no credentials is refused, and comes back with them."""
+"""On a real API server: a pod of an autoscaler that EKS gave no credentials is rejected, and comes back with them."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     for each in made:
         kube.apply(dict(each))
     try:
-        wait_for(lambda: SAID in refused(kube, pod("early")), "the policy to be in effect", timeout=30)
+        wait_for(lambda: SAID in rejected(kube, pod("early")), "the policy to be in effect", timeout=30)
         yield kube
     finally:
         for each in reversed(made):
             kube.delete(each)
 
 
-def refused(kube: Kube, item: Object) -> str:
+def rejected(kube: Kube, item: Object) -> str:
     """What the API server says against a pod, in a dry run; empty if it would take it."""
     try:
         path = kube.path("v1", "Pod", item["metadata"]["namespace"])
@@ -60,21 +60,21 @@ def refused(kube: Kube, item: Object) -> str:
     return ""
 
 
-def test_a_pod_without_credentials_is_refused_with_the_reason(kube: Kube) -> None:
-    assert SAID in refused(kube, pod("bare"))
-    assert refused(kube, pod("bare")).startswith("Forbidden: ")
-    assert SAID in refused(kube, pod("other-variables", env=[{"name": "AWS_REGION", "value": "eu-west-1"}]))
-    assert SAID in refused(kube, pod("two", containers=2))
+def test_a_pod_without_credentials_is_rejected_with_the_reason(kube: Kube) -> None:
+    assert SAID in rejected(kube, pod("bare"))
+    assert rejected(kube, pod("bare")).startswith("Forbidden: ")
+    assert SAID in rejected(kube, pod("other-variables", env=[{"name": "AWS_REGION", "value": "eu-west-1"}]))
+    assert SAID in rejected(kube, pod("two", containers=2))
 
 
 def test_a_pod_with_credentials_is_taken_also_beside_a_container_that_came_later(kube: Kube) -> None:
-    assert refused(kube, pod("ready", env=CREDENTIALS)) == ""
-    assert refused(kube, pod("with-sidecar", containers=2, env=CREDENTIALS)) == ""
+    assert rejected(kube, pod("ready", env=CREDENTIALS)) == ""
+    assert rejected(kube, pod("with-sidecar", containers=2, env=CREDENTIALS)) == ""
 
 
 def test_pods_of_other_service_accounts_and_namespaces_are_not_looked_at(kube: Kube) -> None:
-    assert refused(kube, pod("other", account="other")) == ""
-    assert refused(kube, pod("elsewhere", namespace="default")) == ""
+    assert rejected(kube, pod("other", account="other")) == ""
+    assert rejected(kube, pod("elsewhere", namespace="default")) == ""
 
 
 def test_a_deployment_gets_its_pods_once_the_association_is_in_effect(kube: Kube) -> None:
@@ -100,7 +100,7 @@ def test_a_deployment_gets_its_pods_once_the_association_is_in_effect(kube: Kube
 
     kube.apply(deployment)
     try:
-        wait_for(lambda: SAID in failure(), "the pods to be refused", timeout=30)
+        wait_for(lambda: SAID in failure(), "the pods to be rejected", timeout=30)
         assert not status().get("replicas")
         with pod_identity.in_effect(kube, ACCOUNT):
             wait_for(lambda: status().get("replicas") == 2, "the pods", timeout=120)

@@ -19,7 +19,7 @@ from tests.cluster.placements import Placement
 from tests.cluster.rig import NODE_CLAIMS, NODE_CLASSES, NODE_POOLS, Rig
 from tests.stack.words import plan
 
-REFUSED = "is forbidden: User"
+REJECTED = "is forbidden: User"
 
 
 def pools(rig: Rig) -> list[Object]:
@@ -67,7 +67,7 @@ def test_with_these_rights_a_pod_gets_its_node_and_everything_goes_again(rig: Ri
     wait_for(lambda: not rig.nodes() and not rig.kube.list(*NODE_CLAIMS), "nodes and claims to go", timeout=60)
     assert rig.aws.running_instances() == []
     assert rig.aws.client("ec2").describe_launch_templates()["LaunchTemplates"] == []
-    assert REFUSED not in said(rig, before)
+    assert REJECTED not in said(rig, before)
 
 
 def test_without_one_right_the_pod_waits_until_it_is_back(rig: Rig) -> None:
@@ -76,7 +76,7 @@ def test_without_one_right_the_pod_waits_until_it_is_back(rig: Rig) -> None:
     before = log_size(rig)
     with no_new_claims(rig.kube):
         rig.kube.create(pod("web"))
-        wait_for(lambda: REFUSED in said(rig, before), "Karpenter to be refused", timeout=60)
+        wait_for(lambda: REJECTED in said(rig, before), "Karpenter to be rejected", timeout=60)
         assert 'cannot create resource \\"nodeclaims\\"' in said(rig, before)
         assert rig.kube.list(*NODE_CLAIMS) == []
     where = rig.placements([("default", "web")])["web"]

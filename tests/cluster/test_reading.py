@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess
-from multiarch.registry.credentials.pull_secrets import PullSecretError, from_secret
+from multiarch.registry.credentials.pull_secrets import PullSecretError, read_secret
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
@@ -48,16 +48,16 @@ def waiting(name: str, space: str, *, app: str = "other", **spec: Any) -> Object
 
 
 @pytest.fixture
-def cluster(plane: ControlPlane) -> Iterator[Cluster]:
+def cluster(plane: ControlPlane) -> Iterator[KubernetesCluster]:
     with open_cluster(ClusterAccess(plane.kubeconfig)) as opened:
         yield opened
 
 
-def names(cluster: Cluster, *kinds: Kind, **which: Any) -> list[str]:
+def names(cluster: KubernetesCluster, *kinds: Kind, **which: Any) -> list[str]:
     return [found.value["metadata"]["name"] for found in cluster.objects(kinds, **which)]
 
 
-def test_pages_of_any_size_make_the_same_list(cluster: Cluster) -> None:
+def test_pages_of_any_size_make_the_same_list(cluster: KubernetesCluster) -> None:
     whole = names(cluster, Kind.POD, namespaces=SPACES)
     assert whole == ["gated", "pod-0", "pod-2", "pod-4", "pod-1", "pod-3"]
     for limit in (1, 2, 3, 4):
@@ -66,7 +66,7 @@ def test_pages_of_any_size_make_the_same_list(cluster: Cluster) -> None:
     assert set(whole) <= set(everywhere)
 
 
-def test_selectors_are_the_api_servers(cluster: Cluster) -> None:
+def test_selectors_are_the_api_servers(cluster: KubernetesCluster) -> None:
     assert names(cluster, Kind.POD, namespaces=SPACES, selector="app=web") == ["pod-0", "pod-2", "pod-1"]
     assert names(cluster, Kind.POD, namespaces=SPACES, selector="app notin (web,batch)") == ["gated"]
     assert names(cluster, Kind.POD, namespaces=SPACES, fields="metadata.name=pod-3") == ["pod-3"]
@@ -74,7 +74,7 @@ def test_selectors_are_the_api_servers(cluster: Cluster) -> None:
         names(cluster, Kind.POD, selector="a in (")
 
 
-def test_objects_say_what_they_are_and_where_they_come_from(cluster: Cluster, plane: ControlPlane) -> None:
+def test_objects_say_what_they_are_and_where_they_come_from(cluster: KubernetesCluster, plane: ControlPlane) -> None:
     owner = replica_set("owner", 1, pod("owned"))
     owner["metadata"]["namespace"] = SPACES[0]
     owner["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "PASSWORD", "value": "hunter2"}]
@@ -99,12 +99,12 @@ def test_objects_say_what_they_are_and_where_they_come_from(cluster: Cluster, pl
         plane.kube.delete(owner)
 
 
-def test_a_namespace_that_is_not_there_is_told_apart_from_an_empty_one(cluster: Cluster) -> None:
+def test_a_namespace_that_is_not_there_is_told_apart_from_an_empty_one(cluster: KubernetesCluster) -> None:
     assert names(cluster, Kind.POD, namespaces=["no-such"]) == []
     assert cluster.missing_namespaces([SPACES[0], "no-such", "default"]) == ("no-such",)
 
 
-def test_a_pull_secret_is_read_by_name_and_others_are_refused(cluster: Cluster, plane: ControlPlane) -> None:
+def test_a_pull_secret_is_read_by_name_and_others_are_rejected(cluster: KubernetesCluster, plane: ControlPlane) -> None:
     config = {"auths": {"registry.example.com": {"auth": "dTpw"}}}
     data = {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
     kind = "kubernetes.io/dockerconfigjson"
@@ -113,13 +113,13 @@ def test_a_pull_secret_is_read_by_name_and_others_are_refused(cluster: Cluster, 
         plane.kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": type_of, "data": content})
     found, other = cluster.secret(SPACES[0], "pull"), cluster.secret(SPACES[0], "other")
     assert found is not None
-    assert from_secret(found) == (f"{SPACES[0]}/pull", config)
+    assert read_secret(found) == (f"{SPACES[0]}/pull", config)
     assert cluster.secret(SPACES[0], "none") is None
     assert other is not None
     with pytest.raises(
         PullSecretError, match=rf"reading-a/other: its type must be {kind} or .*, not 'Opaque'"
     ) as raised:
-        from_secret(other)
+        read_secret(other)
     assert "secret" not in str(raised.value).replace("kubectl create secret", "")
 
 
@@ -154,7 +154,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
         wait_for(lambda: _allowed(cluster), "the rule that was named to do", timeout=10)
 
 
-def _allowed(cluster: Cluster) -> bool:
+def _allowed(cluster: KubernetesCluster) -> bool:
     try:
         return names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1]) == []
     except ForbiddenError:

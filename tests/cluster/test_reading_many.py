@@ -144,7 +144,7 @@ def a_pod(number: int, registry: str) -> Object:
 
 
 def test_ten_thousand_pods_are_audited_within_seconds_and_little_memory(crowded: Crowded, tmp_path: Path) -> None:
-    """A thousand images, none of them known before, each asked of the registry; the cache on disk is on.
+    """A thousand images, none of them known before, each required of the registry; the cache on disk is on.
 
     Neighbours on the machine make the same work cost more, never less: the best of three runs counts.
     """

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.autoscaling.karpenter import node_pool_manifest
-from multiarch.yaml_text.dump import dump
+from multiarch.autoscaling.karpenter import build_node_pool
+from multiarch.yaml_text.dump import dump_yaml
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import runner
@@ -31,11 +31,11 @@ WORDS: Mapping[str, Any] = {
 def pools() -> dict[str, Object]:
     karpenter = plan(WORDS).autoscaling.karpenter
     assert karpenter is not None
-    return {each.capacities[0].architecture: node_pool_manifest(each) for each in karpenter.pools}
+    return {each.capacities[0].architecture: build_node_pool(each) for each in karpenter.pools}
 
 
 def architecture(rig: Rig) -> str:
-    """That of the node of the workload's running pod, or an empty text."""
+    """That of the node of the workload's running pod, or an empty string."""
     found = rig.kube.list("v1", "Pod", "default", selector="app=web")
     running = [
         each for each in found if each["status"]["phase"] == "Running" and "deletionTimestamp" not in each["metadata"]
@@ -51,7 +51,7 @@ def test_it_leaves_nodes_that_karpenter_consolidates_alone_and_karpenter_moves_t
 ) -> None:
     file = tmp_path / "Pulumi.shop-dev.yaml"
     words = {f"multiarch-eks:{key}": value for key, value in merged(SMALLEST, WORDS).items()}
-    file.write_text(dump({"config": {**words, "aws:region": "eu-west-1"}}))
+    file.write_text(dump_yaml({"config": {**words, "aws:region": "eu-west-1"}}))
     made = pools()
     rig.apply([node_class(rig.aws.cluster, rig.aws.node_role), made["amd64"]])
     rig.kube.apply(replica_set("web", 1, pod("web", cpu="1200m", tolerates_arm64=True)))

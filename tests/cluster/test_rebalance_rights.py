@@ -10,7 +10,7 @@ import pytest
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
-from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.objects import build_objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE, USER
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
@@ -32,7 +32,7 @@ OPEN: Object = {"spec": {"unschedulable": None}}
 def administrator(control_plane: ControlPlane) -> Iterator[Kube]:
     """The CronJob's objects, in force, and three nodes."""
     kube = control_plane.kube
-    with applied(kube, objects(PLAN, "shop-dev", parse_taint("arch=arm64:NoSchedule"))):
+    with applied(kube, build_objects(PLAN, "shop-dev", parse_taint("arch=arm64:NoSchedule"))):
         nodes = [
             group_node(AMD64, "web", "m7i.large", "amd64"),
             group_node(ARM64, "web-arm", "m7g.large", "arm64"),
@@ -55,12 +55,12 @@ def as_account(kube: Kube) -> Kube:
 
 
 def in_force(account: Kube) -> bool:
-    found = [refusal(account, AMD64, {"metadata": {"labels": {"x": "y"}}}), lease_refusal(account, "other")]
+    found = [rejection(account, AMD64, {"metadata": {"labels": {"x": "y"}}}), lease_rejection(account, "other")]
     return all("ValidatingAdmissionPolicy" in each for each in found)
 
 
-def refusal(kube: Kube, node: str, change: Object) -> str:
-    """Why a change of a Node is refused; empty if it is not. Nothing is changed."""
+def rejection(kube: Kube, node: str, change: Object) -> str:
+    """Why a change of a Node is rejected; empty if it is not. Nothing is changed."""
     try:
         path = kube.path("v1", "Node", None, node)
         kube.request("PATCH", path, body=change, query={"dryRun": "All"}, content_type="application/merge-patch+json")
@@ -69,7 +69,7 @@ def refusal(kube: Kube, node: str, change: Object) -> str:
     return ""
 
 
-def lease_refusal(kube: Kube, name: str, namespace: str = LEASE_NAMESPACE) -> str:
+def lease_rejection(kube: Kube, name: str, namespace: str = LEASE_NAMESPACE) -> str:
     body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}}
     try:
         path = kube.path("coordination.k8s.io/v1", "Lease", namespace)
@@ -88,12 +88,12 @@ def both(*changes: Object) -> Object:
 
 
 def test_it_cordons_an_amd64_node_with_its_annotation_and_uncordons_it(administrator: Kube, account: Kube) -> None:
-    assert refusal(account, AMD64, both(CLOSE, OWN)) == ""
+    assert rejection(account, AMD64, both(CLOSE, OWN)) == ""
     node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": AMD64}}
     administrator.patch(node, both(CLOSE, OWN))
     try:
-        assert refusal(account, AMD64, both(OPEN, NOT_OWN)) == ""
-        assert refusal(account, AMD64, {"spec": {"unschedulable": False}, **NOT_OWN}) == ""
+        assert rejection(account, AMD64, both(OPEN, NOT_OWN)) == ""
+        assert rejection(account, AMD64, {"spec": {"unschedulable": False}, **NOT_OWN}) == ""
     finally:
         administrator.patch(node, both(OPEN, NOT_OWN))
 
@@ -112,24 +112,24 @@ def test_it_cordons_an_amd64_node_with_its_annotation_and_uncordons_it(administr
         (AMD64, both(CLOSE, OWN, {"metadata": {"labels": {"x": "y"}}}), "nothing of a Node but"),
     ],
 )
-def test_any_other_change_of_a_node_is_refused(account: Kube, node: str, change: Object, says: str) -> None:
-    found = refusal(account, node, change)
+def test_any_other_change_of_a_node_is_rejected(account: Kube, node: str, change: Object, says: str) -> None:
+    found = rejection(account, node, change)
     assert NAME in found
     assert says in found
 
 
 def test_the_policies_are_for_it_alone(administrator: Kube) -> None:
-    assert refusal(administrator, ARM64, {"spec": {"taints": None}}) == ""
-    assert lease_refusal(administrator, "other") == ""
+    assert rejection(administrator, ARM64, {"spec": {"taints": None}}) == ""
+    assert lease_rejection(administrator, "other") == ""
 
 
 def test_it_creates_no_lease_but_its_own(administrator: Kube, account: Kube) -> None:
     # Runs of other tests on this control plane leave one.
     lease = {"namespace": LEASE_NAMESPACE, "name": LEASE}
     administrator.delete({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": lease})
-    assert lease_refusal(account, LEASE) == ""
-    assert f"no Lease but {LEASE}" in lease_refusal(account, "kube-controller-manager")
-    assert "is forbidden" in lease_refusal(account, LEASE, "kube-node-lease")
+    assert lease_rejection(account, LEASE) == ""
+    assert f"no Lease but {LEASE}" in lease_rejection(account, "kube-controller-manager")
+    assert "is forbidden" in lease_rejection(account, LEASE, "kube-node-lease")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from multiarch.facts.taints import Taint, parse_taint
-from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess
@@ -55,12 +55,12 @@ def _unchanged(kube: Kube) -> bool:
 
 
 @pytest.fixture
-def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
+def cluster(control_plane: ControlPlane) -> Iterator[KubernetesCluster]:
     with open_cluster(ClusterAccess(control_plane.kubeconfig)) as opened:
         yield opened
 
 
-def read(cluster: Cluster) -> ObservedNode:
+def read(cluster: KubernetesCluster) -> ObservedNode:
     nodes, _ = read_nodes(cluster.objects([Kind.NODE], fields=f"metadata.name={NODE}"))
     return nodes[0]
 
@@ -74,7 +74,7 @@ def allowed(work: Callable[[], object]) -> bool:
     return True
 
 
-def test_taints_are_appended_and_those_that_are_there_stay(kube: Kube, cluster: Cluster) -> None:
+def test_taints_are_appended_and_those_that_are_there_stay(kube: Kube, cluster: KubernetesCluster) -> None:
     del kube  # its Node is there as long as the test runs
     before = read(cluster)
     # The API server and the controllers may have added some of their own already.
@@ -86,7 +86,7 @@ def test_taints_are_appended_and_those_that_are_there_stay(kube: Kube, cluster: 
     assert {*before.taints, ARM, gpu} <= set(read(cluster).taints)
 
 
-def test_a_node_that_was_changed_since_it_was_read_is_refused(kube: Kube, cluster: Cluster) -> None:
+def test_a_node_that_was_changed_since_it_was_read_is_rejected(kube: Kube, cluster: KubernetesCluster) -> None:
     before = read(cluster)
     kube.patch({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}, {"metadata": {"labels": {"a": "b"}}})
     with pytest.raises(ConflictError, match=f"Node {NODE} was changed meanwhile"):

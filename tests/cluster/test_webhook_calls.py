@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, OPT_OUT_ANNOTATION, Mode
+from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, OPT_OUT_ANNOTATION, AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.decision import Decider
-from multiarch.webhook.model import Outcome, Reason
+from multiarch.webhook.model import DecisionOutcome, DecisionReason
 from multiarch.webhook.pod import WrittenPod, read_pod
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
@@ -26,7 +26,7 @@ from tests.cluster.temporary import applied
 from tests.cluster.webhook_endpoint import AMD64_ONLY, BOTH, SIDECAR, Endpoint, serving
 from tests.observability import metrics, promtool
 
-LABELS = ["", *(str(mode) for mode in Mode), "off", "tolerrate"]
+LABELS = ["", *(str(mode) for mode in AdmissionMode), "off", "tolerrate"]
 SPACES = {label: f"webhook-{label or 'default'}" for label in LABELS}
 KINDS = {"Pod": "v1", "Deployment": "apps/v1", "Job": "batch/v1"}
 
@@ -158,12 +158,14 @@ def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: End
         )
         pod = endpoint.calls[0][1] if endpoint.calls else sent
         written = msgspec.json.decode(json.dumps(pod), type=WrittenPod)
-        decision = decider.without_images(read_pod(written, SPACES[label], frozenset()), Mode(label or "tolerate"))
-        skipped = decision is not None and decision.outcome is Outcome.SKIP
+        decision = decider.without_images(
+            read_pod(written, SPACES[label], frozenset()), AdmissionMode(label or "tolerate")
+        )
+        skipped = decision is not None and decision.outcome is DecisionOutcome.SKIP
         case = (label, rules, tolerated, marks, decision)
         if not endpoint.calls:
             assert skipped, case
-        elif decision is not None and decision.reason is Reason.INVALID_MODE:
+        elif decision is not None and decision.reason is DecisionReason.INVALID_MODE:
             # Called, so that it can warn.
             assert marks == {OPT_OUT_ANNOTATION: "on"}, case
         elif skipped:

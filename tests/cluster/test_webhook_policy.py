@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.facts.admission import OPT_OUT_ANNOTATION, READY_LABEL
 from multiarch.facts.taints import parse_taint
-from multiarch.webhook.policy import admission_policy
+from multiarch.webhook.policy import build_admission_policy
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
@@ -30,7 +30,7 @@ def kube(control_plane: ControlPlane) -> Iterator[Kube]:
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
         for name, labels in ((READY, {READY_LABEL: "true"}), (OTHER, {READY_LABEL: "yes"}))
     ]
-    with applied(kube, [*admission_policy("multiarch-tolerations", TAINTS), *spaces]):
+    with applied(kube, [*build_admission_policy("multiarch-tolerations", TAINTS), *spaces]):
         wait_for(lambda: in_force(kube), "the policy to be in force", timeout=60, pause=0.3)
         yield kube
 

@@ -97,7 +97,7 @@ def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
     assert missing == f"Secret {TEAM}/missing does not exist."
 
 
-def test_another_secret_is_refused_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
+def test_another_secret_is_rejected_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
     found = read(kubeconfig, "other", "current")
     user = f"system:serviceaccount:{NAME}:{NAME}"
     (note,) = found.notes

@@ -13,11 +13,11 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.patching.patches import changes_in, json_patch, strategic_merge_patch
-from multiarch.patching.transform import ContradictionError, SchedulingChange, transform
-from multiarch.scheduling.affinity import node_affinity_from
-from multiarch.scheduling.architectures import as_pod_spec
-from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
+from multiarch.patching.patches import build_json_patch, build_strategic_merge_patch, list_changed_templates
+from multiarch.patching.transform import ContradictionError, SchedulingChange, transform_pod_spec
+from multiarch.scheduling.affinity import read_node_affinity
+from multiarch.scheduling.architectures import wrap_pod_spec
+from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
@@ -94,7 +94,7 @@ def nodes(kube: Kube) -> Iterator[None]:
 
 
 def probe(number: int, spec: Mapping[str, Any], target: str) -> Object:
-    """A pod with a spec's rules that asks for one node besides; affinity and tolerations are as they are."""
+    """A pod with a spec's rules that requests one node besides; affinity and tolerations are as they are."""
     written = copy.deepcopy(dict(spec))
     written["nodeSelector"] = {**(written.get("nodeSelector") or {}), HOST: target}
     return {
@@ -130,13 +130,13 @@ def allowed_by_scheduler(kube: Kube, specs: Sequence[Mapping[str, Any]]) -> list
 
 def transformed(spec: Mapping[str, Any], requested: SchedulingChange) -> Mapping[str, Any] | None:
     try:
-        return transform(spec, requested).spec
+        return transform_pod_spec(spec, requested).spec
     except ContradictionError:
         return None
 
 
 def allowed_without_the_taint(spec: Mapping[str, Any]) -> set[str]:
-    affinity = node_affinity_from(as_pod_spec(spec))
+    affinity = read_node_affinity(wrap_pod_spec(spec))
     return {name for name, (labels, _) in NODES.items() if affinity.allows(labels)}
 
 
@@ -153,7 +153,7 @@ def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube
     before = {name: answer for (name, requested, _), answer in zip(asked, answers, strict=True) if requested is None}
     for (name, requested, changed), after in zip(asked, answers, strict=True):
         if requested is None:
-            borne = first_untolerated(tolerations_from(as_pod_spec(changed)["tolerations"]), (TAINT,)) is None
+            borne = find_untolerated(read_tolerations(wrap_pod_spec(changed)["tolerations"]), (TAINT,)) is None
             free = {each for each in allowed_without_the_taint(changed) if borne or not NODES[each][1]}
             assert after == free, f"the reading side differs from the scheduler about {name}"
         elif requested.require:
@@ -165,13 +165,13 @@ def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube
             assert after == before[name], (name, requested)
         else:
             assert after == allowed_without_the_taint(SAMPLES[name]), (name, requested)
-    refused = {
+    rejected = {
         (name, one.require)
         for name, one in itertools.product(SAMPLES, ALL_CHANGES)
         if one.require and transformed(SAMPLES[name], one) is None
     }
-    assert refused == {("not-arm64", ARM), ("old-label", AMD), ("selector", AMD)}
-    for name, architecture in refused:
+    assert rejected == {("not-arm64", ARM), ("old-label", AMD), ("selector", AMD)}
+    for name, architecture in rejected:
         assert not [each for each in before[name] if NODES[each][0].get(KEY) == architecture]
 
 
@@ -224,16 +224,16 @@ def test_patches_do_in_the_api_server_what_is_done_to_the_manifest(
     try:
         for requested in CHANGES.values():
             here = live(kube, item)
-            ((template, change),) = changes_in(here, requested)
-            merged = strategic_merge_patch(here, requested)
+            ((template, change),) = list_changed_templates(here, requested)
+            merged = build_strategic_merge_patch(here, requested)
             expected = dry(kube, "PUT", item, with_spec(here, template.path, change.spec), "json")["spec"]
             assert expected != here["spec"]
-            operations = json_patch(change.additions, template.path)
+            operations = build_json_patch(change.additions, template.path)
             assert dry(kube, "PATCH", item, operations, "json-patch+json")["spec"] == expected
             assert dry(kube, "PATCH", item, merged, "strategic-merge-patch+json")["spec"] == expected
             patch_type = "application/strategic-merge-patch+json"
             kube.request("PATCH", kube.path_of(item), body=merged, content_type=patch_type)
-            assert strategic_merge_patch(live(kube, item), requested) is None
+            assert build_strategic_merge_patch(live(kube, item), requested) is None
     finally:
         kube.delete(item)
 
@@ -279,9 +279,9 @@ def test_a_custom_resource_takes_the_same_patch_as_a_json_merge_patch(kube: Kube
     try:
         wait_for(lambda: created(kube, item), "the definition to be served", timeout=30, pause=0.2)
         for requested in CHANGES.values():
-            patch = strategic_merge_patch(item, requested)
+            patch = build_strategic_merge_patch(item, requested)
             after = dry(kube, "PATCH", item, patch, "merge-patch+json")
-            assert after["spec"]["template"]["spec"] == transform(template["spec"], requested).spec
+            assert after["spec"]["template"]["spec"] == transform_pod_spec(template["spec"], requested).spec
             with pytest.raises(KubeError) as raised:
                 dry(kube, "PATCH", item, patch, "strategic-merge-patch+json")
             assert raised.value.code == 415

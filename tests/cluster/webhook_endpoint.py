@@ -24,7 +24,7 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.manifests import restricted
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import INVALID, Handler
-from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, PodImage, PullSecretNames, Reason
+from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, ImageFound, NotFound, PodImage, PullSecretNames
 from sandbox.cluster import certificates, helm
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Kube, Object
@@ -41,10 +41,10 @@ class Named:
 
     def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:  # noqa: ARG002
         if image.image == UNREADABLE:
-            return NotFound(Reason.UNREADABLE_IMAGE, "the registry does not answer")
+            return NotFound(DecisionReason.UNREADABLE_IMAGE, "the registry does not answer")
         lacking = {Architecture.ARM64} if image.image == AMD64_ONLY else set()
         found = {each: Verdict.UNSUPPORTED if each in lacking else Verdict.SUPPORTED for each in Architecture}
-        return Found(tuple(Judgement(each, verdict, "as its name says", None) for each, verdict in found.items()))
+        return ImageFound(tuple(Judgement(each, verdict, "as its name says", None) for each, verdict in found.items()))
 
     async def look_up(
         self, images: Collection[PodImage], secrets: PullSecretNames = NO_SECRETS, *, seconds: float
@@ -114,7 +114,7 @@ class Endpoint:
         threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
 
     def stop(self) -> None:
-        """Refuse connections, and break those that are open, as if the process were killed."""
+        """Reject connections, and break those that are open, as if the process were killed."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -159,7 +159,11 @@ def host_address() -> str:
 def chart_objects(configuration: Mapping[str, Any], *, name: str = NAME, **values: Any) -> list[Object]:
     """Return the namespace and the chart's objects in it; both have the name."""
     given = {"image": BOTH, "name": name, "configuration": configuration, **values}
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": restricted.enforced()}}
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": restricted.list_enforced_labels()},
+    }
     return [namespace, *helm.render_chart(helm.WEBHOOK, given, namespace=name)]
 
 

@@ -19,11 +19,11 @@ from multiarch.autoscaling.model import (
     Priority,
     Requirement,
     ScaleDown,
+    order_capacities,
     parse_capacity,
-    preferring,
 )
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.taints import parse_taint
 from tests.components.declared import World
 from tests.stack.words import merged, plan
@@ -84,7 +84,7 @@ def _pool(name: str, weight: int, capacities: tuple[Capacity, ...], type_: str) 
                 "kubernetes.io/arch", "In", tuple(sorted({str(capacity.architecture) for capacity in capacities}))
             ),
         ),
-        instance_types=(instance_type(type_),),
+        instance_types=(get_instance_type(type_),),
         labels=(("pool", "general"),),
         taints=(parse_taint("arch=arm64:NoSchedule"),) if arm64 else (),
         node_class="default",
@@ -121,7 +121,7 @@ def autoscaling(*, cluster_autoscaler: bool = False, karpenter: bool = False) ->
     use = Autoscaler.CLUSTER_AUTOSCALER if cluster_autoscaler else Autoscaler.NONE
     return AutoscalingPlan(
         use=Autoscaler.KARPENTER if karpenter else use,
-        order=preferring(Architecture.ARM64),
+        order=order_capacities(Architecture.ARM64),
         cluster_autoscaler=CLUSTER_AUTOSCALER if cluster_autoscaler else None,
         karpenter=KARPENTER if karpenter else None,
     )

@@ -103,7 +103,7 @@ def test_its_role_reads_the_listed_repositories_alone() -> None:
     assert second.endswith(":repository/shop/api")
 
 
-def test_its_pods_are_refused_until_they_get_credentials(found: World) -> None:
+def test_its_pods_are_rejected_until_they_get_credentials(found: World) -> None:
     policy = found.one(autoscaled.GUARD, f"{NAME}-credentials")
     binding = found.one(autoscaled.GUARD_BINDING, f"{NAME}-credentials")
     spec: Any = policy.inputs["spec"]

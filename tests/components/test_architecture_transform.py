@@ -24,7 +24,7 @@ from components.rendering.marked_values import Where
 from components.rendering.recording import Recorder
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.patching.transform import SchedulingChange, transform
+from multiarch.patching.transform import SchedulingChange, transform_pod_spec
 from tests.scheduling.manifests import ARM64_TOLERATION, expression, required
 
 # Imported by name: with the types of all its API groups, checking this file's would take gigabytes.
@@ -108,7 +108,7 @@ def pod_spec(inputs: Mapping[str, Any]) -> Json:
 )
 def test_a_deployment_reaches_the_engine_as_the_algebra_says(rules: Json, change: SchedulingChange) -> None:
     found = declared(deployment(**rules), change)
-    assert pod_spec(found) == transform({"containers": CONTAINERS, **rules}, change).spec
+    assert pod_spec(found) == transform_pod_spec({"containers": CONTAINERS, **rules}, change).spec
 
 
 def test_typed_arguments_are_changed_too() -> None:

@@ -127,7 +127,7 @@ def test_a_provider_that_exists_is_used_and_none_is_created() -> None:
         lambda: roles(environments=[Environment("prod*", [])]),
     ],
 )
-def test_what_would_widen_the_trust_is_refused(make: Callable[[], object]) -> None:
+def test_what_would_widen_the_trust_is_rejected(make: Callable[[], object]) -> None:
     with pytest.raises(MultiarchError, match="is invalid in a trust policy"):
         make()
 

@@ -1,4 +1,4 @@
-"""A new VPC, its ways out, and its endpoints; or an existing one."""
+"""A new VPC, its fixes, and its endpoints; or an existing one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_load_balancers_find_the_subnets_by_their_tags(small: World) -> None:
 
 
 @pytest.mark.parametrize(("nat", "gateways"), [("single", 1), ("per-zone", 3)])
-def test_every_private_zone_has_a_way_out_through_nat(nat: str, gateways: int) -> None:
+def test_every_private_zone_has_a_fix_through_nat(nat: str, gateways: int) -> None:
     found = world({"network": {"nat": nat, "zones": 3}})
     assert len(found.all(declared.NAT)) == gateways
     used = [route.inputs.get("natGatewayId") for route in found.all(declared.ROUTE) if route.name != "public"]
@@ -121,8 +121,8 @@ def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
     assert len(found.inputs(declared.MANAGED, "web-arm")["subnetIds"]) == 3
 
 
-def test_a_region_with_too_few_zones_is_refused() -> None:
+def test_a_region_with_too_few_zones_is_rejected() -> None:
     assert zone_at(1, ["eu-west-1b", "eu-west-1a"]) == "eu-west-1b"
-    with pytest.raises(StackError, match="the region has 2 availability zones for EKS") as refused:
+    with pytest.raises(StackError, match="the region has 2 availability zones for EKS") as rejected:
         zone_at(2, ["eu-west-1b", "eu-west-1a"])
-    assert [problem.rule for problem in refused.value.problems] == ["too-few-zones"]
+    assert [problem.rule for problem in rejected.value.problems] == ["too-few-zones"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.aws.node_group import min_healthy_percentage
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from tests.components import declared
 from tests.components.declared import World, world
 from tests.stack.words import plan
@@ -86,7 +86,9 @@ def test_an_arm64_group_has_an_arm64_image_and_types(full: World) -> None:
     assert groups["web-arm"]["amiType"] == "AL2023_ARM_64_STANDARD"
     outputs = full.outputs["nodeGroups"]
     for name, group in outputs.items():
-        assert {instance_type(each).architecture for each in group["instanceTypes"]} == {group["architecture"]}, name
+        assert {get_instance_type(each).architecture for each in group["instanceTypes"]} == {group["architecture"]}, (
+            name
+        )
 
 
 def test_taints_are_spelled_as_the_eks_api_spells_them(full: World) -> None:

@@ -60,9 +60,9 @@ def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]
     assert "warning: " in capsys.readouterr().err
 
 
-def test_a_refused_stack_ends_with_every_problem_and_nothing_declared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rejected_stack_ends_with_every_problem_and_nothing_declared(capsys: pytest.CaptureFixture[str]) -> None:
     groups = {"web": {"instanceTypes": ["m7i.large", "m7g.large"]}, "b": {"instanceTypes": ["m7i.lrage"]}}
-    with pytest.raises(pulumi.RunError, match="shop-dev is refused"):
+    with pytest.raises(pulumi.RunError, match="shop-dev is rejected"):
         run({**WORDS, "multiarch-eks:nodeGroups": json.dumps(groups)})
     said = capsys.readouterr().err
     assert "nodeGroups.web.instanceTypes" in said
@@ -72,9 +72,9 @@ def test_a_refused_stack_ends_with_every_problem_and_nothing_declared(capsys: py
 CREATOR = "arn:aws:iam::111122223333:role/RENDERED"
 
 
-def test_a_creator_in_access_is_refused_before_anything_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_creator_in_access_is_rejected_before_anything_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
     access = {"admins": ["arn:aws:iam::111122223333:role/other"], "readers": [CREATOR]}
-    with pytest.raises(pulumi.RunError, match="shop-dev is refused"):
+    with pytest.raises(pulumi.RunError, match="shop-dev is rejected"):
         run({**WORDS, "multiarch-eks:access": json.dumps(access)}, preview=False)
     assert (
         f"access.readers[0]: {CREATOR} runs Pulumi; whoever creates the cluster is its admin" in capsys.readouterr().err
@@ -87,7 +87,7 @@ def test_a_preview_by_a_role_in_access_warns_because_another_may_create_the_clus
     recorder = run({**WORDS, "multiarch-eks:access": json.dumps({"readers": [CREATOR]})})
     assert "kubeconfig" in recorder.outputs
     told = capsys.readouterr().err
-    assert "`pulumi up` by this role or user is refused. [creator-in-access]" in told
+    assert "`pulumi up` by this role or user is rejected. [creator-in-access]" in told
 
 
 def test_once_the_cluster_exists_anybody_in_access_may_run_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.objects import build_objects
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, world
 from tests.components.test_admission_webhook import PUBLIC, key
@@ -40,7 +40,7 @@ def roles(found: World, kind: str) -> list[dict[str, Any]]:
 def test_its_objects_are_those_that_are_listed(found: World) -> None:
     plan = found.plan
     assert plan.rebalance is not None
-    wanted = {key(each): each for each in objects(plan.rebalance, plan.stack, plan.arm64_taint)}
+    wanted = {key(each): each for each in build_objects(plan.rebalance, plan.stack, plan.arm64_taint)}
     (component,) = found.all(COMPONENT)
     own = [
         deepcopy(dict(each.inputs))

@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from multiarch.cost.pricing import Pricing
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.scheduling.nodes import NodeShape
-from multiarch.scheduling.pods import Pod, pods_from
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.pods import Pod, read_pods
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
 from tests.stack.words import TODAY
 
@@ -59,12 +59,16 @@ def node(
     architecture: str = "",
 ) -> NodeState:
     """A node with 2 CPUs and 8 GiB for each size step, all of it allocatable."""
-    row = instance_type(kind) if kind else None
+    row = get_instance_type(kind) if kind else None
     arch = row.architecture if row else architecture
-    room = Resources(row.vcpus * 1000, row.memory_mib * 2**20, pods=29) if row else Resources(2000, 8 * GIB, pods=29)
+    room = (
+        ResourceAmounts(row.vcpus * 1000, row.memory_mib * 2**20, pods=29)
+        if row
+        else ResourceAmounts(2000, 8 * GIB, pods=29)
+    )
     shape = NodeShape(group or name, arch, room, ((ARCHITECTURE, str(arch)),))  # type: ignore[arg-type]
     return NodeState(name, group, shape, zone, kind, capacity, tuple(pods))
 
 
 def pods(*documents: Mapping[str, Any]) -> Sequence[Pod]:
-    return tuple(pods_from(documents))
+    return tuple(read_pods(documents))

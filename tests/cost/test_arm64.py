@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.cost.arm64 import HOW_COMPARED, arm64_costs
+from multiarch.cost.arm64 import HOW_COMPARED, compute_arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import CapacityType
@@ -30,7 +30,7 @@ def half(name: str, count: int = 1, **spec: Any) -> dict[str, Any]:
 def compared(words: dict[str, Any], *documents: dict[str, Any], on: str = "m7i.large", **more: Any) -> CostReport:
     """The pods of the documents, all on one amd64 node of the group web."""
     there = [node("web", on, *pods(*documents), **more)]
-    return arm64_costs(plan(words), PRICING, there, {API: (), OLD: ("image shop/old:1",)})
+    return compute_arm64_costs(plan(words), PRICING, there, {API: (), OLD: ("image shop/old:1",)})
 
 
 def of_arm(cpu_share: Decimal) -> Decimal:
@@ -50,7 +50,7 @@ def test_pods_that_may_run_on_arm64_cost_the_difference() -> None:
 def test_blocked_workloads_are_sorted_by_what_they_would_save() -> None:
     blocked = {API: ("image api:1",), OLD: ("image old:1", "affinity: x")}
     there = [node("web", "m7i.large", *pods(half("api"))), node("web", "m7i.large", *pods(half("old", 2)))]
-    found = arm64_costs(plan(), PRICING, there, blocked)
+    found = compute_arm64_costs(plan(), PRICING, there, blocked)
     assert found.fallback == 0
     assert [(each.workload, each.pods, each.blockers) for each in found.savings] == [
         ("Deployment/old", 2, ("image old:1", "affinity: x")),
@@ -64,13 +64,13 @@ def test_blocked_workloads_are_sorted_by_what_they_would_save() -> None:
 
 def test_pods_on_arm64_cost_nothing_more() -> None:
     there = [node("web-arm", "m7g.large", *pods(half("api"))), node("web", "m7i.large")]
-    found = arm64_costs(plan(), PRICING, there, {API: ()})
+    found = compute_arm64_costs(plan(), PRICING, there, {API: ()})
     assert (found.fallback, found.notes[-1]) == (Decimal(0), HOW_COMPARED)
 
 
 def test_unknown_workloads_are_counted_and_if_no_other_is_on_amd64_the_amount_is_unknown() -> None:
     there = [node("web-arm", "m7g.large", *pods(half("api"))), node("web", "m7i.large", *pods(half("other")))]
-    found = arm64_costs(plan(), PRICING, there, {API: ()})
+    found = compute_arm64_costs(plan(), PRICING, there, {API: ()})
     assert reason(found.fallback) == "the workloads of pods on amd64 nodes were not found"
     assert found.notes[-1].endswith("not compared: 1.")
 
@@ -105,7 +105,7 @@ def test_what_asks_for_amd64_does_not_count_against_arm64(rule: dict[str, Any]) 
 def test_nodes_of_the_same_capacity_type_and_size_are_compared() -> None:
     words = pooled({"general": {"families": ["m7g", "m7i"]}})
     there = [node("general-amd64-on-demand", "m7i.large", *pods(half("old")), capacity=CapacityType.ON_DEMAND)]
-    found = arm64_costs(plan(words), PRICING, there, {OLD: ("image old:1",)})
+    found = compute_arm64_costs(plan(words), PRICING, there, {OLD: ("image old:1",)})
     amount = found.savings[0].monthly
     assert isinstance(amount, Decimal)
     # On-demand, although the pool of spot nodes comes first and is cheaper; m7g.large, although others take it too.

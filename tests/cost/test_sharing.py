@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.cost.model import LabelCost
-from multiarch.cost.stack import NodePrices, costs_by_label
+from multiarch.cost.stack import NodePrices, compute_label_costs
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.amounts import total
+from multiarch.prices.amounts import sum_amounts
 from multiarch.simulate.settled import NodeState
 from tests.cost.priced import HOURS, PRICING, node, pods
 from tests.scheduling.manifests import container
@@ -27,7 +27,7 @@ def pod(name: str, team: str = "", cpu: str = "500m", memory: str = "1Gi") -> di
 
 def shared(*nodes: NodeState) -> dict[str | None, LabelCost]:
     prices = NodePrices(None, PRICING, running=True)
-    return {each.value: each for each in costs_by_label(nodes, prices, "team")}
+    return {each.value: each for each in compute_label_costs(nodes, prices, "team")}
 
 
 def on(kind: str, *documents: dict[str, Any], name: str = "node-1") -> NodeState:
@@ -42,7 +42,7 @@ def test_a_pod_pays_the_largest_share_that_it_requests() -> None:
 
 
 def test_what_no_pod_requests_is_a_row_of_its_own_and_the_largest_amount_is_first() -> None:
-    found = costs_by_label([on("m7i.large", pod("a", "cart"))], NodePrices(None, PRICING, running=True), "team")
+    found = compute_label_costs([on("m7i.large", pod("a", "cart"))], NodePrices(None, PRICING, running=True), "team")
     assert [(each.value, each.monthly) for each in found] == [
         (None, LARGE * Decimal("0.75")),
         ("cart", LARGE * Decimal("0.25")),
@@ -52,7 +52,7 @@ def test_what_no_pod_requests_is_a_row_of_its_own_and_the_largest_amount_is_firs
 def test_pods_that_request_different_resources_pay_the_node_once() -> None:
     found = shared(on("m7i.large", pod("a", "cpu", cpu="1800m"), pod("b", "memory", cpu="100m", memory="7Gi")))
     assert found[None].monthly == 0
-    together = total(found[team].monthly for team in ("cpu", "memory"))
+    together = sum_amounts(found[team].monthly for team in ("cpu", "memory"))
     assert isinstance(together, Decimal)
     assert round(together, 4) == LARGE
 

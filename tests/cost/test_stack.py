@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import pytest
 
-from multiarch.cost.chart import bars
+from multiarch.cost.chart import build_bars
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
-from multiarch.cost.stack import stack_costs
+from multiarch.cost.stack import compute_stack_costs
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from tests.cost.priced import HOURS, PRICES, PRICING, node, reason
@@ -32,7 +32,7 @@ def monthly(report: CostReport) -> dict[str, Amount]:
 
 
 def test_groups_count_with_their_desired_size_and_their_maximum() -> None:
-    report = stack_costs(plan({"nodeGroups": {"web": {"minSize": 2, "maxSize": 5}}}), PRICING)
+    report = compute_stack_costs(plan({"nodeGroups": {"web": {"minSize": 2, "maxSize": 5}}}), PRICING)
     (web, arm) = report.nodes
     assert (web.group, web.nodes, web.capacity, web.instance_types) == ("web", 2, "amd64 on-demand", ("m7i.large",))
     assert web.monthly == 2 * HOURS * Decimal("0.12")
@@ -41,18 +41,18 @@ def test_groups_count_with_their_desired_size_and_their_maximum() -> None:
 
 
 def test_control_plane_and_nat_gateways_belong_to_no_group() -> None:
-    found = monthly(stack_costs(plan(), PRICING))
+    found = monthly(compute_stack_costs(plan(), PRICING))
     assert found["control plane"] == 73
     assert found["NAT gateways (1)"] == HOURS * Decimal("0.048")
-    each = monthly(stack_costs(plan({"network": {"zones": 3, "nat": "per-zone"}}), PRICING))
+    each = monthly(compute_stack_costs(plan({"network": {"zones": 3, "nat": "per-zone"}}), PRICING))
     assert each["NAT gateways (3)"] == 3 * HOURS * Decimal("0.048")
     endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
-    none = monthly(stack_costs(plan({"network": {"nat": "none", "endpoints": endpoints}}), PRICING))
+    none = monthly(compute_stack_costs(plan({"network": {"nat": "none", "endpoints": endpoints}}), PRICING))
     assert not [what for what in none if "NAT" in what]
 
 
 def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
-    report = stack_costs(plan(SPOT), PRICING)
+    report = compute_stack_costs(plan(SPOT), PRICING)
     arm = next(line for line in report.nodes if line.group == "web-arm")
     # m7g.large: the mean of 0.03 and 0.05; m6g.large has a price in one of the zones.
     assert arm.monthly == 2 * HOURS * Decimal("0.03")
@@ -62,26 +62,28 @@ def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
 
 
 def test_the_total_is_what_is_known_and_says_what_is_not() -> None:
-    report = stack_costs(plan({"nodeGroups": {"web": {"instanceTypes": ["m7a.large"]}}}), PRICING)
+    report = compute_stack_costs(plan({"nodeGroups": {"web": {"instanceTypes": ["m7a.large"]}}}), PRICING)
     assert not report.complete
     assert report.monthly == HOURS * Decimal("0.1") + 73 + HOURS * Decimal("0.048")
     assert report.unknown == ("the price list of eu-west-1 has no on-demand price for m7a.large",)
 
 
 def test_without_prices_every_amount_has_the_reason() -> None:
-    report = stack_costs(plan(), Pricing(UnknownPrice("no prices"), TODAY))
+    report = compute_stack_costs(plan(), Pricing(UnknownPrice("no prices"), TODAY))
     assert (report.currency, report.prices_fetched_at, report.unknown) == ("", None, ("no prices",))
     assert report.monthly == 0
 
 
 def test_old_prices_are_named() -> None:
     old = Pricing(replace(PRICES, fetched=PRICES.fetched - timedelta(days=30)), TODAY)
-    assert any(note.startswith("The prices of eu-west-1 are 31 days old") for note in stack_costs(plan(), old).notes)
+    assert any(
+        note.startswith("The prices of eu-west-1 are 31 days old") for note in compute_stack_costs(plan(), old).notes
+    )
     assert PRICING.stale == ""
 
 
 def test_the_pools_of_a_plan_are_unknown_without_nodes() -> None:
-    report = stack_costs(plan(pooled({"general": {}})), PRICING)
+    report = compute_stack_costs(plan(pooled({"general": {}})), PRICING)
     pools = {what: amount for what, amount in report.others if what.startswith("NodePool")}
     assert len(pools) == 4
     assert {reason(amount) for amount in pools.values()} == {"Karpenter adds nodes as pods need them"}
@@ -94,7 +96,7 @@ def test_simulated_nodes_of_a_pool_cost_what_their_type_and_zone_cost() -> None:
         node("general-arm64-spot", "m7g.large", name="b", zone="eu-west-1b"),
         node("general-arm64-spot", "m7g.large", name="c", zone="zone-1"),
     ]
-    (line,) = stack_costs(made, PRICING, nodes).nodes
+    (line,) = compute_stack_costs(made, PRICING, nodes).nodes
     assert (line.nodes, line.capacity) == (3, "arm64 spot")
     # A zone that is a placeholder has the mean.
     assert line.monthly == HOURS * (Decimal("0.03") + Decimal("0.05") + Decimal("0.04"))
@@ -102,9 +104,9 @@ def test_simulated_nodes_of_a_pool_cost_what_their_type_and_zone_cost() -> None:
 
 def test_simulated_nodes_of_a_group_may_be_of_any_of_its_types_and_running_ones_are_of_one() -> None:
     nodes = [node("web-arm", "m7g.large", zone="eu-west-1b")]
-    (planned,) = stack_costs(plan(SPOT), PRICING, nodes).nodes
+    (planned,) = compute_stack_costs(plan(SPOT), PRICING, nodes).nodes
     assert (planned.instance_types, planned.monthly) == (("m7g.large", "m6g.large"), HOURS * Decimal("0.03"))
-    (running,) = stack_costs(plan(SPOT), PRICING, nodes, running=True).nodes
+    (running,) = compute_stack_costs(plan(SPOT), PRICING, nodes, running=True).nodes
     assert (running.instance_types, running.monthly) == (("m7g.large",), HOURS * Decimal("0.05"))
 
 
@@ -114,7 +116,7 @@ def test_running_nodes_of_no_group_are_counted_and_unknown_ones_named() -> None:
         node("", "m7g.large", name="no-label"),
         node("", "", name="no-type", capacity=CapacityType.SPOT, architecture="arm64"),
     ]
-    report = stack_costs(plan(), PRICING, nodes, running=True)
+    report = compute_stack_costs(plan(), PRICING, nodes, running=True)
     assert [(line.group, line.nodes) for line in report.nodes] == [("", 1)] * 3
     assert report.unknown == (
         "the capacity type of node no-label is not known",
@@ -125,14 +127,14 @@ def test_running_nodes_of_no_group_are_counted_and_unknown_ones_named() -> None:
 
 def test_existing_nodes_of_a_pool_that_are_only_counted_are_unknown() -> None:
     nodes = [node("general-arm64-spot", "", name="general-arm64-spot-1", architecture="arm64")]
-    report = stack_costs(plan(pooled({"general": {}})), PRICING, nodes)
+    report = compute_stack_costs(plan(pooled({"general": {}})), PRICING, nodes)
     (line,) = report.nodes
     assert reason(line.monthly) == "the instance type of existing nodes of general-arm64-spot is not known"
 
 
 def test_the_chart_has_a_bar_for_each_kind_of_cost_the_largest_first() -> None:
-    report = stack_costs(plan({"nodeGroups": {"web": {"minSize": 2}}}), PRICING)
-    found = bars(report)
+    report = compute_stack_costs(plan({"nodeGroups": {"web": {"minSize": 2}}}), PRICING)
+    found = build_bars(report)
     assert (found[0].label, found[0].length) == ("amd64 on-demand nodes", 1)
     assert sum(bar.share for bar in found) == pytest.approx(1)
     assert [bar.length for bar in found] == sorted((bar.length for bar in found), reverse=True)
@@ -140,5 +142,5 @@ def test_the_chart_has_a_bar_for_each_kind_of_cost_the_largest_first() -> None:
 
 def test_an_unknown_amount_has_a_bar_without_length() -> None:
     nothing = RegionPrices("eu-west-1", "USD", PRICES.fetched, {})
-    found = bars(stack_costs(plan(), Pricing(nothing, TODAY)))
+    found = build_bars(compute_stack_costs(plan(), Pricing(nothing, TODAY)))
     assert {(bar.length, bar.share) for bar in found} == {(0.0, 0.0)}

@@ -27,7 +27,7 @@ class Change:
 
     ``edits`` are keys of the stack file, written with slashes (``nodeGroups/graviton/maxSize``), and their new values
     (see :func:`tests.e2e.world.edit`). ``files`` rewrites other files of the project. ``command`` is what the engine
-    is asked; ``stack`` may be a new one, whose file begins as a copy of ``like``.
+    is queried; ``stack`` may be a new one, whose file begins as a copy of ``like``.
     """
 
     stack: str
@@ -54,7 +54,7 @@ class Previewed:
 
 @dataclass
 class Previews:
-    """Runs previews of changes, ``at_once`` at a time; whoever asks for one waits for that one only."""
+    """Runs previews of changes, ``at_once`` at a time; whoever requests one waits for that one only."""
 
     world: World
     folder: Path
@@ -121,7 +121,7 @@ def _variant(world: World, folder: Path, change: Change) -> None:
 
 
 def replaced(*pairs: Sequence[str]) -> Rewrite:
-    """A rewrite of a file that replaces texts, each of which must be there."""
+    """A rewrite of a file that replaces strings, each of which must be there."""
 
     def rewrite(text: str) -> str:
         for old, new in pairs:

@@ -1,8 +1,8 @@
 """Changes as teams make them, and what a reviewer must and must not read about each.
 
-``rules`` are all rules that find something: no other may. ``says`` are parts of the Markdown, ``silent`` texts that it
-must not have. Two things happen outside of Pulumi before the previews: an autoscaler has set the number of nodes of a
-group in DEV, and somebody has widened a role of PROD by hand.
+``rules`` are all rules that find something: no other may. ``says`` are parts of the Markdown, ``silent`` strings that
+it must not have. Two things happen outside of Pulumi before the previews: an autoscaler has set the number of nodes of
+a group in DEV, and somebody has widened a role of PROD by hand.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def beside(*pairs: tuple[str, str]) -> Change:
 GROUPS: Mapping[str, Case] = {
     "scale": Case(
         dev(nodeGroups__graviton__minSize=3, nodeGroups__graviton__maxSize=12),
-        rules("refused-size"),
+        rules("rejectd-size"),
         ("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
         ("node group general", "replaced"),
     ),
@@ -227,7 +227,7 @@ OTHERS: Mapping[str, Case] = {
         ("## checkout-qa", "106 created"),
         ("## checkout-dev",),
     ),
-    "refused": Case(
+    "rejected": Case(
         dev(nodeGroups__graviton__instanceTypes=["m7g.large", "m7i.large"]),
         rules("invalid-stack-file", "preview-failed"),
         ("a node group has one architecture", "does not show everything"),

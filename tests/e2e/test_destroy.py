@@ -1,4 +1,4 @@
-"""A destroy leaves nothing in AWS and no file changed, and is refused while a stack is protected.
+"""A destroy leaves nothing in AWS and no file changed, and is rejected while a stack is protected.
 
 These tests take the platform down, so they come last: see tests/lanes.py.
 """
@@ -35,8 +35,8 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
         platform.up(stack)
     there, nodes = platform.held(stack), platform.instance_ids(stack)
 
-    refused = platform.pulumi(stack, "destroy", "--yes", "--json", expect=1)
-    assert "is protected" in refused.stdout
+    rejected = platform.pulumi(stack, "destroy", "--yes", "--json", expect=1)
+    assert "is protected" in rejected.stdout
     assert platform.held(stack) == there
 
     # Whoever skips the preview still keeps the cluster, its nodes and its network.

@@ -159,7 +159,7 @@ def subnets_of_nodes(program: Program) -> set[str]:
 
 
 @pytest.mark.parametrize("program", ["yaml"], indirect=True)
-def test_a_yaml_program_comes_up_by_the_plugin_and_is_refused_with_the_property(program: Program) -> None:
+def test_a_yaml_program_comes_up_by_the_plugin_and_is_rejected_with_the_property(program: Program) -> None:
     with_parts(program)
     program.sandbox("up", STACK)
     assert images(program) == {**IMAGES, "batch": "AL2023_ARM_64_STANDARD"}
@@ -176,8 +176,8 @@ def test_a_yaml_program_comes_up_by_the_plugin_and_is_refused_with_the_property(
 
     settings = program.settings.read_text(encoding="utf-8")
     program.settings.write_text(settings.replace('"m7g.large"', '"m7g.large", "m7i.large"'), encoding="utf-8")
-    refused = program.sandbox("preview", STACK, expect=3)
-    said = " ".join((refused.stdout + refused.stderr).split())
+    rejected = program.sandbox("preview", STACK, expect=3)
+    said = " ".join((rejected.stdout + rejected.stderr).split())
     assert "property nodeGroups.graviton.instanceTypes with value" in said
     assert "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture." in said
     assert "Traceback" not in said

@@ -48,7 +48,7 @@ def test_what_the_components_declare_follows_every_mandatory_policy(platform: Wo
     assert "multiarch-eks@v0.1.0" in said.stdout
 
 
-def test_resources_written_by_hand_are_refused_before_anything_is_made(by_hand: World) -> None:
+def test_resources_written_by_hand_are_rejected_before_anything_is_made(by_hand: World) -> None:
     said = by_hand.pulumi("checkout-dev", "preview", "--policy-pack", PACK, expect=1)
     policies = {line.split()[2] for line in said.stdout.splitlines() if "[mandatory]" in line and "by-hand" in line}
     assert policies == {

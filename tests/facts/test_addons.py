@@ -3,9 +3,9 @@ import pytest
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addons import add_on, add_ons
 from multiarch.facts.taints import Effect, Taint
-from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
+from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 
-ARM64 = toleration_for(Taint("arch", "arm64", Effect.NO_SCHEDULE))
+ARM64 = make_toleration(Taint("arch", "arm64", Effect.NO_SCHEDULE))
 
 
 def test_the_five_add_ons_of_a_cluster_are_known_in_the_order_of_their_installation() -> None:

@@ -8,14 +8,14 @@ from multiarch.facts.ami_families import (
     AmiType,
     Devices,
     SsmAttribute,
-    ami_type,
-    ami_types,
     choose_ami_type,
-    family_facts,
-    why_not_on,
+    explain_boot_failure,
+    get_ami_type,
+    get_family,
+    list_ami_types,
 )
-from multiarch.facts.architectures import Architecture, to_ami
-from multiarch.facts.instance_types import Accelerator, instance_type
+from multiarch.facts.architectures import Architecture, format_ami_architecture
+from multiarch.facts.instance_types import Accelerator, get_instance_type
 
 AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
 NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.NEURON, Accelerator.OTHER
@@ -23,13 +23,13 @@ NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.
 
 def test_the_rows_are_exactly_the_values_of_the_eks_api() -> None:
     model = botocore.session.get_session().get_service_model("eks")
-    assert set(ami_types()) == set(model.shape_for("AMITypes").enum)
+    assert set(list_ami_types()) == set(model.shape_for("AMITypes").enum)
 
 
-PUBLISHED = [row for row in ami_types().values() if row.family in NODE_FAMILIES]
+PUBLISHED = [row for row in list_ami_types().values() if row.family in NODE_FAMILIES]
 
 
-@pytest.mark.parametrize("row", ami_types().values(), ids=lambda row: str(row.name))
+@pytest.mark.parametrize("row", list_ami_types().values(), ids=lambda row: str(row.name))
 def test_a_name_says_the_same_as_its_row(row: AmiType) -> None:
     assert (row.architecture is ARM64) == ("ARM_64" in row.name)
     assert (row.architecture is AMD64) == ("x86_64" in row.name)
@@ -74,7 +74,7 @@ def test_a_name_says_the_same_as_its_row(row: AmiType) -> None:
     ],
 )
 def test_an_image_is_published_under_its_own_parameter(name: str, attribute: SsmAttribute, path: str) -> None:
-    assert ami_type(name).ssm_parameter("1.32", attribute) == f"/aws/service/{path}"
+    assert get_ami_type(name).ssm_parameter("1.32", attribute) == f"/aws/service/{path}"
 
 
 def test_no_two_images_share_a_parameter() -> None:
@@ -85,7 +85,7 @@ def test_no_two_images_share_a_parameter() -> None:
 def test_a_parameter_names_no_other_architecture_than_its_row(row: AmiType) -> None:
     path = row.ssm_parameter("1.35", "image_id")
     other = ARM64 if row.architecture is AMD64 else AMD64
-    assert to_ami(other) not in path
+    assert format_ami_architecture(other) not in path
     assert "1.35" in path
 
 
@@ -95,7 +95,7 @@ def test_a_parameter_names_no_other_architecture_than_its_row(row: AmiType) -> N
 )
 def test_a_parameter_that_aws_does_not_publish_is_not_made_up(name: str, attribute: SsmAttribute) -> None:
     with pytest.raises(UnknownFactError, match="AMI type"):
-        ami_type(name).ssm_parameter("1.35", attribute)
+        get_ami_type(name).ssm_parameter("1.35", attribute)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_parameter_that_aws_does_not_publish_is_not_made_up(name: str, attribu
 )
 def test_an_unknown_ami_type_is_answered_with_the_nearest(name: str, near: str) -> None:
     with pytest.raises(UnknownFactError) as caught:
-        ami_type(name)
+        get_ami_type(name)
     assert near in caught.value.hint
 
 
@@ -166,15 +166,15 @@ def test_an_image_that_is_not_published_is_an_error_that_says_so(
 
 def test_each_family_boots_from_its_own_device_and_bottlerocket_keeps_data_apart() -> None:
     for family in (AmiFamily.AL2, AmiFamily.AL2023):
-        assert family_facts(family).devices == Devices("/dev/xvda")
-        assert family_facts(family).devices.node_storage == "/dev/xvda"
-    assert family_facts(AmiFamily.BOTTLEROCKET).devices == Devices("/dev/xvda", data="/dev/xvdb", root_gib=4)
-    assert family_facts(AmiFamily.BOTTLEROCKET).devices.node_storage == "/dev/xvdb"
+        assert get_family(family).devices == Devices("/dev/xvda")
+        assert get_family(family).devices.node_storage == "/dev/xvda"
+    assert get_family(AmiFamily.BOTTLEROCKET).devices == Devices("/dev/xvda", data="/dev/xvdb", root_gib=4)
+    assert get_family(AmiFamily.BOTTLEROCKET).devices.node_storage == "/dev/xvdb"
 
 
 def test_first_generation_graviton_does_not_run_amazon_linux_2023() -> None:
-    reason = why_not_on(AmiFamily.AL2023, instance_type("a1.large"))
+    reason = explain_boot_failure(AmiFamily.AL2023, get_instance_type("a1.large"))
     assert reason is not None
     assert "Graviton2" in reason
-    assert why_not_on(AmiFamily.AL2, instance_type("a1.large")) is None
-    assert why_not_on(AmiFamily.AL2023, instance_type("m6g.large")) is None
+    assert explain_boot_failure(AmiFamily.AL2, get_instance_type("a1.large")) is None
+    assert explain_boot_failure(AmiFamily.AL2023, get_instance_type("m6g.large")) is None

@@ -3,12 +3,12 @@ import pytest
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import (
     Architecture,
-    elf_for_no_processor,
-    elf_machine,
-    from_ec2,
-    from_elf,
-    image_platform,
-    to_ami,
+    format_ami_architecture,
+    is_elf_without_processor,
+    name_elf_machine,
+    normalise_platform,
+    parse_ec2_architecture,
+    parse_elf_machine,
 )
 
 
@@ -23,17 +23,17 @@ from multiarch.facts.architectures import (
     ],
 )
 def test_each_spelling_of_ec2_has_one_architecture(supported: list[str], architecture: Architecture) -> None:
-    assert from_ec2(supported) is architecture
+    assert parse_ec2_architecture(supported) is architecture
 
 
 @pytest.mark.parametrize("supported", [[], ["i386"], ["riscv64"], ["x86_64", "arm64"], ["x86_64", "riscv64"]])
 def test_what_ec2_does_not_say_today_is_an_error(supported: list[str]) -> None:
     with pytest.raises(UnknownFactError, match="EC2 architecture"):
-        from_ec2(supported)
+        parse_ec2_architecture(supported)
 
 
 def test_amis_spell_amd64_in_their_own_way() -> None:
-    assert {architecture: to_ami(architecture) for architecture in Architecture} == {
+    assert {architecture: format_ami_architecture(architecture) for architecture in Architecture} == {
         Architecture.AMD64: "x86_64",
         Architecture.ARM64: "arm64",
     }
@@ -41,7 +41,7 @@ def test_amis_spell_amd64_in_their_own_way() -> None:
 
 @pytest.mark.parametrize("architecture", Architecture)
 def test_what_goes_to_an_ami_comes_back_from_ec2(architecture: Architecture) -> None:
-    assert from_ec2([to_ami(architecture)]) is architecture
+    assert parse_ec2_architecture([format_ami_architecture(architecture)]) is architecture
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_what_goes_to_an_ami_comes_back_from_ec2(architecture: Architecture) -> 
     ],
 )
 def test_images_spellings_that_mean_the_same_are_one(written: tuple[str, str], meant: tuple[str, str]) -> None:
-    assert image_platform(*written) == meant
-    assert image_platform(*meant) == meant
+    assert normalise_platform(*written) == meant
+    assert normalise_platform(*meant) == meant
 
 
 def test_elf_s_numbers_are_an_architecture_only_with_its_word_size_and_byte_order() -> None:
-    assert from_elf(62, bits=64, little_endian=True) is Architecture.AMD64
-    assert from_elf(183, bits=64, little_endian=True) is Architecture.ARM64
-    assert from_elf(183, bits=64, little_endian=False) is None
-    assert from_elf(62, bits=32, little_endian=True) is None
-    assert from_elf(40, bits=32, little_endian=True) is None
-    assert [elf_machine(number) for number in (40, 62, 247, 1234)] == ["arm", "amd64", "BPF", "machine 1234"]
-    assert [elf_for_no_processor(number) for number in (62, 183, 247)] == [False, False, True]
+    assert parse_elf_machine(62, bits=64, little_endian=True) is Architecture.AMD64
+    assert parse_elf_machine(183, bits=64, little_endian=True) is Architecture.ARM64
+    assert parse_elf_machine(183, bits=64, little_endian=False) is None
+    assert parse_elf_machine(62, bits=32, little_endian=True) is None
+    assert parse_elf_machine(40, bits=32, little_endian=True) is None
+    assert [name_elf_machine(number) for number in (40, 62, 247, 1234)] == ["arm", "amd64", "BPF", "machine 1234"]
+    assert [is_elf_without_processor(number) for number in (62, 183, 247)] == [False, False, True]

@@ -6,18 +6,18 @@ import pytest
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
-from multiarch.facts.kubernetes import known_versions, release_of
+from multiarch.facts.kubernetes import get_release, list_versions
 
 
-@pytest.mark.parametrize("version", known_versions())
+@pytest.mark.parametrize("version", list_versions())
 def test_every_known_kubernetes_has_an_image_of_its_minor_and_a_karpenter_that_works(version: str) -> None:
-    assert release_of(version).autoscaler_image.startswith(f"v{version}.")
-    assert parse_chart_version(release_of(version).karpenter) <= parse_chart_version(KARPENTER_CHART)
+    assert get_release(version).autoscaler_image.startswith(f"v{version}.")
+    assert parse_chart_version(get_release(version).karpenter) <= parse_chart_version(KARPENTER_CHART)
 
 
 @pytest.mark.parametrize(("version", "minimum"), [("1.34", "1.6"), ("1.35", "1.9"), ("1.36", "1.13")])
 def test_newer_kubernetes_needs_newer_karpenter(version: str, minimum: str) -> None:
-    assert release_of(version).karpenter == minimum
+    assert get_release(version).karpenter == minimum
 
 
 def test_chart_versions_are_compared_as_numbers() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.drivers import why_no_driver
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.drivers import explain_missing_driver
+from multiarch.facts.instance_types import get_instance_type
 
-G7 = instance_type("g7.2xlarge")
+G7 = get_instance_type("g7.2xlarge")
 
 
 @pytest.mark.parametrize("release", ["1.35.2-20260917", "1.36.0-20261101", "v20260917"])
 def test_a_release_with_the_driver_passes(release: str) -> None:
-    assert why_no_driver(AmiFamily.AL2023, G7, release) is None
+    assert explain_missing_driver(AmiFamily.AL2023, G7, release) is None
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_release_with_the_driver_passes(release: str) -> None:
 def test_an_image_that_may_lack_the_driver_is_named_with_the_reason(
     family: AmiFamily, release: str | None, reason: str
 ) -> None:
-    told = why_no_driver(family, G7, release)
+    told = explain_missing_driver(family, G7, release)
     assert told is not None
     assert told.startswith("g7.2xlarge needs NVIDIA driver 595, which ")
     assert told.endswith(reason)
@@ -38,4 +38,4 @@ def test_an_image_that_may_lack_the_driver_is_named_with_the_reason(
 
 @pytest.mark.parametrize("name", ["g7e.2xlarge", "g6.xlarge", "p6-b200.48xlarge", "m7g.large"])
 def test_other_families_need_no_newer_driver(name: str) -> None:
-    assert why_no_driver(AmiFamily.AL2023, instance_type(name), None) is None
+    assert explain_missing_driver(AmiFamily.AL2023, get_instance_type(name), None) is None

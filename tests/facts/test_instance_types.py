@@ -14,15 +14,15 @@ from multiarch.facts.instance_types import (
     DATA_FILE,
     Accelerator,
     InstanceType,
-    instance_type,
-    instance_types,
-    max_pods,
-    pod_ceiling,
+    compute_max_pods,
+    explain_no_eks_support,
+    get_instance_type,
+    get_pod_ceiling,
+    list_instance_types,
     read_csv,
-    recommended_max_pods,
-    why_not_eks,
+    recommend_max_pods,
 )
-from multiarch.stack.json_schema import stack_file_schema
+from multiarch.stack.json_schema import build_stack_file_schema
 
 AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
 NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.NEURON, Accelerator.OTHER
@@ -42,7 +42,7 @@ NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.
     ],
 )
 def test_a_type_is_what_ec2_says_it_is(columns: tuple[str, Architecture, int, int, Accelerator, int]) -> None:
-    row = instance_type(columns[0])
+    row = get_instance_type(columns[0])
     assert columns == (
         row.name,
         row.architecture,
@@ -54,7 +54,7 @@ def test_a_type_is_what_ec2_says_it_is(columns: tuple[str, Architecture, int, in
 
 
 def test_a_trainium_host_that_ec2_describes_without_its_accelerators_is_still_one() -> None:
-    row = instance_type("trn2u.48xlarge")
+    row = get_instance_type("trn2u.48xlarge")
     assert (row.accelerator, row.accelerator_count) == (NEURON, 16)
 
 
@@ -62,7 +62,7 @@ def test_the_table_holds_every_type_in_order_and_only_once() -> None:
     names = [line.partition(",")[0] for line in DATA_FILE.read_text(encoding="utf-8").splitlines()[1:]]
     assert len(names) >= 1395
     assert names == sorted(set(names))
-    assert list(instance_types()) == names
+    assert list(list_instance_types()) == names
 
 
 def test_every_row_is_sane() -> None:
@@ -75,16 +75,18 @@ def test_every_row_is_sane() -> None:
         "counts accelerators": lambda row: (row.accelerator is NONE) == (row.accelerator_count == 0),
         "is Nitro when it is bare metal": lambda row: row.nitro or not row.bare_metal,
         "is bare metal when it is called so": lambda row: row.bare_metal == row.size.startswith("metal"),
-        "has a reason when it is refused": lambda row: row.eks == (why_not_eks(row) is None),
-        "takes the pods of the CNI and one more": lambda row: 4 <= max_pods(row) <= 1514,
+        "has a reason when it is rejected": lambda row: row.eks == (explain_no_eks_support(row) is None),
+        "takes the pods of the CNI and one more": lambda row: 4 <= compute_max_pods(row) <= 1514,
     }
-    wrong = [(row.name, what) for row in instance_types().values() for what, holds in bounds.items() if not holds(row)]
+    wrong = [
+        (row.name, what) for row in list_instance_types().values() for what, holds in bounds.items() if not holds(row)
+    ]
     assert wrong == []
 
 
 def test_a_family_has_one_architecture() -> None:
     by_family: dict[str, set[Architecture]] = {}
-    for row in instance_types().values():
+    for row in list_instance_types().values():
         by_family.setdefault(row.family, set()).add(row.architecture)
     assert {family for family, found in by_family.items() if len(found) > 1} == set()
 
@@ -92,29 +94,29 @@ def test_a_family_has_one_architecture() -> None:
 def test_graviton_names_that_a_regular_expression_misses_are_arm64_in_the_table() -> None:
     # A digit followed by a g is what such expressions look for. a1 has no g, and these have their g elsewhere.
     for family in ("a1", "im4gn", "is4gen"):
-        assert {row.architecture for row in instance_types().values() if row.family == family} == {ARM64}
+        assert {row.architecture for row in list_instance_types().values() if row.family == family} == {ARM64}
     # And these have a g that is no Graviton's.
     for family in ("g4dn", "g5", "g6", "g6e", "gr6", "g6f"):
-        assert {row.architecture for row in instance_types().values() if row.family == family} == {AMD64}
+        assert {row.architecture for row in list_instance_types().values() if row.family == family} == {AMD64}
 
 
 def test_every_family_of_gpus_and_accelerators_is_marked_as_one() -> None:
-    plain = {row.family for row in instance_types().values() if row.accelerator is NONE}
+    plain = {row.family for row in list_instance_types().values() if row.accelerator is NONE}
     assert {f for f in plain if f.startswith(("p", "g", "inf", "trn", "dl", "f", "vt"))} == set()
 
 
-def test_mac_hosts_are_the_only_types_refused_and_the_reason_is_said() -> None:
-    refused = [row for row in instance_types().values() if not row.eks]
-    assert {row.family.partition("-")[0] for row in refused} == {"mac", "mac1", "mac2"}
-    reason = why_not_eks(instance_type("mac2.metal"))
+def test_mac_hosts_are_the_only_types_rejected_and_the_reason_is_said() -> None:
+    rejected = [row for row in list_instance_types().values() if not row.eks]
+    assert {row.family.partition("-")[0] for row in rejected} == {"mac", "mac1", "mac2"}
+    reason = explain_no_eks_support(get_instance_type("mac2.metal"))
     assert reason is not None
     assert "macOS" in reason
-    assert why_not_eks(instance_type("m1.small")) is None
+    assert explain_no_eks_support(get_instance_type("m1.small")) is None
 
 
 @pytest.mark.parametrize(("name", "spot"), [("m7g.large", True), ("trn2u.48xlarge", False), ("hpc7g.4xlarge", False)])
 def test_what_ec2_does_not_sell_as_spot_is_known(name: str, spot: bool) -> None:  # noqa: FBT001  (a column)
-    assert instance_type(name).spot is spot
+    assert get_instance_type(name).spot is spot
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_what_ec2_does_not_sell_as_spot_is_known(name: str, spot: bool) -> None:
     ],
 )
 def test_max_pods_agree_with_the_list_that_the_amis_carry(name: str, pods: int) -> None:
-    assert max_pods(instance_type(name)) == pods
+    assert compute_max_pods(get_instance_type(name)) == pods
 
 
 @pytest.mark.parametrize(
@@ -146,21 +148,21 @@ def test_max_pods_agree_with_the_list_that_the_amis_carry(name: str, pods: int) 
     ],
 )
 def test_max_pods_with_prefixes_are_capped_and_only_for_nitro(name: str, pods: int) -> None:
-    assert max_pods(instance_type(name), prefix_delegation=True) == pods
+    assert compute_max_pods(get_instance_type(name), prefix_delegation=True) == pods
 
 
 def test_the_ceiling_rises_above_30_vcpus_and_no_type_sits_on_the_line() -> None:
     # AWS writes both "less than 30" and "greater than 30"; no type has exactly 30, so the readings agree.
-    assert 30 not in {row.vcpus for row in instance_types().values()}
-    assert pod_ceiling(instance_type("m5.4xlarge")) == 110
-    assert pod_ceiling(instance_type("m5.8xlarge")) == 250
+    assert 30 not in {row.vcpus for row in list_instance_types().values()}
+    assert get_pod_ceiling(get_instance_type("m5.4xlarge")) == 110
+    assert get_pod_ceiling(get_instance_type("m5.8xlarge")) == 250
 
 
-@given(st.sampled_from(sorted(instance_types())))
+@given(st.sampled_from(sorted(list_instance_types())))
 def test_prefixes_never_push_the_recommended_number_down(name: str) -> None:
-    row = instance_type(name)
-    single, prefixes = recommended_max_pods(row), recommended_max_pods(row, prefix_delegation=True)
-    assert single <= prefixes <= pod_ceiling(row)
+    row = get_instance_type(name)
+    single, prefixes = recommend_max_pods(row), recommend_max_pods(row, prefix_delegation=True)
+    assert single <= prefixes <= get_pod_ceiling(row)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_prefixes_never_push_the_recommended_number_down(name: str) -> None:
 )
 def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: str) -> None:
     with pytest.raises(UnknownFactError) as caught:
-        instance_type(name)
+        get_instance_type(name)
     assert hint in caught.value.hint
     assert (caught.value.kind, caught.value.value) == ("EC2 instance type", name)
 
@@ -188,26 +190,26 @@ def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: st
 @settings(deadline=None)  # comparing with 1,395 names takes its time on a busy machine
 @given(st.text(max_size=30) | st.from_regex(r"[a-z][0-9][a-z]{0,3}(-[a-z0-9]+)?\.[a-z0-9-]+", fullmatch=True))
 def test_any_name_is_either_in_the_table_or_an_error_with_a_hint(name: str) -> None:
-    if name in instance_types():
-        assert instance_type(name).name == name
+    if name in list_instance_types():
+        assert get_instance_type(name).name == name
         return
     with pytest.raises(UnknownFactError) as caught:
-        instance_type(name)
+        get_instance_type(name)
     assert caught.value.hint
 
 
 @settings(deadline=None)
-@given(st.sampled_from(sorted(instance_types())), st.data())
+@given(st.sampled_from(sorted(list_instance_types())), st.data())
 def test_one_letter_lost_is_answered_with_a_type_or_family_that_exists(name: str, data: st.DataObject) -> None:
     lost = data.draw(st.integers(0, len(name) - 1))
     typo = name[:lost] + name[lost + 1 :]
-    assume(typo not in instance_types())
+    assume(typo not in list_instance_types())
     with pytest.raises(UnknownFactError) as caught:
-        instance_type(typo)
-    assert any(word.rstrip("?.") in instance_types() for word in caught.value.hint.split())
+        get_instance_type(typo)
+    assert any(word.rstrip("?.") in list_instance_types() for word in caught.value.hint.split())
 
 
-def test_a_table_with_another_header_is_refused(tmp_path: Path) -> None:
+def test_a_table_with_another_header_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "types.csv"
     path.write_text("name,arch\nm7g.large,arm64\n", encoding="utf-8")
     with pytest.raises(UnknownFactError, match="header"):
@@ -215,7 +217,7 @@ def test_a_table_with_another_header_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", ["m7g.large,arm64,2", "m7g.large,aarch64,2,8192,none,0,3,10,1,0,1,1"])
-def test_a_row_that_is_cut_or_misspelt_is_refused(tmp_path: Path, row: str) -> None:
+def test_a_row_that_is_cut_or_misspelt_is_rejected(tmp_path: Path, row: str) -> None:
     path = tmp_path / "types.csv"
     path.write_text(f"{','.join(COLUMNS)}\n{row}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"not enough values|not a valid Architecture"):
@@ -237,6 +239,6 @@ def test_looking_a_type_up_loads_nothing_heavy() -> None:
 
 
 def test_a_stack_may_ask_for_the_pods_of_every_instance_type() -> None:
-    most = max(max_pods(each) for each in instance_types().values() if each.eks)
-    group = stack_file_schema()["$defs"]["NodeGroup"]["properties"]["maxPods"]
+    most = max(compute_max_pods(each) for each in list_instance_types().values() if each.eks)
+    group = build_stack_file_schema()["$defs"]["NodeGroup"]["properties"]["maxPods"]
     assert most == next(each["maximum"] for each in group.get("anyOf", [group]) if "maximum" in each)

@@ -14,8 +14,8 @@ from multiarch.facts.limits import (
     MAX_USER_DATA_BYTES,
     NameKind,
     check_name,
-    why_not_managed_taint,
-    why_not_node_label,
+    explain_forbidden_label,
+    explain_forbidden_taint,
 )
 
 
@@ -124,10 +124,10 @@ def test_a_good_name_has_no_reason_against_it(kind: NameKind, name: str) -> None
         (NameKind.TAINT_VALUE, "a b", "begins and ends with a letter or digit"),
     ],
 )
-def test_a_bad_name_is_refused_with_the_reason_in_words(kind: NameKind, name: str, reason: str) -> None:
-    refusal = check_name(kind, name)
-    assert refusal is not None
-    assert reason in refusal
+def test_a_bad_name_is_rejected_with_the_reason_in_words(kind: NameKind, name: str, reason: str) -> None:
+    rejection = check_name(kind, name)
+    assert rejection is not None
+    assert reason in rejection
 
 
 @pytest.mark.parametrize("kind", NameKind)
@@ -142,7 +142,7 @@ def test_every_kind_answers_for_any_text(kind: NameKind, name: str) -> None:
     ["team", "example.com/pool", "kubernetes.io/arch", "node.kubernetes.io/pool", "x.kubelet.kubernetes.io/y"],
 )
 def test_a_node_may_give_itself_such_a_label(key: str) -> None:
-    assert why_not_node_label(key) is None
+    assert explain_forbidden_label(key) is None
 
 
 @pytest.mark.parametrize(
@@ -155,16 +155,16 @@ def test_a_node_may_give_itself_such_a_label(key: str) -> None:
     ],
 )
 def test_a_node_may_not_give_itself_a_label_of_kubernetes_or_eks(key: str, reason: str) -> None:
-    refusal = why_not_node_label(key)
-    assert refusal is not None
-    assert reason in refusal
+    rejection = explain_forbidden_label(key)
+    assert rejection is not None
+    assert reason in rejection
 
 
 @pytest.mark.parametrize("key", ["arch", "example.com/arch", "notkubernetes.io/arch", "kubernetes.io"])
 def test_a_managed_group_takes_such_a_taint(key: str) -> None:
-    assert why_not_managed_taint(key) is None
+    assert explain_forbidden_taint(key) is None
 
 
 @pytest.mark.parametrize("key", ["kubernetes.io/arch", "node.kubernetes.io/x", "k8s.io/x", "eks.amazonaws.com/x"])
-def test_a_managed_group_refuses_taints_in_reserved_domains(key: str) -> None:
-    assert why_not_managed_taint(key) is not None
+def test_a_managed_group_rejects_taints_in_reserved_domains(key: str) -> None:
+    assert explain_forbidden_taint(key) is not None

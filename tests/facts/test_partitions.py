@@ -1,4 +1,4 @@
-"""Regions and partitions are what botocore knows of them; any other region is refused with the nearest known one."""
+"""Regions and partitions are what botocore knows of them; any other region is rejected with the nearest known one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.facts.partitions import PARTITIONS, known_regions, partition_of, why_not_region
+from multiarch.facts.partitions import PARTITIONS, explain_unknown_region, find_partition, list_regions
 
 DATA = Path(botocore.__file__).parent / "data"
 
@@ -33,17 +33,17 @@ def regions() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("region", "partition", "suffix"), regions())
 def test_every_region_of_botocore_is_in_its_partition(region: str, partition: str, suffix: str) -> None:
-    found = partition_of(region)
+    found = find_partition(region)
     assert found is not None
     assert (found.name, found.dns_suffix) == (partition, suffix)
-    assert why_not_region(region) is None
+    assert explain_unknown_region(region) is None
 
 
 def test_the_known_regions_are_sorted_and_those_of_botocore_and_newer_ones() -> None:
-    known = known_regions()
+    known = list_regions()
     assert list(known) == sorted(set(known))
     assert set(known) >= {region for region, _, _ in regions()}
-    assert all(partition_of(region) for region in known)
+    assert all(find_partition(region) for region in known)
 
 
 def geographies(pattern: str) -> list[str]:
@@ -73,15 +73,15 @@ def test_the_reverse_prefix_is_the_suffix_from_the_back() -> None:
     }
 
 
-@given(st.sampled_from(known_regions()), st.data())
-def test_a_letter_left_out_or_two_swapped_is_refused_with_the_region_that_was_meant(
+@given(st.sampled_from(list_regions()), st.data())
+def test_a_letter_omitted_or_two_swapped_is_rejected_with_the_region_that_was_meant(
     region: str, data: st.DataObject
 ) -> None:
     at = data.draw(st.integers(0, len(region) - 2))
-    left_out = region[:at] + region[at + 1 :]
+    omitted = region[:at] + region[at + 1 :]
     swapped = region[:at] + region[at + 1] + region[at] + region[at + 2 :]
-    for written in {left_out, swapped} - set(known_regions()):
-        hint = why_not_region(written)
+    for written in {omitted, swapped} - set(list_regions()):
+        hint = explain_unknown_region(written)
         assert hint is not None
         assert hint.startswith("Did you mean ")
 
@@ -101,10 +101,10 @@ def test_a_letter_left_out_or_two_swapped_is_refused_with_the_region_that_was_me
         ("x" * 99, "Write a region such as eu-west-1."),
     ],
 )
-def test_what_is_not_a_region_is_refused_with_the_nearest(text: str, hint: str) -> None:
-    assert why_not_region(text) == hint
+def test_what_is_not_a_region_is_rejected_with_the_nearest(text: str, hint: str) -> None:
+    assert explain_unknown_region(text) == hint
 
 
 @pytest.mark.parametrize("text", ["ue-west-1", "eusc-fr-east-1", "us-isoz-east-1", "eu-west-1\n", "eu-west-1a"])
 def test_what_has_another_form_has_no_partition(text: str) -> None:
-    assert partition_of(text) is None
+    assert find_partition(text) is None

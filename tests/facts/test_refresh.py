@@ -8,9 +8,9 @@ import pytest
 from moto import mock_aws
 
 from multiarch.errors import OutsideError, UnknownFactError
-from multiarch.facts.instance_types import DATA_FILE, Accelerator, InstanceType, instance_type, read_csv
+from multiarch.facts.instance_types import DATA_FILE, Accelerator, InstanceType, get_instance_type, read_csv
 from multiarch.facts.partitions import REGIONS_FILE, read_regions
-from multiarch.facts.refresh import RefreshReport, from_description, refresh_file, write_csv
+from multiarch.facts.refresh import RefreshReport, read_instance_type, update_file, write_csv
 
 Description = dict[str, Any]
 # Offered in other regions, or to few accounts; the VPC CNI's list and EC2's guide have them.
@@ -78,7 +78,7 @@ def test_the_committed_tables_are_byte_for_byte_what_a_refresh_writes(tmp_path: 
     path = tmp_path / DATA_FILE.name
     for file in (DATA_FILE, REGIONS_FILE):
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    report = refresh_file(offered, path)
+    report = update_file(offered, path)
     assert path.read_bytes() == DATA_FILE.read_bytes()
     assert (tmp_path / REGIONS_FILE.name).read_bytes() == REGIONS_FILE.read_bytes()
     assert report == RefreshReport(added=(), removed=(), changed=(), kept=NOT_OFFERED)
@@ -86,7 +86,7 @@ def test_the_committed_tables_are_byte_for_byte_what_a_refresh_writes(tmp_path: 
 
 @pytest.mark.parametrize("name", NOT_OFFERED)
 def test_types_that_this_ec2_does_not_offer_are_known_too(name: str) -> None:
-    assert instance_type(name).accelerator is not Accelerator.NONE
+    assert get_instance_type(name).accelerator is not Accelerator.NONE
 
 
 def test_new_regions_are_added_in_order_and_one_of_an_unknown_geography_is_not(
@@ -94,17 +94,17 @@ def test_new_regions_are_added_in_order_and_one_of_an_unknown_geography_is_not(
 ) -> None:
     path = tmp_path / "types.csv"
     region = StandInRegion([descriptions["m7g.large"]], regions=["eu-west-9", "eu-west-1", "mars-north-1"])
-    assert refresh_file(region, path).regions == ("eu-west-1", "eu-west-9")
+    assert update_file(region, path).regions == ("eu-west-1", "eu-west-9")
     assert (tmp_path / "regions.csv").read_text() == "region\neu-west-1\neu-west-9\n"
     region.regions = ["af-south-9", "eu-west-9"]
-    assert refresh_file(region, path).regions == ("af-south-9",)
+    assert update_file(region, path).regions == ("af-south-9",)
     assert read_regions(tmp_path / "regions.csv") == ("af-south-9", "eu-west-1", "eu-west-9")
 
 
 def test_types_that_a_region_lacks_are_kept_and_reported(tmp_path: Path, descriptions: dict[str, Description]) -> None:
     path = tmp_path / "types.csv"
-    write_csv([instance_type("m7g.large"), instance_type("trn2.48xlarge")], path)
-    report = refresh_file(StandInRegion([descriptions["m7g.large"], descriptions["x8g.large"]]), path)
+    write_csv([get_instance_type("m7g.large"), get_instance_type("trn2.48xlarge")], path)
+    report = update_file(StandInRegion([descriptions["m7g.large"], descriptions["x8g.large"]]), path)
     assert report == RefreshReport(added=("x8g.large",), removed=(), changed=(), kept=("trn2.48xlarge",))
     assert list(read_csv(path)) == ["m7g.large", "trn2.48xlarge", "x8g.large"]
 
@@ -113,18 +113,18 @@ def test_without_merging_types_that_a_region_lacks_go_and_are_reported(
     tmp_path: Path, descriptions: dict[str, Description]
 ) -> None:
     path = tmp_path / "types.csv"
-    write_csv([instance_type("m7g.large"), instance_type("trn2.48xlarge")], path)
-    report = refresh_file(StandInRegion([descriptions["m7g.large"]]), path, merge=False)
+    write_csv([get_instance_type("m7g.large"), get_instance_type("trn2.48xlarge")], path)
+    report = update_file(StandInRegion([descriptions["m7g.large"]]), path, merge=False)
     assert report == RefreshReport(added=(), removed=("trn2.48xlarge",), changed=(), kept=())
     assert list(read_csv(path)) == ["m7g.large"]
 
 
 def test_a_changed_row_is_reported_and_written(tmp_path: Path, descriptions: dict[str, Description]) -> None:
     path = tmp_path / "types.csv"
-    write_csv([instance_type("c7g.large"), instance_type("m7g.large")], path)
+    write_csv([get_instance_type("c7g.large"), get_instance_type("m7g.large")], path)
     grown = copy.deepcopy(descriptions["m7g.large"])
     grown["NetworkInfo"]["NetworkCards"][0]["MaximumNetworkInterfaces"] = 4
-    report = refresh_file(StandInRegion([grown, descriptions["c7g.large"]]), path)
+    report = update_file(StandInRegion([grown, descriptions["c7g.large"]]), path)
     assert report.changed == ("m7g.large",)
     assert read_csv(path)["m7g.large"].enis == 4
 
@@ -133,27 +133,27 @@ def test_a_refresh_that_changes_nothing_leaves_the_same_bytes(
     tmp_path: Path, descriptions: dict[str, Description]
 ) -> None:
     path = tmp_path / "types.csv"
-    write_csv([instance_type("m7g.large")], path)
+    write_csv([get_instance_type("m7g.large")], path)
     before = path.read_bytes()
-    report = refresh_file(StandInRegion([descriptions["m7g.large"]]), path)
+    report = update_file(StandInRegion([descriptions["m7g.large"]]), path)
     assert report == RefreshReport(added=(), removed=(), changed=(), kept=())
     assert path.read_bytes() == before
 
 
-def test_an_empty_answer_is_refused_and_the_table_stays(tmp_path: Path) -> None:
+def test_an_empty_answer_is_rejected_and_the_table_stays(tmp_path: Path) -> None:
     path = tmp_path / "types.csv"
-    write_csv([instance_type("m7g.large")], path)
+    write_csv([get_instance_type("m7g.large")], path)
     with pytest.raises(OutsideError, match="without a single type"):
-        refresh_file(StandInRegion([]), path, merge=False)
+        update_file(StandInRegion([]), path, merge=False)
     assert list(read_csv(path)) == ["m7g.large"]
 
 
 def test_a_write_that_fails_leaves_the_old_table_and_no_other_file(tmp_path: Path) -> None:
     path = tmp_path / "types.csv"
-    write_csv([instance_type("m7g.large")], path)
+    write_csv([get_instance_type("m7g.large")], path)
 
     def rows() -> Iterator[InstanceType]:
-        yield instance_type("a1.large")
+        yield get_instance_type("a1.large")
         message = "the disk is full"
         raise OSError(message)
 
@@ -166,14 +166,14 @@ def test_a_write_that_fails_leaves_the_old_table_and_no_other_file(tmp_path: Pat
 @pytest.mark.parametrize(
     "name", ["p5.48xlarge", "g5g.xlarge", "inf2.xlarge", "trn1.2xlarge", "f2.6xlarge", "vt1.3xlarge"]
 )
-def test_an_accelerated_type_described_without_its_accelerator_is_refused(
+def test_an_accelerated_type_described_without_its_accelerator_is_rejected(
     name: str, descriptions: dict[str, Description]
 ) -> None:
     silent = {key: value for key, value in descriptions[name].items() if not key.endswith(("GpuInfo", "NeuronInfo"))}
     for heading in ("InferenceAcceleratorInfo", "FpgaInfo", "MediaAcceleratorInfo"):
         silent.pop(heading, None)
     with pytest.raises(OutsideError, match="without an accelerator"):
-        from_description(silent)
+        read_instance_type(silent)
 
 
 def test_a_trainium_known_only_by_its_neuron_info_or_only_as_inference_accelerator_is_neuron(
@@ -182,7 +182,7 @@ def test_a_trainium_known_only_by_its_neuron_info_or_only_as_inference_accelerat
     neuron_alone = {k: v for k, v in descriptions["inf1.24xlarge"].items() if k != "InferenceAcceleratorInfo"}
     inference_alone = {k: v for k, v in descriptions["inf1.24xlarge"].items() if k != "NeuronInfo"}
     for description in (neuron_alone, inference_alone, descriptions["inf1.24xlarge"]):
-        row = from_description(description)
+        row = read_instance_type(description)
         assert (row.accelerator, row.accelerator_count) == (Accelerator.NEURON, 16)
 
 
@@ -190,36 +190,36 @@ def test_a_trainium_known_only_by_its_neuron_info_or_only_as_inference_accelerat
 def test_a_gpu_that_is_not_nvidias_is_other(manufacturer: str, descriptions: dict[str, Description]) -> None:
     description = copy.deepcopy(descriptions["g5.xlarge"])
     description["GpuInfo"]["Gpus"][0]["Manufacturer"] = manufacturer
-    assert from_description(description).accelerator is Accelerator.OTHER
+    assert read_instance_type(description).accelerator is Accelerator.OTHER
 
 
-def test_two_kinds_of_accelerators_in_one_type_are_refused(descriptions: dict[str, Description]) -> None:
+def test_two_kinds_of_accelerators_in_one_type_are_rejected(descriptions: dict[str, Description]) -> None:
     both = {**descriptions["g5.xlarge"], "NeuronInfo": descriptions["trn1.2xlarge"]["NeuronInfo"]}
     with pytest.raises(OutsideError, match="several kinds of accelerators: neuron, nvidia"):
-        from_description(both)
+        read_instance_type(both)
 
 
 @pytest.mark.parametrize("heading", ["ProcessorInfo", "VCpuInfo", "MemoryInfo", "NetworkInfo", "BareMetal"])
-def test_a_description_that_lacks_a_field_is_refused_by_name(
+def test_a_description_that_lacks_a_field_is_rejected_by_name(
     heading: str, descriptions: dict[str, Description]
 ) -> None:
     cut = {key: value for key, value in descriptions["m7g.large"].items() if key != heading}
     with pytest.raises(OutsideError, match=f"m7g.large lacks '{heading}'"):
-        from_description(cut)
+        read_instance_type(cut)
 
 
 def test_the_default_network_card_is_looked_up_by_its_index(descriptions: dict[str, Description]) -> None:
     description = copy.deepcopy(descriptions["p4d.24xlarge"])
     description["NetworkInfo"]["NetworkCards"].reverse()
     description["NetworkInfo"]["NetworkCards"][-1]["MaximumNetworkInterfaces"] = 7
-    assert from_description(description).enis == 7
+    assert read_instance_type(description).enis == 7
     description["NetworkInfo"]["DefaultNetworkCardIndex"] = 99
     with pytest.raises(OutsideError, match=r"NetworkCards\[99\]"):
-        from_description(description)
+        read_instance_type(description)
 
 
 def test_a_new_architecture_is_an_error_and_not_amd64(descriptions: dict[str, Description]) -> None:
     description = copy.deepcopy(descriptions["m7g.large"])
     description["ProcessorInfo"]["SupportedArchitectures"] = ["riscv64"]
     with pytest.raises(UnknownFactError, match="riscv64"):
-        from_description(description)
+        read_instance_type(description)

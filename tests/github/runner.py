@@ -180,7 +180,7 @@ def base_environ(folder: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TZ", "SSL_CERT_FILE") if name in os.environ}
     return {
         **kept,
-        "AWS_EC2_METADATA_DISABLED": "true",  # no credentials, and nowhere to ask for some
+        "AWS_EC2_METADATA_DISABLED": "true",  # no credentials, and nowhere to request some
         "CI": "true",
         "GITHUB_ACTIONS": "true",
         "GITHUB_ACTOR": "somebody",

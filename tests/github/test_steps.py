@@ -89,7 +89,7 @@ def test_the_sarif_report_is_uploaded_where_the_caller_says(
     assert bool(job.used) == uploads
 
 
-def test_a_stack_that_is_refused_fails_the_check_and_is_reported(checkout: Checkout) -> None:
+def test_a_stack_that_is_rejected_fails_the_check_and_is_reported(checkout: Checkout) -> None:
     file = checkout.root / "config" / "stacks" / f"Pulumi.{STACK}.yaml"
     file.write_text(file.read_text().replace("maxSize: 4", "maxSize: 0"))
     checkout.commit()
@@ -261,7 +261,7 @@ def test_an_image_is_tagged_only_if_its_binaries_are_what_they_should_be(checkou
     assert not list(publish.temp.glob("multiarch-eks-*"))
 
 
-def test_a_release_is_refused_if_the_tag_is_not_the_version(checkout: Checkout) -> None:
+def test_a_release_is_rejected_if_the_tag_is_not_the_version(checkout: Checkout) -> None:
     for folder in ("multiarch", "charts/multiarch-webhook"):
         (checkout.root / folder).mkdir(parents=True)
     (checkout.root / "multiarch" / "__init__.py").write_text('__version__ = "1.2.3"\n')

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.inspect import inspect
+from multiarch.images.inspect import inspect_image
 from multiarch.images.layers import LayerBudget
 from multiarch.images.model import Inspected, Judgement, parse_platform
-from multiarch.images.verdict import verdicts
-from multiarch.images.verify import Verification, verify
+from multiarch.images.verdict import judge_architectures
+from multiarch.images.verify import ImageVerification, verify_platform
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference
@@ -38,20 +38,22 @@ def reference(repository: Repository, tag: str | None = "latest", digest: str | 
 
 def inspected(repository: Repository, tag: str = "latest") -> Inspected:
     """What is behind a tag."""
-    return asked(lambda registry: inspect(registry, reference(repository, tag)))
+    return asked(lambda registry: inspect_image(registry, reference(repository, tag)))
 
 
 def judged(
     repository: Repository, tag: str = "latest", *, architectures: Sequence[Architecture] = tuple(Architecture)
 ) -> dict[Architecture, Judgement]:
     """The verdicts for a tag."""
-    found = asked(lambda registry: verdicts(registry, reference(repository, tag), architectures))
+    found = asked(lambda registry: judge_architectures(registry, reference(repository, tag), architectures))
     return {each.architecture: each for each in found}
 
 
 def verified(
     repository: Repository, platform: str, tag: str = "latest", *, deep: bool = False, budget: LayerBudget | None = None
-) -> Verification:
+) -> ImageVerification:
     """What verifying a tag comes to."""
     wanted = parse_platform(platform)
-    return asked(lambda registry: verify(registry, reference(repository, tag), wanted, deep=deep, budget=budget))
+    return asked(
+        lambda registry: verify_platform(registry, reference(repository, tag), wanted, deep=deep, budget=budget)
+    )

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest, digest_of
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest, compute_digest
 from multiarch.registry.reference import Reference, parse_reference
 from tests.images.shapes import OCI_CONFIG, OCI_LAYER, described, platform
 
@@ -24,7 +24,7 @@ class Held:
 
     def push(self, content: bytes, media_type: str) -> dict[str, object]:
         """Add content, and return its descriptor as JSON has it."""
-        digest = digest_of(content)
+        digest = compute_digest(content)
         self.contents[digest] = media_type, content
         self.top = digest
         return described(Descriptor(media_type, digest, len(content)))

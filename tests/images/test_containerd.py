@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.inspect import inspect
+from multiarch.images.inspect import inspect_image
 from multiarch.images.model import Judgement, Verdict
-from multiarch.images.verdict import judge
+from multiarch.images.verdict import judge_image
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from tests.images.held import REFERENCE, Held
@@ -20,7 +20,7 @@ MARK = {"vnd.docker.reference.type": "attestation-manifest"}
 
 
 def judged(held: Held, architecture: Architecture = ARM64) -> Judgement:
-    return judge(asyncio.run(inspect(held, REFERENCE)), architecture)
+    return judge_image(asyncio.run(inspect_image(held, REFERENCE)), architecture)
 
 
 def image(held: Held, says: str = "linux/arm64", **entry: object) -> dict[str, object]:
@@ -80,7 +80,7 @@ def test_json_with_nan_is_not_json(number: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], {}, [{}]])
-def test_an_index_with_an_image_s_key_is_refused_whatever_its_value(value: object) -> None:
+def test_an_index_with_an_image_s_key_is_rejected_whatever_its_value(value: object) -> None:
     held = Held()
     for key in ("layers", "config", "fsLayers"):
         held.index([image(held, platform=platform("linux/arm64"))], **{key: value})
@@ -104,14 +104,14 @@ def test_an_index_with_an_image_s_key_is_refused_whatever_its_value(value: objec
         ("manifests", [{"digest": "", "platform": {"os.features": "erofs"}}]),
     ],
 )
-def test_what_go_can_t_decode_is_refused_as_a_whole(key: str, value: object) -> None:
+def test_what_go_can_t_decode_is_rejected_as_a_whole(key: str, value: object) -> None:
     held = Held()
     entry = image(held, platform=platform("linux/arm64"))
     more = {"manifests": [entry, *value]} if key == "manifests" and isinstance(value, list) else {key: value}
     held.index([entry], **more)
     got = judged(held)
     assert got.verdict is Verdict.UNKNOWN
-    assert got.reason.endswith(" has another type than in an image's or index's manifest; containerd refuses it")
+    assert got.reason.endswith(" has another type than in an image's or index's manifest; containerd rejects it")
     assert got.reason.startswith(key)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.elf import HEAD, Elf, OtherFile, Script, head_of
+from multiarch.images.elf import HEAD, Elf, OtherFile, Script, identify_file
 from tests.images.binaries import program
 
 
@@ -25,7 +25,7 @@ from tests.images.binaries import program
     ],
 )
 def test_a_real_program_s_header_says_its_machine(target: str, architecture: Architecture | None, words: str) -> None:
-    head = head_of(program(target)[:HEAD])
+    head = identify_file(program(target)[:HEAD])
     assert isinstance(head, Elf)
     assert head.architecture is architecture
     assert str(head) == words
@@ -46,7 +46,7 @@ def made(machine: int, bits: int = 2, order: int = 1) -> bytes:
     ],
 )
 def test_a_machine_in_another_word_size_or_byte_order_is_not_the_architecture(head: bytes, words: str) -> None:
-    read = head_of(head)
+    read = identify_file(head)
     assert isinstance(read, Elf)
     assert read.architecture is None
     assert str(read) == words
@@ -71,9 +71,9 @@ def test_a_machine_in_another_word_size_or_byte_order_is_not_the_architecture(he
     ],
 )
 def test_scripts_and_other_files_are_told_apart(start: bytes, expected: Script | OtherFile) -> None:
-    assert head_of(start) == expected
+    assert identify_file(start) == expected
 
 
 @given(st.binary(max_size=HEAD), st.sampled_from([b"", b"#!", b"\x7fELF", b"\x7fELF\x02\x01"]))
 def test_any_bytes_are_something(content: bytes, magic: bytes) -> None:
-    head_of(magic + content)
+    identify_file(magic + content)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from multiarch.images.elf import Elf, OtherFile, Script
-from multiarch.images.entry_point import DEFAULT_PATH, INTERPRETERS, StartCommand, start_of, steps
+from multiarch.images.entry_point import (
+    DEFAULT_PATH,
+    INTERPRETERS,
+    StartCommand,
+    follow_entry_point,
+    read_start_command,
+)
 from multiarch.images.file_tree import LINKS, FileTree, Lookup, LowerLayerNeededError
 from multiarch.images.layers import PlainNode, Program
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, layer
@@ -99,7 +105,7 @@ def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> N
             File("bin/wrapper", ELF),
         ]
     )
-    assert [step.path for step in steps(made, start("/app/start"))] == [
+    assert [step.path for step in follow_entry_point(made, start("/app/start"))] == [
         "/app/start",
         "/usr/bin/env",
         "/bin/node",
@@ -109,12 +115,12 @@ def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> N
 
 def test_an_interpreter_that_is_not_there_is_said() -> None:
     made = tree([File("start", b"#!/bin/bash\n")])
-    assert steps(made, start("/start"))[-1] == Lookup("/bin", None, "/bin not found")
+    assert follow_entry_point(made, start("/start"))[-1] == Lookup("/bin", None, "/bin not found")
 
 
 def test_scripts_that_interpret_themselves_end() -> None:
     made = tree([File("start", b"#!/start\n")])
-    followed = steps(made, start("/start"))
+    followed = follow_entry_point(made, start("/start"))
     assert len(followed) == INTERPRETERS + 1
     assert isinstance(followed[0].head, Script)
     assert isinstance(followed[-1].head, OtherFile)
@@ -129,10 +135,10 @@ def test_a_config_s_words_make_the_command() -> None:
             "Env": ["PATH=/opt", "A=b", "PATH=/bin"],
         }
     }
-    read = start_of(config)
+    read = read_start_command(config)
     assert read == StartCommand(("/bin/sh", "-c", "exec app"), "//srv", "/bin")
     assert read.runs_shell_text
-    assert start_of({}) == StartCommand((), "/", DEFAULT_PATH)
-    assert start_of({"config": {"Entrypoint": "sh", "Env": None, "WorkingDir": 4}}) == StartCommand(
+    assert read_start_command({}) == StartCommand((), "/", DEFAULT_PATH)
+    assert read_start_command({"config": {"Entrypoint": "sh", "Env": None, "WorkingDir": 4}}) == StartCommand(
         (), "/", DEFAULT_PATH
     )

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from multiarch.facts.architectures import Architecture
 from multiarch.images.layers import LayerBudget
 from multiarch.images.model import parse_platform
-from multiarch.images.verdict import verdicts
-from multiarch.images.verify import verify
+from multiarch.images.verdict import judge_architectures
+from multiarch.images.verify import verify_platform
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from tests.images.archives import File, Folder, HardLink, Symlink, archive
@@ -133,13 +133,13 @@ _CONFIGS = st.one_of(
 def ended(held: Held, *, deep: bool) -> None:
     """Judge and verify what is held: within the time, and with nothing but RegistryErrors."""
     started = time.monotonic()
-    for judgement in asyncio.run(verdicts(held, REFERENCE, tuple(Architecture))):
+    for judgement in asyncio.run(judge_architectures(held, REFERENCE, tuple(Architecture))):
         assert judgement.reason
         assert judgement.reason.isprintable()
         assert "set_int_max_str_digits" not in judgement.reason
     wanted = parse_platform("linux/arm64")
     try:
-        done = asyncio.run(verify(held, REFERENCE, wanted, deep=deep, budget=LIMITS, seconds=SECONDS))
+        done = asyncio.run(verify_platform(held, REFERENCE, wanted, deep=deep, budget=LIMITS, seconds=SECONDS))
         said = [check.reason for check in done.checks]
     except RegistryError as error:
         said = [str(error)]

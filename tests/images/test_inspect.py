@@ -8,14 +8,14 @@ import json
 import pytest
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, inspect, inspect_manifest
+from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, inspect_image, inspect_manifest
 from multiarch.images.model import EntryKind, ImageKind, Verdict
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
 from tests.images.asking import inspected, judged
 from tests.images.held import Held
 from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
-from tests.images.test_verdict import REFERENCE, Refusing
+from tests.images.test_verdict import REFERENCE, Rejecting
 
 AMD64, ARM64 = Architecture
 SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
@@ -65,7 +65,7 @@ def test_indexes_in_an_index_have_no_more_entries_together_than_one() -> None:
     held = Held()
     row = {"mediaType": OCI_MANIFEST, "digest": f"sha256:{1:064x}", "size": 1, "platform": platform("linux/amd64")}
     held.index([held.index([row] * (MOST_ENTRIES // 2), note=number) for number in range(4)])
-    got = asyncio.run(inspect(held, REFERENCE))
+    got = asyncio.run(inspect_image(held, REFERENCE))
     entries = [entry for child in got.entries for entry in child.children]
     assert sum(entry.kind is EntryKind.IMAGE for entry in entries) == MOST_ENTRIES - 4
     assert [entry.note for entry in entries if entry.kind is EntryKind.UNREADABLE] == [
@@ -127,9 +127,9 @@ def test_a_config_that_is_not_json_is_malformed(repository: Repository) -> None:
 
 
 def read(media_type: str, content: object) -> tuple[ImageKind, str]:
-    """What a manifest is that no registry would take, or that the real one refuses."""
+    """What a manifest is that no registry would take, or that the real one rejects."""
     manifest = Manifest(media_type, "sha256:1", json.dumps(content).encode())
-    got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest))
+    got = asyncio.run(inspect_manifest(Rejecting(), REFERENCE, manifest))
     return got.kind, got.note
 
 
@@ -141,7 +141,7 @@ def test_docker_schema_1_is_named() -> None:
         assert note.startswith("Docker schema 1, which has no platforms")
 
 
-def test_an_index_that_is_an_image_too_is_refused_as_runtimes_do() -> None:
+def test_an_index_that_is_an_image_too_is_rejected_as_runtimes_do() -> None:
     kind, note = read(OCI_INDEX, {"manifests": [], "layers": [{}], "config": {}})
     assert kind is ImageKind.UNRECOGNISED
     assert note == f"served as an index ({OCI_INDEX}), but its content is an image"
@@ -154,6 +154,6 @@ def test_an_index_that_is_an_image_too_is_refused_as_runtimes_do() -> None:
 )
 def test_an_entry_that_is_not_a_descriptor_is_said(row: object) -> None:
     manifest = Manifest(OCI_INDEX, "sha256:1", json.dumps({"manifests": [row]}).encode())
-    (entry,) = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest)).entries
+    (entry,) = asyncio.run(inspect_manifest(Rejecting(), REFERENCE, manifest)).entries
     assert entry.kind is EntryKind.UNREADABLE
     assert entry.note.startswith("entry 1 of the index has no valid mediaType")

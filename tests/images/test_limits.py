@@ -9,7 +9,7 @@ import time
 import pytest
 
 from multiarch.images.model import Verdict, parse_platform
-from multiarch.images.verify import Verification, verify
+from multiarch.images.verify import ImageVerification, verify_platform
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Descriptor
 from multiarch.registry.reference import Reference
@@ -19,11 +19,11 @@ from tests.images.held import REFERENCE, Held
 START = ["/app/server"]
 
 
-def verified(held: Held, *, seconds: float = 10.0, deep: bool = False) -> Verification:
-    return asyncio.run(verify(held, REFERENCE, parse_platform("linux/arm64"), deep=deep, seconds=seconds))
+def verified(held: Held, *, seconds: float = 10.0, deep: bool = False) -> ImageVerification:
+    return asyncio.run(verify_platform(held, REFERENCE, parse_platform("linux/arm64"), deep=deep, seconds=seconds))
 
 
-def reason(got: Verification) -> str:
+def reason(got: ImageVerification) -> str:
     assert got.verdict is Verdict.UNKNOWN
     return got.checks[-1].reason
 

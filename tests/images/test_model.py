@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.images.model import Platform, parse_platform, platform_of
+from multiarch.images.model import Platform, parse_platform, read_platform
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ from multiarch.images.model import Platform, parse_platform, platform_of
     ],
 )
 def test_spellings_that_mean_the_same_are_one(written: tuple[str, str, str], meant: str) -> None:
-    read = platform_of(dict(zip(("os", "architecture", "variant"), written, strict=True)))
+    read = read_platform(dict(zip(("os", "architecture", "variant"), written, strict=True)))
     assert str(read) == meant
     assert read.raw == "/".join(filter(None, written))
 
 
 def test_what_is_not_a_text_counts_as_not_said() -> None:
-    assert platform_of({"os": 1, "architecture": None, "os.version": ["10"]}) == Platform("", "")
+    assert read_platform({"os": 1, "architecture": None, "os.version": ["10"]}) == Platform("", "")
 
 
 def test_a_platform_is_one_architecture_s_or_none_s() -> None:
@@ -49,13 +49,13 @@ def test_a_platform_is_one_architecture_s_or_none_s() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "linux/", "/arm64", "a/b/c/d", "linux/arm 64", "linux//v8", "linux/\n"])
-def test_a_text_that_is_not_a_platform_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_platform_is_rejected(text: str) -> None:
     with pytest.raises(MultiarchError, match="Invalid platform"):
         parse_platform(text)
 
 
 @given(st.sampled_from(["linux", "windows", ""]), st.text(max_size=8), st.text(max_size=3))
 def test_a_platform_read_again_is_the_same(system: str, architecture: str, variant: str) -> None:
-    first = platform_of({"os": system, "architecture": architecture, "variant": variant})
+    first = read_platform({"os": system, "architecture": architecture, "variant": variant})
     again = {"os": first.os, "architecture": first.architecture, "variant": first.variant}
-    assert platform_of(again) == first
+    assert read_platform(again) == first

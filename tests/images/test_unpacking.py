@@ -169,7 +169,7 @@ def test_what_is_cut_off_or_damaged_is_said_so(pack: Callable[[bytes], bytes]) -
             read(content)
 
 
-def test_a_zstd_window_of_more_than_32_mib_is_refused() -> None:
+def test_a_zstd_window_of_more_than_32_mib_is_rejected() -> None:
     compressor = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 27})
     large = compressor.compress(archive([File("a")])) + compressor.flush()
     with pytest.raises(LayerError, match="too much memory"):

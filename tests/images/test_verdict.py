@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Judgement, Verdict, parse_platform
-from multiarch.images.verdict import judge, judge_volume, verdicts
+from multiarch.images.model import EntryKind, ImageKind, Inspected, Judgement, PlatformEntry, Verdict, parse_platform
+from multiarch.images.verdict import judge_architectures, judge_image, judge_volume
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest
 from multiarch.registry.reference import Reference, parse_reference
@@ -21,34 +21,40 @@ SUPPORTED, UNSUPPORTED, UNKNOWN = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdic
 REFERENCE = parse_reference("example.com/team/image:1")
 
 
-def entry(platform: str | None, number: int = 0, *, declared: bool = True, kind: EntryKind = EntryKind.IMAGE) -> Entry:
+def entry(
+    platform: str | None, number: int = 0, *, declared: bool = True, kind: EntryKind = EntryKind.IMAGE
+) -> PlatformEntry:
     read = None if platform is None else parse_platform(platform)
     digest = f"sha256:{number:064x}"
-    return Entry(kind, read, digest, 500, OCI_MANIFEST, declared=declared and platform is not None)
+    return PlatformEntry(kind, read, digest, 500, OCI_MANIFEST, declared=declared and platform is not None)
 
 
-def nested(platform: str | None, *children: Entry, number: int = 99) -> Entry:
+def nested(platform: str | None, *children: PlatformEntry, number: int = 99) -> PlatformEntry:
     read = None if platform is None else parse_platform(platform)
     digest = f"sha256:{number:064x}"
-    return Entry(EntryKind.INDEX, read, digest, 500, OCI_INDEX, declared=read is not None, children=children)
+    return PlatformEntry(EntryKind.INDEX, read, digest, 500, OCI_INDEX, declared=read is not None, children=children)
 
 
-def unreadable(number: int = 50) -> Entry:
-    return Entry(EntryKind.UNREADABLE, None, f"sha256:{number:064x}", 1, OCI_MANIFEST, note="gone", declared=False)
+def unreadable(number: int = 50) -> PlatformEntry:
+    return PlatformEntry(
+        EntryKind.UNREADABLE, None, f"sha256:{number:064x}", 1, OCI_MANIFEST, note="gone", declared=False
+    )
 
 
-def index(*entries: Entry) -> Inspected:
+def index(*entries: PlatformEntry) -> Inspected:
     return Inspected(REFERENCE, ImageKind.INDEX, OCI_INDEX, "sha256:1", 500, entries)
 
 
 def single(platform: str | None) -> Inspected:
     note = "" if platform else "its config has no architecture"
-    only = Entry(EntryKind.IMAGE, parse_platform(platform) if platform else None, "sha256:1", 5, OCI_MANIFEST, {}, note)
+    only = PlatformEntry(
+        EntryKind.IMAGE, parse_platform(platform) if platform else None, "sha256:1", 5, OCI_MANIFEST, {}, note
+    )
     return Inspected(REFERENCE, ImageKind.IMAGE, OCI_MANIFEST, "sha256:1", 500, (only,))
 
 
 def judged(inspected: Inspected) -> tuple[Judgement, Judgement]:
-    return judge(inspected, AMD64), judge(inspected, ARM64)
+    return judge_image(inspected, AMD64), judge_image(inspected, ARM64)
 
 
 def both(inspected: Inspected) -> tuple[Verdict, Verdict]:
@@ -91,14 +97,14 @@ def test_reasons_name_what_is_there() -> None:
         "containerd would try linux/arm/v7, which is 32-bit"
     )
     assert amd64.reason == "index has linux/amd64"
-    many = judge(index(*(entry(f"linux/a{n}", n) for n in range(12))), ARM64)
+    many = judge_image(index(*(entry(f"linux/a{n}", n) for n in range(12))), ARM64)
     assert many.reason.startswith("index has linux/a0, linux/a1, linux/a10, linux/a11, linux/a2, ")
     assert many.reason.endswith("linux/a5 and 4 more, but not linux/arm64")
-    assert judge(index(), ARM64).reason == "index is empty"
+    assert judge_image(index(), ARM64).reason == "index is empty"
 
 
 def test_a_variant_that_not_all_instances_have_is_unknown_with_the_reason() -> None:
-    assert judge(index(entry("linux/amd64/v3")), AMD64).reason == (
+    assert judge_image(index(entry("linux/amd64/v3")), AMD64).reason == (
         "only linux/amd64/v3, which does not run on every amd64 instance; "
         "containerd only selects linux/amd64 from an index"
     )
@@ -108,8 +114,8 @@ def test_a_variant_that_not_all_instances_have_is_unknown_with_the_reason() -> N
 def test_attestations_are_not_platforms() -> None:
     mark = entry("unknown/unknown", 9, kind=EntryKind.ATTESTATION)
     assert both(index(entry("linux/amd64"), mark)) == (SUPPORTED, UNSUPPORTED)
-    assert "unknown" not in judge(index(entry("linux/amd64"), mark), ARM64).reason
-    alone = judge(index(mark), ARM64)
+    assert "unknown" not in judge_image(index(entry("linux/amd64"), mark), ARM64).reason
+    alone = judge_image(index(mark), ARM64)
     assert (alone.verdict, alone.reason) == (UNKNOWN, "index has no runnable entry: 1 attestation")
 
 
@@ -132,13 +138,13 @@ def test_of_two_entries_without_a_platform_containerd_tries_the_first_alone() ->
 def test_nested_indexes_are_entered() -> None:
     inner = nested(None, entry("linux/arm64", 5))
     assert both(index(entry("linux/amd64", 1), inner)) == (SUPPORTED, SUPPORTED)
-    assert judge(index(inner), ARM64).reason == "nested index has linux/arm64"
+    assert judge_image(index(inner), ARM64).reason == "nested index has linux/arm64"
     assert both(index(nested("linux/amd64", entry("linux/arm64", 5)))) == (UNSUPPORTED, UNKNOWN)
 
 
 def test_an_entry_that_could_not_be_read_may_be_anything() -> None:
     assert both(index(entry("linux/amd64"), unreadable())) == (SUPPORTED, UNKNOWN)
-    assert judge(index(unreadable()), ARM64).reason.endswith(f"sha256:{50:064x} can't be read: gone")
+    assert judge_image(index(unreadable()), ARM64).reason.endswith(f"sha256:{50:064x} can't be read: gone")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +163,7 @@ def test_a_single_manifest_is_what_its_config_says(platform: str | None, amd64: 
 @pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.SCHEMA1, ImageKind.UNRECOGNISED])
 def test_what_is_not_an_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
     inspected = Inspected(REFERENCE, kind, "a/b", "sha256:1", 5, note="not an image: a Helm chart")
-    assert judge(inspected, ARM64) == Judgement(ARM64, UNKNOWN, "not an image: a Helm chart", None)
+    assert judge_image(inspected, ARM64) == Judgement(ARM64, UNKNOWN, "not an image: a Helm chart", None)
 
 
 _ENTRIES = st.recursive(
@@ -180,9 +186,9 @@ _ENTRIES = st.recursive(
 
 @given(st.lists(_ENTRIES, max_size=6), st.sampled_from(Architecture))
 def test_supported_names_a_manifest_of_that_architecture_and_all_else_names_none(
-    entries: list[Entry], architecture: Architecture
+    entries: list[PlatformEntry], architecture: Architecture
 ) -> None:
-    got = judge(index(*entries), architecture)
+    got = judge_image(index(*entries), architecture)
     assert got.reason
     found = list(entries)
     for each in found:
@@ -200,8 +206,8 @@ def test_supported_names_a_manifest_of_that_architecture_and_all_else_names_none
         assert not fitting
 
 
-class Refusing:
-    """A stand-in for a registry that refuses everything; it shows nothing of how a real one does."""
+class Rejecting:
+    """A stand-in for a registry that rejects everything; it shows nothing of how a real one does."""
 
     async def manifest(self, reference: Reference) -> Manifest:
         raise RegistryError(RegistryReason.DENIED, "no", registry=reference.registry, reference=str(reference))
@@ -217,8 +223,8 @@ class Refusing:
         raise NotImplementedError(reference)
 
 
-def test_what_a_registry_refuses_is_unknown_with_its_words() -> None:
-    found = asyncio.run(verdicts(Refusing(), REFERENCE, (ARM64, AMD64)))
+def test_what_a_registry_rejects_is_unknown_with_its_words() -> None:
+    found = asyncio.run(judge_architectures(Rejecting(), REFERENCE, (ARM64, AMD64)))
     assert [each.architecture for each in found] == [ARM64, AMD64]
     for each in found:
         assert each.verdict is UNKNOWN

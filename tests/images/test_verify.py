@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.images.model import Verdict, parse_platform
-from multiarch.images.verify import Verification, verify
+from multiarch.images.verify import ImageVerification, verify_platform
 from multiarch.registry.errors import RegistryError, RegistryReason
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, packed
 from tests.images.asking import asked, reference, verified
@@ -30,7 +30,7 @@ def app(target: str) -> bytes:
     return packed(Folder("app"), File("app/server", program(target)))
 
 
-def reasons(got: Verification) -> dict[str, tuple[str, str]]:
+def reasons(got: ImageVerification) -> dict[str, tuple[str, str]]:
     return {check.subject: (str(check.verdict), check.reason) for check in got.checks}
 
 
@@ -97,7 +97,7 @@ def test_the_last_layer_wins_and_lower_ones_are_not_fetched_when_it_answers(repo
     repository.image("linux/arm64", app("linux/amd64"), app("linux/arm64"), tag="latest", config=START)
     fetched: list[int] = []
     got = asked(
-        lambda registry: verify(
+        lambda registry: verify_platform(
             registry,
             reference(repository),
             parse_platform("linux/arm64"),
@@ -208,6 +208,6 @@ def test_a_layer_that_is_not_in_the_registry_is_the_registry_s_failure(repositor
 
 
 @pytest.mark.parametrize("text", ["linux/arm/v7", "windows/amd64", "linux/riscv64"])
-def test_other_platforms_than_the_two_are_refused(repository: Repository, text: str) -> None:
+def test_other_platforms_than_the_two_are_rejected(repository: Repository, text: str) -> None:
     with pytest.raises(MultiarchError, match="Can't verify"):
         verified(repository, text)

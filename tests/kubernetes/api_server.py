@@ -22,7 +22,7 @@ Answer = tuple[int, object, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for; headers in small letters. ``peer`` is the name in the client's certificate, if it has one."""
+    """What was requested; headers in small letters. ``peer`` is the name in the client's certificate, if it has one."""
 
     path: str
     query: Mapping[str, str]
@@ -125,6 +125,6 @@ def listed(names: list[str], *, more: str = "") -> Answer:
     return 200, {"kind": "PodList", "metadata": {"continue": more}, "items": items}, {}
 
 
-def refused(status: int, reason: str = "", message: str = "", **headers: str) -> Answer:
+def rejected(status: int, reason: str = "", message: str = "", **headers: str) -> Answer:
     """A Status object."""
     return status, {"kind": "Status", "reason": reason, "message": message}, headers

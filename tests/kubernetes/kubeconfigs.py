@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.source import ClusterAccess
 
 
@@ -22,6 +22,6 @@ def write(file: Path, server: str, user: dict[str, Any] | None = None, *, name: 
     return file
 
 
-def opened(folder: Path, server: str, user: dict[str, Any] | None = None, **cluster: Any) -> Cluster:
+def opened(folder: Path, server: str, user: dict[str, Any] | None = None, **cluster: Any) -> KubernetesCluster:
     """Open the cluster of such a kubeconfig, which tries again at once where a server is busy."""
-    return Cluster(ClusterAccess(write(folder / "config", server, user, **cluster)), first_wait=0.001)
+    return KubernetesCluster(ClusterAccess(write(folder / "config", server, user, **cluster)), first_wait=0.001)

@@ -11,13 +11,13 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import client
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.resources import Kind
 from multiarch.registry.credentials import helpers
 from multiarch.registry.errors import DETAIL_LENGTH
 from multiarch.registry.settings import MIB
-from tests.kubernetes.api_server import Answer, Request, listed, refused, serving
+from tests.kubernetes.api_server import Answer, Request, listed, rejected, serving
 from tests.kubernetes.certificates import authority
 from tests.kubernetes.kubeconfigs import opened
 from tests.quotations import ROOT
@@ -35,14 +35,14 @@ class Script:
         return self.left.pop(0) if len(self.left) > 1 else self.left[0]
 
 
-def names(cluster: Cluster) -> list[str]:
+def names(cluster: KubernetesCluster) -> list[str]:
     with cluster:
         return [found.value["metadata"]["name"] for found in cluster.objects([Kind.POD], limit=2)]
 
 
 def test_a_list_that_is_forgotten_between_its_pages_is_an_error(tmp_path: Path) -> None:
     def answer(request: Request) -> Answer:
-        return refused(410, "Expired", "too old") if "continue" in request.query else listed(["a"], more="1")
+        return rejected(410, "Expired", "too old") if "continue" in request.query else listed(["a"], more="1")
 
     with (
         serving(answer) as server,
@@ -55,7 +55,7 @@ def test_a_list_that_is_forgotten_between_its_pages_is_an_error(tmp_path: Path) 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_a_busy_server_is_queried_again(tmp_path: Path, status: int) -> None:
-    script = Script(refused(status), refused(status, **{"Retry-After": "0"}), listed(["a"]))
+    script = Script(rejected(status), rejected(status, **{"Retry-After": "0"}), listed(["a"]))
     with serving(script) as server:
         assert names(opened(tmp_path, server.url)) == ["a"]
     assert len(server.requests) == 3
@@ -64,14 +64,14 @@ def test_a_busy_server_is_queried_again(tmp_path: Path, status: int) -> None:
 def test_retry_after_is_followed_up_to_a_maximum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr("urllib3.util.retry.time.sleep", waited.append)
-    script = Script(refused(429, **{"Retry-After": "7"}), refused(429, **{"Retry-After": "3600"}), listed(["a"]))
+    script = Script(rejected(429, **{"Retry-After": "7"}), rejected(429, **{"Retry-After": "3600"}), listed(["a"]))
     with serving(script) as server:
         assert names(opened(tmp_path, server.url)) == ["a"]
     assert waited == [7, client.LONGEST_WAIT]
 
 
 def test_a_server_that_stays_busy_is_an_error_after_five_attempts(tmp_path: Path) -> None:
-    with serving(Script(refused(503, "ServiceUnavailable", "etcd is down"))) as server:
+    with serving(Script(rejected(503, "ServiceUnavailable", "etcd is down"))) as server:
         with pytest.raises(ClusterError) as raised:
             names(opened(tmp_path, server.url))
         assert str(raised.value).endswith("answered list pods with status 503: etcd is down. Try again later.")
@@ -191,7 +191,7 @@ def test_a_proxy_is_used_and_its_password_is_not_shown(tmp_path: Path, monkeypat
 def test_a_server_that_repeats_the_token_does_not_get_it_printed(tmp_path: Path) -> None:
     trusted: dict[str, Any] = {"certificate-authority": "authority.crt"}
     pair = authority(tmp_path).issue("server", tmp_path)
-    with serving(lambda _: refused(400, "Bad", f"token {HIDDEN} is wrong"), pair=pair) as server:
+    with serving(lambda _: rejected(400, "Bad", f"token {HIDDEN} is wrong"), pair=pair) as server:
         with pytest.raises(MultiarchError, match=r"token \[secret\] is wrong"):
             names(opened(tmp_path, server.url, {"token": HIDDEN}, **trusted))
         assert server.requests[0].headers["authorization"] == f"Bearer {HIDDEN}"
@@ -199,7 +199,7 @@ def test_a_server_that_repeats_the_token_does_not_get_it_printed(tmp_path: Path)
 
 def test_a_secret_is_read_as_it_is_or_not_there(tmp_path: Path) -> None:
     value = {"type": "kubernetes.io/dockercfg", "data": {".dockercfg": "eyJhIjp7ImF1dGgiOiJiIn19"}}
-    with serving(Script((200, value, {}), refused(404))) as server, opened(tmp_path, server.url) as cluster:
+    with serving(Script((200, value, {}), rejected(404))) as server, opened(tmp_path, server.url) as cluster:
         assert cluster.secret("a", "../b") == value
         assert cluster.secret("a", "b") is None
     assert [request.path for request in server.requests] == [

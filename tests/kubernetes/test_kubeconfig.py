@@ -19,7 +19,7 @@ from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import Connection, read_connection
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess
-from tests.kubernetes.api_server import Answer, Request, listed, refused, serving
+from tests.kubernetes.api_server import Answer, Request, listed, rejected, serving
 from tests.kubernetes.certificates import authority
 from tests.kubernetes.kubeconfigs import opened, write
 
@@ -90,7 +90,7 @@ def test_a_rejected_token_is_read_once_more(tmp_path: Path) -> None:
 
     def answer(request: Request) -> Answer:
         (tmp_path / "file").write_text("new")
-        return listed(["a"]) if request.headers["authorization"] == "Bearer new" else refused(401)
+        return listed(["a"]) if request.headers["authorization"] == "Bearer new" else rejected(401)
 
     with serving(answer, pair=ours.issue("server", tmp_path)) as server:
         trusted: dict[str, Any] = {"certificate-authority": "authority.crt"}

@@ -1,4 +1,4 @@
-"""Files, folders and standard input: what is read in which order, and what is refused where."""
+"""Files, folders and standard input: what is read in which order, and what is rejected where."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.manifests import objects_in_text, read_manifests
-from multiarch.kubernetes.source import placed
+from multiarch.kubernetes.manifests import read_manifests, read_objects
+from multiarch.kubernetes.source import add_object_source
 from multiarch.manifests.values import ManifestError
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: a, image: a}]}\n"
 
@@ -21,7 +21,7 @@ def pod(name: str) -> str:
 
 
 def shown(text: str) -> list[tuple[str, str]]:
-    return [(str(found.source), found.value["kind"]) for found in objects_in_text(text, "f.yaml")]
+    return [(str(found.source), found.value["kind"]) for found in read_objects(text, "f.yaml")]
 
 
 def test_lists_are_unpacked_and_every_object_knows_its_place() -> None:
@@ -35,10 +35,10 @@ def test_lists_are_unpacked_and_every_object_knows_its_place() -> None:
 
 def test_items_of_a_typed_list_get_its_kind() -> None:
     text = json.dumps({"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [{"metadata": {"name": "a"}}]})
-    (found,) = objects_in_text(text, "-")
+    (found,) = read_objects(text, "-")
     assert found.value == {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}
     with pytest.raises(MultiarchError, match="item 1: has no kind"):
-        list(objects_in_text('{"kind": "List", "items": [{}]}', "-"))
+        list(read_objects('{"kind": "List", "items": [{}]}', "-"))
 
 
 def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
@@ -69,9 +69,9 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
         ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod contains {{ … }}. This looks"),
     ],
 )
-def test_what_is_not_a_manifest_is_refused_with_file_document_line_and_the_way_out(text: str, said: str) -> None:
+def test_what_is_not_a_manifest_is_rejected_with_file_document_line_and_the_fix(text: str, said: str) -> None:
     with pytest.raises(MultiarchError) as raised:
-        list(objects_in_text(text, "f.yaml"))
+        list(read_objects(text, "f.yaml"))
     assert said in str(raised.value)
     assert raised.value.exit_code == 2
 
@@ -121,14 +121,14 @@ def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
 
 def test_a_fault_in_an_object_is_placed_in_its_file() -> None:
     text = f"{pod('a')}---\nkind: List\nitems:\n- kind: Pod\n  metadata: {{name: b}}\n  spec: {{}}\n"
-    found = list(objects_in_text(text, "f.yaml"))
+    found = list(read_objects(text, "f.yaml"))
     with pytest.raises(ManifestError) as raised:
-        list(pods_from(each.value for each in found))
-    assert str(placed(raised.value, found)) == (
+        list(read_pods(each.value for each in found))
+    assert str(add_object_source(raised.value, found)) == (
         "f.yaml:8, document 2, item 1, Pod default/b: spec.containers: is missing or empty."
     )
 
 
 def test_what_is_read_is_not_shown() -> None:
-    (found,) = objects_in_text("kind: Secret\ndata: {a: hidden}\n", "f.yaml")
+    (found,) = read_objects("kind: Secret\ndata: {a: hidden}\n", "f.yaml")
     assert repr(found) == "<Secret from f.yaml:1, document 1>"

@@ -11,7 +11,7 @@ import pytest
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import LEASES
-from tests.kubernetes.api_server import refused, serving
+from tests.kubernetes.api_server import rejected, serving
 from tests.kubernetes.kubeconfigs import opened
 
 OPERATIONS: list[dict[str, object]] = [
@@ -21,7 +21,7 @@ OPERATIONS: list[dict[str, object]] = [
 
 
 def test_a_patch_is_sent_as_json_patch_again_if_the_server_is_busy(tmp_path: Path) -> None:
-    answers = [refused(429), (200, {"kind": "Node"}, {})]
+    answers = [rejected(429), (200, {"kind": "Node"}, {})]
     with serving(lambda _: answers.pop(0)) as server:
         opened(tmp_path, server.url).patch_node("node-1", OPERATIONS)
     for request in server.requests:
@@ -32,7 +32,7 @@ def test_a_patch_is_sent_as_json_patch_again_if_the_server_is_busy(tmp_path: Pat
 
 @pytest.mark.parametrize("status", [404, 409, 422])
 def test_a_node_that_was_changed_or_deleted_meanwhile_is_a_conflict(tmp_path: Path, status: int) -> None:
-    with serving(lambda _: refused(status, "Conflict")) as server, pytest.raises(ConflictError, match="node-1 was"):
+    with serving(lambda _: rejected(status, "Conflict")) as server, pytest.raises(ConflictError, match="node-1 was"):
         opened(tmp_path, server.url).patch_node("node-1", OPERATIONS)
 
 
@@ -54,10 +54,10 @@ RBAC = 'nodes "node-1" is forbidden: User "ci" cannot patch resource "nodes" in 
         (400, "no", MultiarchError, "rejects patch nodes node-1: no."),
     ],
 )
-def test_a_patch_that_is_refused_says_by_what(
+def test_a_patch_that_is_rejected_says_by_what(
     tmp_path: Path, status: int, said: str, error: type[MultiarchError], message: str
 ) -> None:
-    with serving(lambda _: refused(status, "", said)) as server, pytest.raises(error) as raised:
+    with serving(lambda _: rejected(status, "", said)) as server, pytest.raises(error) as raised:
         opened(tmp_path, server.url).patch_node("node-1", OPERATIONS)
     assert type(raised.value) is error
     assert message in str(raised.value)
@@ -73,12 +73,12 @@ def test_an_object_is_created_as_json(tmp_path: Path) -> None:
     assert (request.method, request.path) == ("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")
     assert request.headers["content-type"] == "application/json"
     assert json.loads(request.body) == LEASE
-    with serving(lambda _: refused(409, "AlreadyExists")) as server, pytest.raises(ConflictError, match="Lease mine"):
+    with serving(lambda _: rejected(409, "AlreadyExists")) as server, pytest.raises(ConflictError, match="Lease mine"):
         opened(tmp_path, server.url).create(LEASES, "kube-system", LEASE)
 
 
 def test_an_eviction_names_the_pod_by_its_uid_again_if_the_server_is_not_there(tmp_path: Path) -> None:
-    answers = [refused(503), (201, {"kind": "Status"}, {})]
+    answers = [rejected(503), (201, {"kind": "Status"}, {})]
     with serving(lambda _: answers.pop(0)) as server:
         assert opened(tmp_path, server.url).evict("shop", "api-1", "uid-1") == ""
     for request in server.requests:
@@ -98,15 +98,15 @@ def test_an_eviction_names_the_pod_by_its_uid_again_if_the_server_is_not_there(t
         (500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support"),
     ],
 )
-def test_an_eviction_that_is_refused_is_sent_once_and_says_why(tmp_path: Path, status: int, message: str) -> None:
-    with serving(lambda _: refused(status, "", message, **{"Retry-After": "1"})) as server:
+def test_an_eviction_that_is_rejected_is_sent_once_and_says_why(tmp_path: Path, status: int, message: str) -> None:
+    with serving(lambda _: rejected(status, "", message, **{"Retry-After": "1"})) as server:
         assert opened(tmp_path, server.url).evict("shop", "api-1", "uid-1") == message
     assert len(server.requests) == 1
 
 
 def test_another_fault_of_an_eviction_is_an_error(tmp_path: Path) -> None:
-    with serving(lambda _: refused(500, "", "etcd")) as server, pytest.raises(ClusterError, match="etcd"):
+    with serving(lambda _: rejected(500, "", "etcd")) as server, pytest.raises(ClusterError, match="etcd"):
         opened(tmp_path, server.url).evict("shop", "api-1", "uid-1")
-    with serving(lambda _: refused(403)) as server, pytest.raises(ForbiddenError) as raised:
+    with serving(lambda _: rejected(403)) as server, pytest.raises(ForbiddenError) as raised:
         opened(tmp_path, server.url).evict("shop", "api-1", "uid-1")
     assert 'resources: ["pods/eviction"], verbs: ["create"]' in raised.value.hint

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.manifests.containers import pod_specs_in
+from multiarch.manifests.containers import find_pod_specs
 
 SPEC: dict[str, Any] = {"containers": [{"name": "main", "image": "shop/api:1"}]}
 
@@ -25,19 +25,19 @@ SPEC: dict[str, Any] = {"containers": [{"name": "main", "image": "shop/api:1"}]}
 )
 def test_a_pod_spec_is_a_mapping_with_a_list_of_containers(content: dict[str, Any], paths: list[Any]) -> None:
     expected = [("spec", key) for key in "ab"] if paths == ["ab"] else paths
-    found = list(pod_specs_in(content))
+    found = list(find_pod_specs(content))
     assert [path for path, _ in found] == expected
     assert all("containers" in spec for _, spec in found)
 
 
 def test_a_pod_spec_that_yaml_aliases_share_is_found_once() -> None:
-    assert [path for path, _ in pod_specs_in({"spec": {"blue": SPEC, "green": SPEC}})] == [("spec", "blue")]
+    assert [path for path, _ in find_pod_specs({"spec": {"blue": SPEC, "green": SPEC}})] == [("spec", "blue")]
 
 
 def test_what_refers_to_itself_ends() -> None:
     endless: dict[str, Any] = {"spec": {}}
     endless["spec"]["again"] = endless
-    assert list(pod_specs_in(endless)) == []
+    assert list(find_pod_specs(endless)) == []
 
 
 @pytest.mark.parametrize(("levels", "found"), [(100, 1), (300, 0)])
@@ -45,7 +45,7 @@ def test_only_nesting_deeper_than_yaml_may_have_is_not_searched(levels: int, fou
     content: dict[str, Any] = SPEC
     for _ in range(levels):
         content = {"a": content}
-    assert len(list(pod_specs_in(content))) == found
+    assert len(list(find_pod_specs(content))) == found
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_only_nesting_deeper_than_yaml_may_have_is_not_searched(levels: int, fou
 )
 def test_no_spec_that_a_definition_may_allow_is_passed_over(spec: dict[str, Any]) -> None:
     content = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "spec": {"template": {"spec": spec}}}
-    assert list(pod_specs_in(content)) == [(("spec", "template", "spec"), spec)]
+    assert list(find_pod_specs(content)) == [(("spec", "template", "spec"), spec)]
 
 
 def test_a_pod_spec_below_another_is_found_too() -> None:
     content = {"spec": {"containers": [{"name": "merged"}], "thanos": {"template": {"spec": SPEC}}}}
-    assert [path for path, _ in pod_specs_in(content)] == [("spec",), ("spec", "thanos", "template", "spec")]
+    assert [path for path, _ in find_pod_specs(content)] == [("spec",), ("spec", "thanos", "template", "spec")]
 
 
 @pytest.mark.parametrize("containers", [[], [{}], [{"args": ["a"]}], None])
 def test_kubernetes_own_kinds_have_their_pod_spec_at_one_place_whatever_it_holds(containers: object) -> None:
     spec = {"containers": containers}
     made = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": spec}, "other": SPEC}}
-    assert list(pod_specs_in(made)) == [(("spec", "template", "spec"), spec)]
-    assert list(pod_specs_in({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}})) == []
+    assert list(find_pod_specs(made)) == [(("spec", "template", "spec"), spec)]
+    assert list(find_pod_specs({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}})) == []

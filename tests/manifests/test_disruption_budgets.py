@@ -1,4 +1,4 @@
-"""Reading PodDisruptionBudgets, and how many pods they ask for."""
+"""Reading PodDisruptionBudgets, and how many pods they request."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
+from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
 from multiarch.manifests.values import ManifestError
 
 
 def read(**spec: Any) -> DisruptionBudget:
-    (found,) = disruption_budgets_from([{"kind": "PodDisruptionBudget", "metadata": {"name": "api"}, "spec": spec}])
+    (found,) = read_disruption_budgets([{"kind": "PodDisruptionBudget", "metadata": {"name": "api"}, "spec": spec}])
     return found
 
 
@@ -39,7 +39,7 @@ def test_percentages_are_rounded_up_for_both_limits(spec: dict[str, Any], pods: 
 def test_lists_are_unpacked_and_other_kinds_skipped() -> None:
     item = {"metadata": {"name": "api", "namespace": "shop"}, "spec": {"minAvailable": 1}}
     documents = [{"kind": "Service", "metadata": {"name": "x"}}, {"kind": "PodDisruptionBudgetList", "items": [item]}]
-    (found,) = disruption_budgets_from(documents)
+    (found,) = read_disruption_budgets(documents)
     assert str(found) == "shop/api"
     assert found.limit == "minAvailable 1"
 
@@ -73,7 +73,7 @@ def test_an_empty_selector_selects_every_pod_and_no_selector_none(
         ({"selector": {"matchLabels": {"app": 1}}}, "spec.selector.matchLabels.app: must be a string, not 1."),
     ],
 )
-def test_what_the_api_server_refuses_is_refused(spec: dict[str, Any], fault: str) -> None:
+def test_what_the_api_server_rejects_is_rejected(spec: dict[str, Any], fault: str) -> None:
     with pytest.raises(ManifestError) as raised:
         read(**spec)
     assert fault in raised.value.message

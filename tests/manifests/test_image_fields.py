@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.manifests.image_fields import IMAGE_FIELDS, images_outside, possible_images
+from multiarch.manifests.image_fields import IMAGE_FIELDS, find_possible_images, list_field_images
 
 Manifest = dict[str, Any]
 
@@ -37,7 +37,7 @@ ARGO = {"templates": [{"name": "t", "container": {"image": "a"}}, {"script": {"i
     ],
 )  # fmt: skip
 def test_the_images_of_known_kinds_are_read(content: Manifest, images: list[str]) -> None:
-    assert [value for _, value in images_outside(content)] == images
+    assert [value for _, value in list_field_images(content)] == images
 
 
 def test_every_row_is_a_path_below_the_spec() -> None:
@@ -58,7 +58,7 @@ def test_every_row_is_a_path_below_the_spec() -> None:
     ],
 )
 def test_what_looks_like_an_image_is_told(spec: Manifest, path: tuple[object, ...]) -> None:
-    assert list(possible_images(of("example.com/v1", "Thing", spec))) == [path]
+    assert list(find_possible_images(of("example.com/v1", "Thing", spec))) == [path]
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_what_looks_like_an_image_is_told(spec: Manifest, path: tuple[object, ..
     ],
 )
 def test_what_is_read_or_is_not_an_image_is_not(spec: Manifest) -> None:
-    assert list(possible_images(of("example.com/v1", "Thing", spec))) == []
+    assert list(find_possible_images(of("example.com/v1", "Thing", spec))) == []
 
 
 def test_a_known_field_is_read_and_others_of_the_same_object_may_hold_some() -> None:
     content = of("monitoring.coreos.com/v1", "Prometheus", {"image": "a", "other": {"image": "b"}})
-    assert list(possible_images(content)) == [("spec", "other", "image")]
+    assert list(find_possible_images(content)) == [("spec", "other", "image")]
 
 
 def test_what_describes_an_object_is_not_searched() -> None:
     content: Manifest = {"kind": "Node", "metadata": {"annotations": {"image": "a"}}, "status": {"images": ["a"]}}
-    assert list(possible_images(content)) == []
+    assert list(find_possible_images(content)) == []

@@ -6,6 +6,6 @@ from multiarch.manifests.label_query import LabelQueryError, parse_label_query
 
 
 @pytest.mark.parametrize("wrong", ["=a", "a in", "a in b", "a=b c", "a,,b", "a=(b)", "-a"])
-def test_a_label_selector_that_kubectl_refuses_is_refused(wrong: str) -> None:
+def test_a_label_selector_that_kubectl_rejects_is_rejected(wrong: str) -> None:
     with pytest.raises(LabelQueryError, match="is not a label selector"):
         parse_label_query(wrong)

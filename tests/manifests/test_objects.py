@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from multiarch.manifests.objects import Object, Owner, objects_in
+from multiarch.manifests.objects import Object, Owner, unpack_objects
 from multiarch.manifests.values import ManifestError
 
 
 def objects(document: object, number: int = 1) -> list[Object]:
-    return list(objects_in(document, number))
+    return list(unpack_objects(document, number))
 
 
 def test_an_object_has_a_kind_a_name_and_a_namespace() -> None:
@@ -52,7 +52,7 @@ def test_the_owner_is_the_controller_or_else_the_first(owners: list[dict[str, An
         ),
     ],
 )
-def test_what_is_not_an_object_is_refused_with_its_path(document: object, words: str) -> None:
+def test_what_is_not_an_object_is_rejected_with_its_path(document: object, words: str) -> None:
     with pytest.raises(ManifestError) as caught:
         objects(document)
     assert str(caught.value) == words

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from multiarch.manifests.quantities import (
     QuantityError,
-    bytes_in_words,
-    cpu_in_words,
+    format_bytes,
+    format_cpu,
     parse_quantity,
     round_up,
     round_up_to_millis,
@@ -64,7 +64,7 @@ def test_a_quantity_has_its_exact_value(written: object, value: Fraction | int) 
         ("1e999999999", "The largest quantity is 9223372036854775807."),
     ],
 )
-def test_what_is_not_a_quantity_is_refused_with_a_way_out(written: object, hint: str) -> None:
+def test_what_is_not_a_quantity_is_rejected_with_a_fix(written: object, hint: str) -> None:
     with pytest.raises(QuantityError) as caught:
         parse_quantity(written)
     assert caught.value.hint.endswith((hint, f"{hint}."))
@@ -96,7 +96,7 @@ def test_any_number_and_suffix_agree_with_decimal_arithmetic(
 
 
 @given(st.text(alphabet="0123456789.eE+-numkKMGTPi ", max_size=8))
-def test_a_text_is_either_read_or_refused(text: str) -> None:
+def test_a_text_is_either_read_or_rejected(text: str) -> None:
     try:
         value = parse_quantity(text)
     except QuantityError:
@@ -116,11 +116,11 @@ def test_amounts_are_rounded_up_to_what_the_scheduler_counts() -> None:
     ("millicores", "words"), [(0, "0"), (250, "250m"), (1000, "1"), (1500, "1.5"), (3920, "3.92"), (-100, "-100m")]
 )
 def test_cpus_are_written_as_people_write_them(millicores: int, words: str) -> None:
-    assert cpu_in_words(millicores) == words
+    assert format_cpu(millicores) == words
 
 
 @pytest.mark.parametrize(
     ("count", "words"), [(0, "0"), (12, "12"), (1024, "1Ki"), (3 * 2**29, "1.5Gi"), (7 * 2**20, "7Mi"), (2**41, "2Ti")]
 )
 def test_bytes_are_written_as_people_write_them(count: int, words: str) -> None:
-    assert bytes_in_words(count) == words
+    assert format_bytes(count) == words

@@ -32,8 +32,8 @@ def test_what_is_missing_and_what_is_null_have_the_default() -> None:
     ("read", "raw", "words"),
     [
         ("mapping", [], "a: must be a mapping, not []."),
-        ("texts", {}, "a: must be a list, not {}."),
-        ("texts", ["x", 1], "a[1]: must be a string, not 1. Put it in quotes."),
+        ("strings", {}, "a: must be a list, not {}."),
+        ("strings", ["x", 1], "a[1]: must be a string, not 1. Put it in quotes."),
         ("text", True, "a: must be a string, not True. YAML reads true, false"),
         ("required_text", "", "a: is missing or empty."),
         ("truth", "yes", "a: must be true or false, not 'yes'."),
@@ -42,7 +42,7 @@ def test_what_is_missing_and_what_is_null_have_the_default() -> None:
         ("mapping", "x" * 100, f"a: must be a mapping, not '{'x' * 56}..."),
     ],
 )
-def test_a_value_of_another_type_is_refused(read: str, raw: Any, words: str) -> None:  # noqa: ANN401 # any YAML
+def test_a_value_of_another_type_is_rejected(read: str, raw: Any, words: str) -> None:  # noqa: ANN401 # any YAML
     with pytest.raises(ManifestError) as caught:
         getattr(value({"a": raw})["a"], read)()
     assert words in str(caught.value)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from multiarch.facts.ami_families import AmiFamily, choose_ami_type
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import Accelerator, instance_type
+from multiarch.facts.instance_types import Accelerator, get_instance_type
 from multiarch.facts.taints import Taint, parse_taint
 from multiarch.nodes.model import (
     AmiSource,
@@ -57,7 +57,7 @@ def node_group(
         kind=NodeGroupKind.SELF_MANAGED if case is BootstrapCase.SELF_MANAGED else NodeGroupKind.MANAGED,
         case=case,
         architecture=architecture,
-        instance_types=(instance_type(INSTANCE_TYPES[architecture]),),
+        instance_types=(get_instance_type(INSTANCE_TYPES[architecture]),),
         ami_type=image,
         ami=AmiSource(
             id="ami-0123456789abcdef0" if case is BootstrapCase.CUSTOM_AMI else None,

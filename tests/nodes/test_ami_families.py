@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from multiarch.autoscaling.image import alias_of, parameter
+from multiarch.autoscaling.image import get_alias, get_image_parameter
 from multiarch.errors import UnknownFactError
 from multiarch.facts import ami_families
-from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, Devices, FamilyFacts, family_facts
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, Devices, FamilyFacts, get_family
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from multiarch.verify.nodes.planned import PlannedGroup
 from sandbox.aws import facts, images
 from sandbox.cluster.bootstrap.groups import group_start
@@ -45,11 +45,11 @@ def planned(image: AmiType, case: BootstrapCase = BootstrapCase.SELF_MANAGED) ->
 
 
 def test_what_follows_from_the_row_follows_for_an_invented_family(invented: AmiType) -> None:
-    assert family_facts(invented.family).devices.node_storage == "/dev/xvda"
-    assert alias_of(invented.family, "1.35.2-20260715") == "invented@v20260715"
+    assert get_family(invented.family).devices.node_storage == "/dev/xvda"
+    assert get_alias(invented.family, "1.35.2-20260715") == "invented@v20260715"
     name = "/aws/service/invented/1.35/arm64/plain/invented-1.35-arm64-v20260715/image_id"
-    assert parameter("invented@v20260715", invented, "1.35") == name
-    assert ami_families.why_not_on(invented.family, instance_type("a1.large")) == "a1.large is too old"
+    assert get_image_parameter("invented@v20260715", invented, "1.35") == name
+    assert ami_families.explain_boot_failure(invented.family, get_instance_type("a1.large")) == "a1.large is too old"
     assert facts.latest_release(invented, "1.35") == "1.35.4-20261106"
     assert images._name(invented, "1.35", "1.35.4-20261106") == "invented-1.35-arm64-v20261106"  # noqa: SLF001
 
@@ -57,7 +57,9 @@ def test_what_follows_from_the_row_follows_for_an_invented_family(invented: AmiT
 def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(invented: AmiType) -> None:
     world = replace(healthy(), group=PlannedGroup(planned(invented), invented.family))
     found = {
-        system: [each.message for each in row(with_node(world, os_image=system)).findings if each.rule.name == "ami-family"]
+        system: [
+            each.message for each in row(with_node(world, os_image=system)).findings if each.rule.name == "ami-family"
+        ]
         for system in ("Invented OS 1.2", "Amazon Linux 2023.8")
     }
     assert found["Invented OS 1.2"] == []
@@ -66,7 +68,7 @@ def test_a_node_of_another_system_is_found_in_a_group_of_an_invented_family(inve
 
 def test_what_has_no_function_for_a_family_names_it(invented: AmiType) -> None:
     with pytest.raises(UnknownFactError, match=r"AMI family with user data.*Invented"):
-        render(planned(invented), CLUSTER)
+        render_user_data(planned(invented), CLUSTER)
     with pytest.raises(UnknownFactError, match=r"AMI family with user data.*Invented"):
         group_start(planned(invented, BootstrapCase.EKS), "", CLUSTER)
     with pytest.raises(UnknownFactError, match=r"AMI family with a reader.*Invented") as caught:
@@ -76,7 +78,7 @@ def test_what_has_no_function_for_a_family_names_it(invented: AmiType) -> None:
 
 @pytest.mark.parametrize("family", NODE_FAMILIES)
 def test_each_family_of_nodes_has_a_whole_row(family: AmiFamily) -> None:
-    row = family_facts(family)
+    row = get_family(family)
     assert row.os_image
     assert row.os_example.startswith(row.os_image.partition("(")[0])
     assert row.image_name

@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.facts.node_resources import MIB
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.resources import node_resources
+from multiarch.nodes.resources import get_node_resources
 from tests.stack.words import plan
 
 ACCELERATOR = "k8s.amazonaws.com/accelerator"
@@ -41,11 +41,11 @@ def test_a_value_that_the_team_sets_stays() -> None:
 
 
 def test_an_empty_node_gives_the_least_that_any_of_its_types_gives() -> None:
-    given = node_resources(web(instanceTypes=["c7i.2xlarge", "m7i.xlarge", "r7i.xlarge"]))
-    assert given == node_resources(web(instanceTypes=["m7i.xlarge"]))
+    given = get_node_resources(web(instanceTypes=["c7i.2xlarge", "m7i.xlarge", "r7i.xlarge"]))
+    assert given == get_node_resources(web(instanceTypes=["m7i.xlarge"]))
     assert given["pods"] == 58
     assert given["memory"] % MIB == 0
 
 
 def test_devices_are_as_many_as_every_type_has() -> None:
-    assert node_resources(web(instanceTypes=["g6.12xlarge", "g6.xlarge"]))["nvidia.com/gpu"] == 1
+    assert get_node_resources(web(instanceTypes=["g6.12xlarge", "g6.xlarge"]))["nvidia.com/gpu"] == 1

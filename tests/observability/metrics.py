@@ -1,4 +1,4 @@
-"""The series that dashboards and alerts may ask for: the webhook's, as it prints them, and the API server's."""
+"""The series that dashboards and alerts may request: the webhook's, as it prints them, and the API server's."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ CASES: Mapping[str, Case] = {
     "MultiarchWebhookCertificateExpiresSoon": Case(
         {webhook(EXPIRY): f"{END + DAY}x90"},
         {webhook(EXPIRY): f"{END + 3 * DAY}x90"},
-        "It expires in 1d 0h 0m 0s. After that, the API server creates pods without asking the webhook.",
+        "It expires in 1d 0h 0m 0s. After that, the API server creates pods without querying the webhook.",
     ),
     "MultiarchWebhookCertificateNotReloaded": Case(
         {webhook("certificate_reloads_total", result="failure"): "0x80 1x10"},
@@ -188,7 +188,7 @@ CASES: Mapping[str, Case] = {
             webhook("image_cache_requests_total", result="miss"): "0+1x90",
             webhook("image_cache_requests_total", result="hit"): "0+9x90",
         },
-        "It is full, and more than a fifth of the images that pods ask for are not in it.",
+        "It is full, and more than a fifth of the images that pods request are not in it.",
     ),
     "MultiarchWebhookInvalidMode": Case(
         {decisions("skip", "invalid-mode"): "_x80 1x10"},

@@ -12,14 +12,14 @@ from contextlib import closing
 import yaml
 from pydantic import BaseModel
 
-from multiarch.facts.admission import OFF, Mode
+from multiarch.facts.admission import OFF, AdmissionMode
 from multiarch.facts.taints import parse_taint
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.logs import Log
 from multiarch.webhook.manifests import render_manifests
-from multiarch.webhook.model import Decision, Outcome, Reason, Request
-from multiarch.webhook.policy import admission_policy
+from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
+from multiarch.webhook.policy import build_admission_policy
 from multiarch.webhook.review import FailureReason
 from tests.observability.promtool import ALERTS, ROOT
 
@@ -28,7 +28,7 @@ IMAGE = "registry.example.com/shop/ledger:2.1"
 
 
 def test_every_outcome_reason_and_mode_is_documented() -> None:
-    for word in (*Outcome, *Reason, *FailureReason, *Mode, OFF):
+    for word in (*DecisionOutcome, *DecisionReason, *FailureReason, *AdmissionMode, OFF):
         assert f"`{word}`" in PAGE or f'reason="{word}"' in PAGE, word
 
 
@@ -39,11 +39,11 @@ def test_the_quoted_line_of_the_log_is_a_real_one() -> None:
         "shop",
         "ledger-7c9d8b6f5-*",
         "ReplicaSet/ledger-7c9d8b6f5",
-        Mode.TOLERATE,
+        AdmissionMode.TOLERATE,
         dry_run=False,
     )
     text = f"{IMAGE} does not support arm64: single manifest for linux/amd64"
-    decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, text, images=(IMAGE,))
+    decision = Decision(DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, text, images=(IMAGE,))
     reading, writing = os.pipe()
     with os.fdopen(reading) as lines, os.fdopen(writing, "w"), closing(Log(descriptor=writing)) as log:
         DecisionLog(log).decided(request, decision, 0.000214)
@@ -79,7 +79,7 @@ def test_every_key_of_the_page_can_be_set() -> None:
 
 def test_the_names_of_objects_are_those_that_are_installed() -> None:
     shipped = yaml.safe_load_all(render_manifests("registry.example.com/multiarch-webhook:0.1.0"))
-    every = [*shipped, *admission_policy("multiarch-tolerations", [parse_taint("arch=arm64:NoSchedule")])]
+    every = [*shipped, *build_admission_policy("multiarch-tolerations", [parse_taint("arch=arm64:NoSchedule")])]
     made = {(each["kind"].lower(), each["metadata"]["name"]) for each in every}
     for kind, name in (
         ("mutatingwebhookconfiguration", "zz-multiarch-webhook"),

@@ -14,9 +14,9 @@ from multiarch.manifests.objects import Owner
 from multiarch.nodes.model import CapacityType
 from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import read_running
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.context import SimulationContext
-from multiarch.simulate.simulation import settle
+from multiarch.simulate.simulation import settle_pods
 from tests.kubernetes.api_server import Answer, Request, serving
 from tests.kubernetes.kubeconfigs import opened
 from tests.scheduling.manifests import ZONES, container
@@ -68,7 +68,7 @@ def test_nodes_have_their_group_and_what_the_kubelet_reports() -> None:
     assert (found.unknown, found.zones) == (("three",), tuple(ZONES[:2]))
     assert found.nodes[0].instance_type == "m7i.large"
     memory, disk = 7000 * 2**20, 18 * 2**30
-    assert found.nodes[0].shape.allocatable == Resources(1930, memory, disk, 29)
+    assert found.nodes[0].shape.allocatable == ResourceAmounts(1930, memory, disk, 29)
 
 
 def test_nodes_that_differ_in_nothing_but_their_names_share_a_shape() -> None:
@@ -104,7 +104,7 @@ def test_static_pods_take_room_and_are_not_made_again() -> None:
     assert (one.pods, one.shape.allocatable.cpu, one.shape.allocatable.pods) == ((), 930, 28)
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_what_is_omitted_is_counted() -> None:
     leaving = pod("leaving", "one")
     leaving["metadata"]["deletionTimestamp"] = "2026-11-22T00:00:00Z"
     fargate = node("serverless", {"eks.amazonaws.com/compute-type": "fargate"})
@@ -139,7 +139,7 @@ def test_a_cluster_can_be_settled() -> None:
     made = plan()
     found = state([web("one"), node("other", zone=ZONES[1])], pod("a", "one"), pod("b"), pod("c"))
     context = SimulationContext(found.zones)
-    result = settle(made.autoscaling, made.node_groups, context, found.nodes, found.pending)
+    result = settle_pods(made.autoscaling, made.node_groups, context, found.nodes, found.pending)
     assert {each.name: [pod.name for pod in each.pods] for each in result.nodes} == {"one": ["a"], "other": ["b"]}
     assert [pod.name for pod in result.unplaced] == ["c"]
 

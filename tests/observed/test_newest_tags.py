@@ -124,7 +124,7 @@ def test_the_order_of_versions_is_that_of_their_numbers(
 
 
 @given(st.text(alphabet="abcdefv0123456789._-", max_size=40))
-def test_any_tag_is_read_or_refused_and_its_numbers_fill_its_shape(tag: str) -> None:
+def test_any_tag_is_read_or_rejected_and_its_numbers_fill_its_shape(tag: str) -> None:
     version = parse_version(tag)
     if version is not None:
         assert version.shape.count("#") == len(version.numbers)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.manifests import objects_in_text, read_manifests
+from multiarch.kubernetes.manifests import read_manifests, read_objects
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
-from multiarch.observed.workloads import FileLine, ImageUse, NotRead, uses_in
+from multiarch.observed.workloads import FileLine, ImageUse, NotRead, list_uses
 
 LIVE = Source("cluster here")
 Manifest = dict[str, Any]
@@ -31,7 +31,7 @@ def deployment(name: str, *images: str, **more: Any) -> Manifest:
 
 
 def uses(*objects: Manifest) -> list[ImageUse]:
-    return uses_in(LoadedObject(each, LIVE) for each in objects)
+    return list_uses(LoadedObject(each, LIVE) for each in objects)
 
 
 def told(*objects: Manifest) -> list[tuple[str, str]]:
@@ -160,7 +160,7 @@ spec:
 def test_the_line_is_that_of_the_image_in_its_own_document(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(TWO)
-    found = uses_in(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
+    found = list_uses(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
     assert [(use.workload.name, use.image, use.location) for use in found] == [
         ("one", "shared", FileLine(str(file), 8)),
         ("two", "shared", FileLine(str(file), 17)),
@@ -169,7 +169,7 @@ def test_the_line_is_that_of_the_image_in_its_own_document(tmp_path: Path) -> No
 
 
 def test_without_lines_the_place_is_the_documents() -> None:
-    found = uses_in(objects_in_text(TWO, "two.yaml"))
+    found = list_uses(read_objects(TWO, "two.yaml"))
     assert [(use.workload.name, use.location) for use in found][:2] == [
         ("one", FileLine("two.yaml", 1)),
         ("two", FileLine("two.yaml", 10)),
@@ -187,10 +187,10 @@ def test_without_lines_the_place_is_the_documents() -> None:
         ("generateName: [a]", "metadata.generateName: must be a string, not ['a']."),
     ],
 )
-def test_an_object_whose_name_is_not_a_text_is_refused_and_not_taken_for_another(written: str, words: str) -> None:
+def test_an_object_whose_name_is_not_a_text_is_rejected_and_not_taken_for_another(written: str, words: str) -> None:
     text = f"---\nkind: Deployment\nmetadata: {{{written}}}\nspec: {{template: {{spec: {{containers: []}}}}}}\n"
     with pytest.raises(MultiarchError) as caught:
-        uses_in(objects_in_text(text, "shop.yaml"))
+        list_uses(read_objects(text, "shop.yaml"))
     assert str(caught.value).startswith("shop.yaml:2, document 1, Deployment: ")
     assert words in str(caught.value)
 
@@ -202,7 +202,7 @@ def test_image_volumes_are_uses_of_a_role_of_their_own(tmp_path: Path) -> None:
         "  containers: [{name: main, image: app}]\n  volumes:\n    - name: cache\n      emptyDir: {}\n"
         "    - name: model\n      image:\n        reference: models/llm:1\n"
     )
-    app, model = uses_in(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
+    app, model = list_uses(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
     assert (app.image, app.role) == ("app", ContainerRole.CONTAINER)
     assert (model.image, model.container, model.role) == ("models/llm:1", "model", ContainerRole.VOLUME)
     assert (model.pull_secrets, model.location) == (("hub",), FileLine(str(file), 12))
@@ -238,6 +238,6 @@ def test_what_is_passed_over_is_counted_and_named() -> None:
         of("Service", "other", spec={"ports": []}),
         {**of("Runner", "ci", spec={"runnerImage": "r:1"}), "apiVersion": "example.com/v1"},
     ]
-    uses_in((LoadedObject(each, LIVE) for each in objects), not_read=not_read)
+    list_uses((LoadedObject(each, LIVE) for each in objects), not_read=not_read)
     assert not_read.without_images == {"Deployment": 1, "Service": 2, "Runner": 1}
     assert not_read.possible == {"Runner shop/ci": ("spec.runnerImage",)}

@@ -1,4 +1,4 @@
-"""Manifests' texts get lines, keep all they have, and mean what the algebra says."""
+"""Manifests' strings get lines, keep all they have, and mean what the algebra says."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.manifests.templates import Selection
-from multiarch.patching.edits import Edited, edit
-from multiarch.patching.transform import SchedulingChange, transform
+from multiarch.patching.edits import Edited, edit_templates
+from multiarch.patching.transform import SchedulingChange, transform_pod_spec
 
 ARM, AMD = Architecture.ARM64, Architecture.AMD64
 TAINT = parse_taint("arch=arm64:NoSchedule")
@@ -50,7 +50,7 @@ def added_lines(before: str, edited: Edited) -> list[str]:
 
 
 def test_lines_are_added_in_the_style_of_the_manifest() -> None:
-    edited = edit(DEPLOYMENT, PREFER)
+    edited = edit_templates(DEPLOYMENT, PREFER)
     assert added_lines(DEPLOYMENT, edited) == [
         "      tolerations:",
         "      - key: arch",
@@ -73,7 +73,7 @@ def test_lines_are_added_in_the_style_of_the_manifest() -> None:
 
 def test_lists_stand_further_in_where_the_manifest_has_them_so() -> None:
     deeper = DEPLOYMENT.replace("      - name: 'a'\n        image: b", "        - name: 'a'\n          image: b")
-    assert added_lines(deeper, edit(deeper, TOLERATE))[1] == "        - key: arch"
+    assert added_lines(deeper, edit_templates(deeper, TOLERATE))[1] == "        - key: arch"
 
 
 def comments(text: str) -> list[str]:
@@ -112,30 +112,30 @@ def test_whatever_is_written_there_a_toleration_is_added_and_nothing_else_change
     text += ending
     if ending == "":
         text = text.removesuffix("\n")
-    edited = edit(text, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
     assert edited.faults == ()
     before, after = loaded(text), loaded(edited.text)
-    before[0]["spec"]["template"]["spec"] = transform(before[0]["spec"]["template"]["spec"], TOLERATE).spec
+    before[0]["spec"]["template"]["spec"] = transform_pod_spec(before[0]["spec"]["template"]["spec"], TOLERATE).spec
     assert after == before
     assert comments(edited.text) == comments(text)
-    assert not edit(edited.text, TOLERATE).changed
+    assert not edit_templates(edited.text, TOLERATE).changed
 
 
 def test_a_key_in_braces_that_has_neither_value_nor_colon_gets_both() -> None:
     text = "{kind: Pod, apiVersion: v1, spec: {tolerations, containers: [{name: a}]}}\n"
-    edited = edit(text, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
     added = "{key: arch, operator: Equal, value: arm64, effect: NoSchedule}"
     assert (edited.faults, edited.text) == ((), text.replace("tolerations", f"tolerations: [{added}]"))
 
 
 def test_what_kubectl_takes_for_a_truth_value_is_not_a_text() -> None:
-    (fault,) = edit(DEPLOYMENT + "      tolerations: [{key: on, operator: Exists}]\n", TOLERATE).faults
+    (fault,) = edit_templates(DEPLOYMENT + "      tolerations: [{key: on, operator: Exists}]\n", TOLERATE).faults
     assert "spec.template.spec.tolerations[0].key" in fault.message
 
 
 def test_a_mark_in_the_middle_is_told_and_nothing_is_shifted() -> None:
     text = DEPLOYMENT + "...\n\ufeff" + DEPLOYMENT
-    edited = edit(text, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
     (fault,) = edited.faults
     assert (fault.line, "byte order mark" in fault.message) == (15, True)
 
@@ -145,7 +145,7 @@ def test_a_mark_in_the_middle_is_told_and_nothing_is_shifted() -> None:
 )
 def test_a_block_of_text_at_the_end_keeps_its_value(text: str) -> None:
     whole = DEPLOYMENT + f"      hostname: {text}"
-    edited = edit(whole, TOLERATE)
+    edited = edit_templates(whole, TOLERATE)
     assert edited.faults == ()
     spec = loaded(edited.text)[0]["spec"]["template"]["spec"]
     assert spec["hostname"] == loaded(whole)[0]["spec"]["template"]["spec"]["hostname"]
@@ -156,7 +156,7 @@ def test_other_documents_keep_every_byte() -> None:
     odd = "\ufeff%YAML 1.2\n---\n\n# top\nkind:   ConfigMap\napiVersion: v1\n"
     odd += "data: { 'a' : \"\\x41\" }   \n...\n# between\n---\n"
     rest = "---\r\n# windows\r\napiVersion: v1\r\nkind: Service\r\n---\n\n"
-    edited = edit(odd + DEPLOYMENT + rest, TOLERATE)
+    edited = edit_templates(odd + DEPLOYMENT + rest, TOLERATE)
     assert edited.faults == ()
     assert edited.text.startswith(odd + DEPLOYMENT)
     assert edited.text.endswith("effect: NoSchedule\n" + rest)
@@ -165,7 +165,7 @@ def test_other_documents_keep_every_byte() -> None:
 
 def test_line_ends_of_windows_stay() -> None:
     text = DEPLOYMENT.replace("\n", "\r\n")
-    edited = edit(text, PREFER)
+    edited = edit_templates(text, PREFER)
     assert edited.text.replace("\r\n", "") == edited.text.replace("\r", "").replace("\n", "")
     assert edited.changed
 
@@ -186,7 +186,7 @@ SHARED = [
 
 @pytest.mark.parametrize(("items", "named", "line"), SHARED)
 def test_what_templates_share_is_not_changed_behind_their_backs(items: str, named: str, line: int) -> None:
-    edited = edit(HEAD + items, PREFER)
+    edited = edit_templates(HEAD + items, PREFER)
     assert edited.text == HEAD + items
     (fault,) = edited.faults
     assert (fault.line, fault.message) == (
@@ -197,21 +197,21 @@ def test_what_templates_share_is_not_changed_behind_their_backs(items: str, name
 
 def test_an_alias_that_leads_to_the_list_is_named() -> None:
     text = "x: &t [{key: a, operator: Exists}]\n" + DEPLOYMENT + "      tolerations: *t\n"
-    (fault,) = edit(text, TOLERATE).faults
+    (fault,) = edit_templates(text, TOLERATE).faults
     assert (fault.line, "*t refers to a value that other places share" in fault.message) == (15, True)
 
 
 def test_what_is_merged_in_is_not_changed() -> None:
     text = "x: &t {tolerations: [{key: a, operator: Exists}]}\n" + DEPLOYMENT + "      <<: *t\n"
-    (fault,) = edit(text, TOLERATE).faults
+    (fault,) = edit_templates(text, TOLERATE).faults
     assert "tolerations is merged in by <<" in fault.message
-    assert edit(text, REQUIRE).changed, "what is not merged in can be added"
-    assert edit(text, REQUIRE).faults == ()
+    assert edit_templates(text, REQUIRE).changed, "what is not merged in can be added"
+    assert edit_templates(text, REQUIRE).faults == ()
 
 
 def test_anchors_that_are_not_in_the_way_stay() -> None:
     text = DEPLOYMENT.replace("metadata:\n", "metadata: &m\n") + "      labels: *m\n"
-    edited = edit(text, PREFER)
+    edited = edit_templates(text, PREFER)
     assert edited.faults == ()
     assert len(added_lines(text, edited)) == 14
 
@@ -229,7 +229,7 @@ spec:
   workerTemplate:
     spec: {containers: [{name: a, image: b}]}
 """
-    found = edit(text, TOLERATE)
+    found = edit_templates(text, TOLERATE)
     assert [each.template.spec.path for each in found.outcomes] == ["spec.workerTemplate.spec"]
     assert [(each.title, each.path) for each in found.unknown] == [("Watcher default/w", "spec.containers")]
 
@@ -244,7 +244,7 @@ spec:
   - template: {spec: {containers: [{name: a}]}}
   - template: {spec: {containers: [{name: b}]}}
 """
-    edited = edit(text, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
     assert [each.template.spec.path for each in edited.outcomes] == [
         "spec.tasks[0].template.spec",
         "spec.tasks[1].template.spec",
@@ -253,7 +253,7 @@ spec:
 
 
 def test_what_is_not_an_object_is_left_alone_and_told() -> None:
-    edited = edit("replicas: 3\ncontainers: [{name: a}]\n---\n- op: add\n", TOLERATE)
+    edited = edit_templates("replicas: 3\ncontainers: [{name: a}]\n---\n- op: add\n", TOLERATE)
     assert (edited.foreign, edited.objects, edited.changed) == ((1, 4), 0, False)
 
 
@@ -273,16 +273,16 @@ def test_what_is_not_an_object_is_left_alone_and_told() -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_its_line_and_leaves_the_text_alone(text: str, line: int, said: str) -> None:
-    edited = edit(text, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
     (fault,) = edited.faults
     assert said in fault.message
     assert fault.line == line
 
 
-def test_aliases_that_multiply_are_refused() -> None:
+def test_aliases_that_multiply_are_rejected() -> None:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
-    (fault,) = edit("\n".join(rows), TOLERATE).faults
+    (fault,) = edit_templates("\n".join(rows), TOLERATE).faults
     assert "Aliases expand to more than 5,000,000 values" in fault.message
 
 
@@ -306,7 +306,7 @@ def test_aliases_that_multiply_are_refused() -> None:
     ],
 )
 def test_only_what_is_selected_is_changed(selection: Selection, *, selected: bool) -> None:
-    edited = edit(DEPLOYMENT, TOLERATE, selection)
+    edited = edit_templates(DEPLOYMENT, TOLERATE, selection)
     assert edited.changed is selected
     assert (edited.text == DEPLOYMENT) is not selected
 
@@ -315,6 +315,6 @@ def test_only_what_is_selected_is_changed(selection: Selection, *, selected: boo
 def test_json_that_is_nested_deeply_is_written_or_a_fault_and_never_a_crash(levels: int) -> None:
     deep = "[" * levels + "]" * levels
     text = f'{{"apiVersion": "v1", "kind": "Pod", "spec": {{"containers": [{{"name": "a"}}], "x": {deep}}}}}'
-    edited = edit(text, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
     assert (edited.text == text) == bool(edited.faults)
     assert ('"tolerations"' in edited.text) != bool(edited.faults)

@@ -13,8 +13,8 @@ from ruamel.yaml import YAML
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.patching.edits import edit
-from multiarch.patching.transform import ContradictionError, SchedulingChange, transform
+from multiarch.patching.edits import edit_templates
+from multiarch.patching.transform import ContradictionError, SchedulingChange, transform_pod_spec
 from tests.patching.test_edits import loaded
 from tests.patching.test_transform import SPECS
 
@@ -76,9 +76,9 @@ def test_in_every_style_and_object_the_text_says_what_the_algebra_says(
     text = dumped(written, style)
     # ruamel.yaml puts the anchor of a shared one-key mapping on its key in a flow sequence: another document.
     assume(loaded(text) == [written])
-    edited = edit(text, change)
+    edited = edit_templates(text, change)
     try:
-        expected = transform(spec, change)
+        expected = transform_pod_spec(spec, change)
     except ContradictionError:
         assert len(edited.faults) == 1
         assert edited.text == text
@@ -95,8 +95,8 @@ def test_in_every_style_and_object_the_text_says_what_the_algebra_says(
 def test_json_stays_json(spec: dict[str, Any], indent: int | str | None, alphabets: bool, end: str) -> None:  # noqa: FBT001 (hypothesis passes it)
     written = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "é"}, "spec": spec}
     text = json.dumps(written, indent=indent, ensure_ascii=alphabets) + end
-    edited = edit(text, TOLERATE)
-    expected = transform(spec, TOLERATE)
+    edited = edit_templates(text, TOLERATE)
+    expected = transform_pod_spec(spec, TOLERATE)
     assert edited.text == json.dumps({**written, "spec": expected.spec}, indent=indent, ensure_ascii=alphabets) + end
 
 

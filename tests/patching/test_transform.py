@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, parse_taint
 from multiarch.manifests.values import ManifestError
-from multiarch.patching.transform import ContradictionError, SchedulingChange, Transformed, transform
-from multiarch.scheduling.affinity import node_affinity_from
-from multiarch.scheduling.architectures import allowed_architectures, as_pod_spec, exclusions
-from multiarch.scheduling.pod_spec import PodSpec, pod_spec_from
-from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
+from multiarch.patching.transform import ContradictionError, SchedulingChange, Transformed, transform_pod_spec
+from multiarch.scheduling.affinity import read_node_affinity
+from multiarch.scheduling.architectures import list_allowed_architectures, list_exclusions, wrap_pod_spec
+from multiarch.scheduling.pod_spec import PodSpec, read_pod_spec
+from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 from tests.scheduling.manifests import ARM64_TOLERATION, expression, required, spec
 
 ARM, AMD = Architecture.ARM64, Architecture.AMD64
@@ -106,19 +106,19 @@ ARCHITECTURES = st.sampled_from(list(Architecture))
 
 
 def read(written: Mapping[str, object]) -> PodSpec:
-    return pod_spec_from(as_pod_spec(written))
+    return read_pod_spec(wrap_pod_spec(written))
 
 
 def allowed(written: Mapping[str, object]) -> list[int]:
     """Numbers of all the nodes that selector and affinity allow, judged by the reading side."""
-    affinity = node_affinity_from(as_pod_spec(written))
+    affinity = read_node_affinity(wrap_pod_spec(written))
     return [number for number, labels in enumerate(NODES) if affinity.allows(labels)]
 
 
 def tolerated_sets(written: Mapping[str, object]) -> set[tuple[Taint, ...]]:
     """All sets of taints that a pod tolerates."""
-    found = tolerations_from(as_pod_spec(written)["tolerations"])
-    return {taints for taints in TAINT_SETS if first_untolerated(found, taints) is None}
+    found = read_tolerations(wrap_pod_spec(written)["tolerations"])
+    return {taints for taints in TAINT_SETS if find_untolerated(found, taints) is None}
 
 
 def kept(before: object, after: object) -> bool:
@@ -136,11 +136,11 @@ def kept(before: object, after: object) -> bool:
 def check_always(written: Mapping[str, Any], change: SchedulingChange) -> Transformed:
     """What holds for every transformation."""
     original = copy.deepcopy(written)
-    found = transform(written, change)
+    found = transform_pod_spec(written, change)
     assert written == original, "the input was changed"
     assert kept(written, found.spec)
     assert found.changed is (found.spec != written) is bool(found.done)
-    again = transform(found.spec, change)
+    again = transform_pod_spec(found.spec, change)
     assert (again.spec, again.additions, again.done) == (found.spec, (), ())
     read(found.spec)
     return found
@@ -157,11 +157,11 @@ def test_a_required_architecture_leaves_exactly_the_nodes_of_that_architecture(
     except ContradictionError:
         real = [number for number in here if NODES[number].get(OLD_KEY) == architecture]
         assert real == [], "there is such a node as kubelets label it"
-        assert architecture not in allowed_architectures(written)
+        assert architecture not in list_allowed_architectures(written)
         return
     assert allowed(found.spec) == here
     assert tolerated_sets(found.spec) == tolerated_sets(written)
-    assert allowed_architectures(found.spec) == {architecture}
+    assert list_allowed_architectures(found.spec) == {architecture}
 
 
 @settings(max_examples=150, deadline=None)
@@ -172,11 +172,11 @@ def test_a_preferred_architecture_changes_no_node_but_its_worth(
     try:
         found = check_always(written, SchedulingChange(prefer=architecture, weight=weight))
     except ContradictionError:
-        assert architecture not in allowed_architectures(written)
+        assert architecture not in list_allowed_architectures(written)
         return
     assert allowed(found.spec) == allowed(written)
     assert tolerated_sets(found.spec) == tolerated_sets(written)
-    old, new = (node_affinity_from(as_pod_spec(each)) for each in (written, found.spec))
+    old, new = (read_node_affinity(wrap_pod_spec(each)) for each in (written, found.spec))
     for labels in NODES:
         more = weight if found.changed and labels.get(KEY) == architecture else 0
         assert new.score(labels) == old.score(labels) + more
@@ -207,10 +207,10 @@ def test_an_architecture_is_open_exactly_if_a_node_of_it_is_allowed_by_the_rules
             rule.clear()
             rule.update(expression(KEY, "Exists"))
     stripped["nodeSelector"] = {key: v for key, v in (written.get("nodeSelector") or {}).items() if key != "disk"}
-    affinity = node_affinity_from(as_pod_spec(stripped))
+    affinity = read_node_affinity(wrap_pod_spec(stripped))
     expected = {each for each in Architecture if affinity.allows({KEY: each, OLD_KEY: each})}
-    assert allowed_architectures(written) == expected
-    assert {each.architecture for each in exclusions(written)} == set(Architecture) - expected
+    assert list_allowed_architectures(written) == expected
+    assert {each.architecture for each in list_exclusions(written)} == set(Architecture) - expected
 
 
 def other_rules(written: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -231,14 +231,14 @@ def terms_of(written: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def test_a_requirement_is_added_to_every_term_and_never_as_a_term() -> None:
     ssd, gpu = expression("disk", "In", "ssd"), expression("gpu", "Exists")
-    found = transform(spec(affinity=required([ssd], [gpu])), SchedulingChange(require=ARM))
+    found = transform_pod_spec(spec(affinity=required([ssd], [gpu])), SchedulingChange(require=ARM))
     assert terms_of(found.spec) == [{"matchExpressions": [ssd, ARM_ONLY]}, {"matchExpressions": [gpu, ARM_ONLY]}]
     assert found.done == ("requires architecture arm64 in affinity terms 1, 2",)
 
 
 def test_a_term_that_says_it_already_is_left_alone() -> None:
     either = expression(KEY, "In", "arm64", "amd64")
-    found = transform(
+    found = transform_pod_spec(
         spec(affinity=required([ARM_ONLY], [either], [either, expression(KEY, "NotIn", "amd64")])),
         SchedulingChange(require=ARM),
     )
@@ -246,7 +246,9 @@ def test_a_term_that_says_it_already_is_left_alone() -> None:
 
 
 def test_an_empty_term_stays_empty() -> None:
-    found = transform(spec(affinity=required([], [expression("gpu", "Exists")])), SchedulingChange(require=ARM))
+    found = transform_pod_spec(
+        spec(affinity=required([], [expression("gpu", "Exists")])), SchedulingChange(require=ARM)
+    )
     assert terms_of(found.spec)[0] == {"matchExpressions": []}
     assert len(terms_of(found.spec)[1]["matchExpressions"]) == 2
 
@@ -254,13 +256,13 @@ def test_an_empty_term_stays_empty() -> None:
 def test_without_any_rule_the_first_is_written() -> None:
     nothings: list[dict[str, Any]] = [{}, {"affinity": None}, {"affinity": {}}, {"affinity": {"nodeAffinity": None}}]
     for nothing in nothings:
-        found = transform(spec(**nothing), SchedulingChange(require=ARM))
+        found = transform_pod_spec(spec(**nothing), SchedulingChange(require=ARM))
         assert terms_of(found.spec) == [{"matchExpressions": [ARM_ONLY]}]
         assert len(found.additions) == 1
 
 
 def test_a_node_selector_that_says_the_same_is_enough() -> None:
-    found = transform(spec(nodeSelector={KEY: "arm64"}), SchedulingChange(require=ARM))
+    found = transform_pod_spec(spec(nodeSelector={KEY: "arm64"}), SchedulingChange(require=ARM))
     assert not found.changed
     assert found.notes == ("requires architecture arm64 already, by nodeSelector",)
 
@@ -343,10 +345,10 @@ def test_what_excludes_an_architecture_is_named_when_it_is_wanted(
 ) -> None:
     change = SchedulingChange(require=ARM) if verb == "require" else SchedulingChange(prefer=ARM)
     with pytest.raises(ContradictionError) as raised:
-        transform(spec(**rules), change)
+        transform_pod_spec(spec(**rules), change)
     assert raised.value.reason == reason
     assert str(raised.value).startswith(f"document 1: spec: can't {verb} architecture arm64: {reason}.")
-    assert {each.architecture: each.reason for each in exclusions(spec(**rules))}[ARM] == reason
+    assert {each.architecture: each.reason for each in list_exclusions(spec(**rules))}[ARM] == reason
 
 
 @pytest.mark.parametrize(
@@ -379,14 +381,14 @@ def test_what_excludes_an_architecture_is_named_when_it_is_wanted(
     ],
 )
 def test_what_some_node_of_both_may_meet_excludes_none(rules: dict[str, Any]) -> None:
-    assert allowed_architectures(spec(**rules)) == {AMD, ARM}
+    assert list_allowed_architectures(spec(**rules)) == {AMD, ARM}
 
 
 @pytest.mark.parametrize(("rules", "reason"), CONTRADICTIONS)
 def test_a_toleration_that_does_not_help_says_why(rules: dict[str, Any], reason: str) -> None:
     change = SchedulingChange(tolerate=(TAINT,), tolerate_on=ARM)
-    assert transform(spec(**rules), change).notes == (f"still can't use arm64 nodes: {reason}",)
-    assert transform(spec(), change).notes == ()
+    assert transform_pod_spec(spec(**rules), change).notes == (f"still can't use arm64 nodes: {reason}",)
+    assert transform_pod_spec(spec(), change).notes == ()
 
 
 def test_the_reason_names_each_term() -> None:
@@ -394,12 +396,12 @@ def test_the_reason_names_each_term() -> None:
     reason = (
         "architecture other than arm64 required by affinity term 1, and architecture amd64 required by affinity term 2"
     )
-    assert [(each.architecture, each.reason) for each in exclusions(spec(affinity=terms))] == [(ARM, reason)]
+    assert [(each.architecture, each.reason) for each in list_exclusions(spec(affinity=terms))] == [(ARM, reason)]
 
 
 def test_a_toleration_goes_behind_the_others() -> None:
     other = {"key": "gpu", "operator": "Exists"}
-    found = transform(spec(tolerations=[other]), SchedulingChange(tolerate=(TAINT,)))
+    found = transform_pod_spec(spec(tolerations=[other]), SchedulingChange(tolerate=(TAINT,)))
     assert found.spec["tolerations"] == [other, ARM64_TOLERATION]
     assert found.done == ("tolerates arch=arm64:NoSchedule",)
 
@@ -412,47 +414,49 @@ def test_a_toleration_goes_behind_the_others() -> None:
     ],
 )
 def test_a_toleration_that_covers_the_taint_is_enough(there: dict[str, Any], words: str) -> None:
-    found = transform(spec(tolerations=[there]), SchedulingChange(tolerate=(TAINT,)))
+    found = transform_pod_spec(spec(tolerations=[there]), SchedulingChange(tolerate=(TAINT,)))
     assert (found.changed, found.notes) == (False, (words,))
 
 
 def test_a_toleration_for_some_seconds_is_told() -> None:
     """The first toleration that matches sets the time, so another one behind it would not help."""
     there = {"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}
-    found = transform(spec(tolerations=[there]), SchedulingChange(tolerate=(parse_taint("arch=arm64:NoExecute"),)))
+    found = transform_pod_spec(
+        spec(tolerations=[there]), SchedulingChange(tolerate=(parse_taint("arch=arm64:NoExecute"),))
+    )
     assert found.notes == ("tolerates arch=arm64:NoExecute for 60 seconds only, by the toleration arch:NoExecute",)
 
 
 def test_a_preference_that_weighs_as_much_for_the_other_is_told() -> None:
     preferred = [{"weight": 100, "preference": {"matchExpressions": [expression(KEY, "In", "amd64")]}}]
     rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
-    found = transform(spec(affinity=rules), SchedulingChange(prefer=ARM))
+    found = transform_pod_spec(spec(affinity=rules), SchedulingChange(prefer=ARM))
     assert found.changed
     assert found.notes == ("also prefers architecture amd64 with weight 100, which is not lower",)
 
 
 def test_a_preference_is_not_written_twice_with_another_weight() -> None:
-    once = transform(spec(), SchedulingChange(prefer=ARM, weight=30)).spec
-    found = transform(once, SchedulingChange(prefer=ARM, weight=100))
+    once = transform_pod_spec(spec(), SchedulingChange(prefer=ARM, weight=30)).spec
+    found = transform_pod_spec(once, SchedulingChange(prefer=ARM, weight=100))
     assert (found.changed, found.notes) == (False, ("prefers architecture arm64 already, with weight 30",))
 
 
-def test_what_the_api_server_refuses_is_refused_with_its_path() -> None:
+def test_what_the_api_server_rejects_is_rejected_with_its_path() -> None:
     with pytest.raises(ManifestError, match=r"spec\.affinity\.nodeAffinity.*nodeSelectorTerms: needs at least one"):
-        transform(spec(affinity=required()), SchedulingChange(require=ARM))
+        transform_pod_spec(spec(affinity=required()), SchedulingChange(require=ARM))
     with pytest.raises(ManifestError, match=r"spec\.tolerations\[0\]\.effect: 'Never' is not a taint effect"):
-        transform(spec(tolerations=[{"key": "a", "effect": "Never"}]), SchedulingChange(tolerate=(TAINT,)))
+        transform_pod_spec(spec(tolerations=[{"key": "a", "effect": "Never"}]), SchedulingChange(tolerate=(TAINT,)))
     with pytest.raises(ManifestError, match="must be a mapping"):
-        transform(spec(affinity=[]), SchedulingChange(prefer=ARM))
+        transform_pod_spec(spec(affinity=[]), SchedulingChange(prefer=ARM))
 
 
 @pytest.mark.parametrize("wrong", [{"require": ARM, "prefer": ARM}, {"prefer": ARM, "weight": 0}, {"weight": 101}])
-def test_a_request_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_request_that_makes_no_sense_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
         SchedulingChange(**wrong)
 
 
 def test_all_requests_are_met_at_once_and_told_in_order() -> None:
-    found = transform(spec(), SchedulingChange(prefer=ARM, tolerate=(TAINT,)))
+    found = transform_pod_spec(spec(), SchedulingChange(prefer=ARM, tolerate=(TAINT,)))
     assert found.done == ("tolerates arch=arm64:NoSchedule", "prefers architecture arm64 with weight 100")
     assert [addition.path for addition in found.additions] == [("tolerations",), ("affinity",)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from multiarch.facts.unknown_values import UNKNOWN_TEXT
-from multiarch.policies.conditions import limits_who
+from multiarch.policies.conditions import restricts_principals
 
 GITHUB = "token.actions.githubusercontent.com"
 CLUSTER = "oidc.eks.eu-west-1.amazonaws.com/id/0123ABCD"
@@ -75,12 +75,12 @@ LIMITS_NOBODY: list[Any] = [
 
 @pytest.mark.parametrize("condition", LIMITS, ids=str)
 def test_a_condition_that_names_somebody_limits_who(condition: object) -> None:
-    assert limits_who(condition)
+    assert restricts_principals(condition)
 
 
 @pytest.mark.parametrize("condition", LIMITS_NOBODY, ids=str)
 def test_a_condition_that_everybody_can_meet_limits_nobody(condition: object) -> None:
-    assert not limits_who(condition)
+    assert not restricts_principals(condition)
 
 
 def test_a_test_that_limits_is_enough_beside_others() -> None:
@@ -88,5 +88,5 @@ def test_a_test_that_limits_is_enough_beside_others() -> None:
         "StringLike": {f"{GITHUB}:sub": "repo:shop/*", f"{GITHUB}:aud": "*"},
         "Bool": {"aws:SecureTransport": "true"},
     }
-    assert limits_who(both)
-    assert limits_who({"StringEquals": {f"{GITHUB}:sub": UNKNOWN_TEXT}})
+    assert restricts_principals(both)
+    assert restricts_principals({"StringEquals": {f"{GITHUB}:sub": UNKNOWN_TEXT}})

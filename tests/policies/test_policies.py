@@ -14,10 +14,10 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.nodes import AUTO_SCALING_TAG as TAG
 from multiarch.observed.resources.nodes import MANAGED_GROUP as NODE_GROUP
-from multiarch.policies import policies
+from multiarch.policies import build_policies
 from multiarch.policies.daemon_sets import DAEMON_SET
 from multiarch.policies.encryption import STORAGE_CLASS, VOLUME
-from multiarch.policies.model import Resource, check
+from multiarch.policies.model import DeclaredResource, check_policy
 from multiarch.policies.network import GROUP_RULE, INGRESS_RULE, SECURITY_GROUP
 from multiarch.rules import SECTIONS, Finding
 
@@ -35,59 +35,61 @@ def _judge(image: str) -> Sequence[Judgement]:
     return [Judgement(Architecture.AMD64, Verdict.SUPPORTED, "", None), arm64]
 
 
-def _found(rule: str, *resources: Resource) -> list[Finding]:
-    return [each for policy in policies(_judge) if policy.rule == rule for each in check(policy, resources)]
+def _found(rule: str, *resources: DeclaredResource) -> list[Finding]:
+    return [
+        each for policy in build_policies(_judge) if policy.rule == rule for each in check_policy(policy, resources)
+    ]
 
 
-def resource(type_: str, properties: Any = None, name: str = "it", **more: Any) -> Resource:  # noqa: ANN401
-    return Resource(f"urn:{type_}::{name}", type_, name, properties or {}, **more)
+def resource(type_: str, properties: Any = None, name: str = "it", **more: Any) -> DeclaredResource:  # noqa: ANN401
+    return DeclaredResource(f"urn:{type_}::{name}", type_, name, properties or {}, **more)
 
 
-def _group(**properties: Any) -> Resource:
+def _group(**properties: Any) -> DeclaredResource:
     return resource(NODE_GROUP, properties)
 
 
-def _pool(architectures: Sequence[str], operator: str = "In", **spec: Any) -> Resource:
+def _pool(architectures: Sequence[str], operator: str = "In", **spec: Any) -> DeclaredResource:
     rule = {"key": "kubernetes.io/arch", "operator": operator, "values": list(architectures)}
     return resource(NODE_POOL, {"spec": {"template": {"spec": {"requirements": [rule], **spec}}}})
 
 
-def _asg(user_data: str, **properties: Any) -> tuple[Resource, Resource]:
+def _asg(user_data: str, **properties: Any) -> tuple[DeclaredResource, DeclaredResource]:
     template = resource(LAUNCH_TEMPLATE, {"userData": base64.b64encode(user_data.encode()).decode()})
     overrides = {"launchTemplate": {"overrides": [{"instanceType": "m7g.large"}]}}
     group = {"mixedInstancesPolicy": overrides, **properties}
     return resource(AUTO_SCALING_GROUP, group, dependencies=frozenset({template.urn})), template
 
 
-def _launched(instance_type: str, **properties: Any) -> tuple[Resource, Resource]:
+def _launched(instance_type: str, **properties: Any) -> tuple[DeclaredResource, DeclaredResource]:
     """A node group whose launch template names the instance type."""
     template = resource(LAUNCH_TEMPLATE, {"instanceType": instance_type})
     return resource(NODE_GROUP, properties, dependencies=frozenset({template.urn})), template
 
 
-def _empty(user_data: str) -> tuple[Resource, ...]:
+def _empty(user_data: str) -> tuple[DeclaredResource, ...]:
     """An Auto Scaling group without nodes that the cluster autoscaler knows."""
     return _asg(user_data, minSize=0, tags=[{"key": "k8s.io/cluster-autoscaler/enabled", "value": "true"}])
 
 
-def _cluster(**vpc: Any) -> Resource:
+def _cluster(**vpc: Any) -> DeclaredResource:
     return resource(CLUSTER, {"vpcConfig": vpc})
 
 
-def _policy(*statements: Any) -> Resource:
+def _policy(*statements: Any) -> DeclaredResource:
     document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **each} for each in statements]}
     return resource(POLICY, {"policy": json.dumps(document)})
 
 
-def _trust(statement: Any) -> Resource:  # noqa: ANN401
+def _trust(statement: Any) -> DeclaredResource:  # noqa: ANN401
     return resource(ROLE, {"assumeRolePolicy": {"Statement": {"Effect": "Allow", **statement}}})
 
 
-def _daemon_set(image: str, **spec: Any) -> Resource:
+def _daemon_set(image: str, **spec: Any) -> DeclaredResource:
     return resource(DAEMON_SET, {"spec": {"template": {"spec": {"containers": [{"image": image}], **spec}}}})
 
 
-def _scaling(tag: str, **properties: Any) -> tuple[Resource, Resource]:
+def _scaling(tag: str, **properties: Any) -> tuple[DeclaredResource, DeclaredResource]:
     group = _group(**{"scalingConfig": {"minSize": 0, "maxSize": 3}, "taints": [TAINT], **properties})
     references = {"autoscalingGroupName": frozenset({group.urn})}
     return group, resource(TAG, {"tag": {"key": f"k8s.io/cluster-autoscaler/{tag}"}}, references=references)
@@ -192,14 +194,14 @@ ALLOWED = [
 
 
 @pytest.mark.parametrize(("rule", "resources", "said"), VIOLATIONS)
-def test_a_violation_is_found(rule: str, resources: tuple[Resource, ...], said: str) -> None:
+def test_a_violation_is_found(rule: str, resources: tuple[DeclaredResource, ...], said: str) -> None:
     found = _found(f"policy-{rule}", *resources)
     assert [each.undecided for each in found] == [False]
     assert said in found[0].text
 
 
 @pytest.mark.parametrize(("rule", "resources"), ALLOWED)
-def test_what_follows_the_policy_passes(rule: str, resources: tuple[Resource, ...]) -> None:
+def test_what_follows_the_policy_passes(rule: str, resources: tuple[DeclaredResource, ...]) -> None:
     assert _found(f"policy-{rule}", *resources) == []
 
 
@@ -217,7 +219,7 @@ def test_what_follows_the_policy_passes(rule: str, resources: tuple[Resource, ..
         ),
     ],
 )
-def test_what_is_not_known_yet_is_left_to_the_update(rule: str, unknown: Resource) -> None:
+def test_what_is_not_known_yet_is_left_to_the_update(rule: str, unknown: DeclaredResource) -> None:
     found = _found(f"policy-{rule}", unknown)
     assert [each.undecided for each in found] == [True]
     assert "known only after the update" in found[0].text
@@ -225,6 +227,6 @@ def test_what_is_not_known_yet_is_left_to_the_update(rule: str, unknown: Resourc
 
 def test_each_rule_has_a_policy_a_violation_and_something_that_passes() -> None:
     rules = {rule.name for rule in SECTIONS["Policies"]}
-    assert sorted(policy.rule for policy in policies(_judge)) == sorted(rules)
+    assert sorted(policy.rule for policy in build_policies(_judge)) == sorted(rules)
     assert {f"policy-{rule}" for rule, *_ in VIOLATIONS} == rules
     assert {f"policy-{rule}" for rule, *_ in ALLOWED} == rules

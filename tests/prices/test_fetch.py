@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.prices.fetch import fetch, pricing_region, products
+from multiarch.prices.fetch import fetch_prices, get_pricing_region, read_products
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from tests.prices.stand_in import Stand, instance, ireland, other, serving
 
@@ -47,7 +47,7 @@ def ask(stand: Stand, clients: dict[str, Any]) -> Any:  # noqa: ANN401
     del stand
 
     def asked(region: str = "eu-west-1", *, spot: bool = True) -> RegionPrices:
-        return fetch(clients["pricing"], clients["ec2"] if spot else None, region, NOW)
+        return fetch_prices(clients["pricing"], clients["ec2"] if spot else None, region, NOW)
 
     return asked
 
@@ -154,7 +154,7 @@ def test_a_region_without_instances_is_an_error(ask: Any) -> None:  # noqa: ANN4
         ask("eu-west-9")
 
 
-def test_a_refused_request_is_botocores_error(ask: Any, stand: Stand) -> None:  # noqa: ANN401
+def test_a_rejected_request_is_botocores_error(ask: Any, stand: Stand) -> None:  # noqa: ANN401
     stand.fault["pricing"] = "AccessDeniedException"
     with pytest.raises(ClientError, match="AccessDenied"):
         ask()
@@ -166,22 +166,22 @@ def test_a_refused_request_is_botocores_error(ask: Any, stand: Stand) -> None:  
 )
 def test_the_nearest_of_the_partitions_endpoints_is_asked(region: str, nearest: str) -> None:
     available = boto3.session.Session().get_available_regions("pricing")
-    assert pricing_region(region, available) == nearest
+    assert get_pricing_region(region, available) == nearest
 
 
 @pytest.mark.parametrize(("region", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
 def test_each_partition_has_its_own_endpoint_or_none(region: str, partition: str) -> None:
     available = boto3.session.Session().get_available_regions("pricing", partition_name=partition)
     if available:
-        assert pricing_region(region, available) == "cn-northwest-1"
+        assert get_pricing_region(region, available) == "cn-northwest-1"
         return
     with pytest.raises(MultiarchError, match="no Pricing API in the partition aws-us-gov"):
-        pricing_region(region, available)
+        get_pricing_region(region, available)
 
 
 def test_what_is_not_a_region_is_named() -> None:
     with pytest.raises(MultiarchError, match="'ireland' is not an AWS region"):
-        pricing_region("ireland", [])
+        get_pricing_region("ireland", [])
 
 
 def with_price(price: str) -> str:
@@ -202,14 +202,14 @@ def with_price(price: str) -> str:
 )
 def test_an_entry_of_another_form_is_an_error(entry: str) -> None:
     with pytest.raises(OutsideError, match="an entry that can't be read"):
-        list(products([entry], "USD"))
+        list(read_products([entry], "USD"))
 
 
 def test_reserved_and_free_terms_count_for_nothing() -> None:
-    (found,) = products([each for each in ireland() if each["terms"]][:1], "USD")
+    (found,) = read_products([each for each in ireland() if each["terms"]][:1], "USD")
     assert found.prices == (Decimal("0.0911"),)
-    assert list(products([instance("m7g.large", "0.0000000000")], "USD")) == []
-    assert list(products([instance("m7g.large", "0.5", currency="CNY")], "USD")) == []
+    assert list(read_products([instance("m7g.large", "0.0000000000")], "USD")) == []
+    assert list(read_products([instance("m7g.large", "0.5", currency="CNY")], "USD")) == []
 
 
 def test_age_counts_from_the_fetch_and_is_never_negative() -> None:

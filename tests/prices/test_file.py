@@ -1,4 +1,4 @@
-"""The file of prices is written whole, read back as it was, and refused by name when it is something else."""
+"""The file of prices is written whole, read back as it was, and rejected by name when it is something else."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ ONE = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 22, tzinfo=UTC), {"m7g
 @given(REGIONS)
 def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, prices: RegionPrices) -> None:
     path = tmp_path_factory.getbasetemp() / "round-trip.json"
-    files.write(path, PriceList(str(path), {"eu-west-1": prices}))
-    assert files.read(path) == PriceList(str(path), {"eu-west-1": prices})
+    files.write_prices(path, PriceList(str(path), {"eu-west-1": prices}))
+    assert files.read_prices(path) == PriceList(str(path), {"eu-west-1": prices})
 
 
 def test_a_region_replaces_its_old_prices_and_no_others(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
-    files.write(path, PriceList("", {"eu-west-1": ONE, "us-east-1": ONE}))
+    files.write_prices(path, PriceList("", {"eu-west-1": ONE, "us-east-1": ONE}))
     new = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 23, tzinfo=UTC), {})
-    merged = files.merged(files.read(path), new, str(path))
+    merged = files.merge_prices(files.read_prices(path), new, str(path))
     assert merged.regions["eu-west-1"] == new
     assert merged.regions["us-east-1"].on_demand == ONE.on_demand
     assert len(merged.regions) == 2
@@ -65,7 +65,7 @@ def test_a_region_that_is_not_in_the_file_is_unknown() -> None:
 
 def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(MultiarchError, match=r"no file of prices .*prices\.json.*multiarch prices fetch"):
-        files.read(tmp_path / "prices.json")
+        files.read_prices(tmp_path / "prices.json")
 
 
 @pytest.mark.parametrize(
@@ -86,17 +86,17 @@ def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
 )
 def test_a_file_of_another_form_is_named(tmp_path: Path, change: object, message: str) -> None:
     path = tmp_path / "prices.json"
-    files.write(path, PriceList(str(path), {"eu-west-1": ONE}))
+    files.write_prices(path, PriceList(str(path), {"eu-west-1": ONE}))
     assert callable(change)
     path.write_text(change(path.read_text()))
     with pytest.raises(MultiarchError, match=message):
-        files.read(path)
+        files.read_prices(path)
 
 
 def test_amounts_are_written_without_exponents(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     small = RegionPrices("eu-west-1", "USD", ONE.fetched, {"a1.a": Decimal("1E-10"), "b1.b": Decimal("1E+2")})
-    files.write(path, PriceList(str(path), {"eu-west-1": small}))
+    files.write_prices(path, PriceList(str(path), {"eu-west-1": small}))
     assert json.loads(path.read_text())["regions"]["eu-west-1"]["onDemandPerHour"] == {
         "a1.a": "0.0000000001",
         "b1.b": "100",

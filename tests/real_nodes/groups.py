@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
 from sandbox.cluster.bootstrap.groups import group_start
@@ -34,7 +34,7 @@ GROUPS: Final = groups()
 
 def user_data(group: NodeGroupPlan) -> str:
     """The group's rendered user data."""
-    return render(group, CLUSTER)
+    return render_user_data(group, CLUSTER)
 
 
 def restart(nodes: Nodes, group: NodeGroupPlan, text: str) -> Node:

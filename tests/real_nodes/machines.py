@@ -12,7 +12,7 @@ from typing import Final
 
 from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.on_node.report import parse_report
-from multiarch.verify.on_node.script import node_script
+from multiarch.verify.on_node.script import build_node_script
 from sandbox.cluster import machine
 from tools import build
 
@@ -81,7 +81,7 @@ class Machine:
 
     def report(self, *, containers: bool = False, by: Sequence[str] = ("/bin/sh",)) -> NodeReport:
         """What the node says about itself."""
-        return parse_report(self.run(node_script(containers=containers), by=by))
+        return parse_report(self.run(build_node_script(containers=containers), by=by))
 
 
 @contextmanager

@@ -14,8 +14,8 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.ssm import run_command
-from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.verify.on_node.collect import collect
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
+from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 from sandbox import roots
 from sandbox.roots import PackageManager
@@ -72,17 +72,17 @@ def node(tmp_path: Path) -> Machine:
 def test_all_containers_are_collected_in_parts_that_fit(node: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def run(_client: object, script: str, instances: Sequence[str], **_options: Any) -> dict[str, Answer]:
+    def run(_client: object, script: str, instances: Sequence[str], **_options: Any) -> dict[str, InstanceAnswer]:
         output = node.run(script, by=("/usr/bin/env", "PATH=/node/bin:/usr/bin:/usr/sbin", "/bin/sh"))
         found = re.match(r"ids=(\w+)", script)
         assert found
         asked.append(found[1])
         assert len(output) < _KEPT
         assert "secret" not in output
-        return {instances[0]: Answer(instances[0], AnswerStatus.DONE, output)}
+        return {instances[0]: InstanceAnswer(instances[0], AnswerStatus.DONE, output)}
 
-    monkeypatch.setattr(run_command, "run", run)
-    found = collect(None, ["i-1"], containers=True)["i-1"]
+    monkeypatch.setattr(run_command, "run_script", run)
+    found = collect_reports(None, ["i-1"], containers=True)["i-1"]
 
     assert isinstance(found, NodeReport)
     assert (len(found.containers), found.incomplete, found.faults) == (_CONTAINERS, False, ())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.facts.architectures import Architecture
-from multiarch.verify.on_node.script import node_script
+from multiarch.verify.on_node.script import build_node_script
 from sandbox import roots
 from sandbox.roots import PackageManager
 from tests.real_nodes.machines import Machine, emulation, tree
@@ -77,7 +77,7 @@ def test_every_shell_says_the_same(tmp_path: Path, shell: tuple[str, ...]) -> No
     node.write("config.yaml", _YAML)
     node.write("drop-ins/10-labels.conf", "{}")
     node.start_kubelet("--config=/node/config.yaml", "--config-dir=/node/drop-ins", "--node-labels", "team=payments")
-    text = node.run(node_script(), by=shell)
+    text = node.run(build_node_script(), by=shell)
     found = node.report(by=shell)
 
     assert "secret" not in text

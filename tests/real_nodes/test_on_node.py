@@ -16,7 +16,7 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.verify.on_node.model import NodeReport, RunningContainer
 from multiarch.verify.on_node.report import parse_report
-from multiarch.verify.on_node.script import node_script
+from multiarch.verify.on_node.script import build_node_script
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.node import Node
@@ -34,7 +34,7 @@ def _namespace(real_nodes: Nodes) -> Iterator[None]:
 
 
 def report(node: Node, *, containers: bool = False) -> NodeReport:
-    command = [*command_prefix(node), "/bin/sh", "-c", node_script(containers=containers)]
+    command = [*command_prefix(node), "/bin/sh", "-c", build_node_script(containers=containers)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert done.stderr == ""
     return parse_report(done.stdout)

@@ -11,7 +11,7 @@ import pytest
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
 from multiarch.facts.taints import parse_taint
-from multiarch.rebalance.install.objects import objects
+from multiarch.rebalance.install.objects import build_objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
@@ -44,7 +44,7 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
         label = {EKS_NODE_GROUP: f"{group}-20261122130000000000000001"}
         kube.patch({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}, {"metadata": {"labels": label}})
     plan = rebalance_plan(image=IMAGE, pace="1s", namespaces=[SPACE])
-    everything = [*objects(plan, "shop-dev", parse_taint("arch=arm64:NoSchedule")), mirrors(real_nodes)]
+    everything = [*build_objects(plan, "shop-dev", parse_taint("arch=arm64:NoSchedule")), mirrors(real_nodes)]
     with served(real_nodes, image.ensure(print)), namespace(kube):
         for each in everything:
             kube.apply(suspended(each))

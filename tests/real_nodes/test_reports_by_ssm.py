@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from multiarch.facts.architectures import Architecture
-from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.verify.on_node.collect import collect
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
+from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 from sandbox import roots
 from sandbox.aws.controls import Remote
@@ -40,7 +40,7 @@ def test_each_node_reports_its_architecture_or_why_it_does_not() -> None:
         remote.register("i-0000000000000000d", Target(output="Welcome to payments-17\n"))
         remote.register("i-0000000000000000e", Target(status="ConnectionLost"))
         instances = [*_ROOTS, "i-0000000000000000d", "i-0000000000000000e", "i-0000000000000000f"]
-        found = collect(aws.client("ssm"), instances)
+        found = collect_reports(aws.client("ssm"), instances)
 
     for instance, (architecture, _) in _ROOTS.items():
         report = found[instance]
@@ -48,8 +48,8 @@ def test_each_node_reports_its_architecture_or_why_it_does_not() -> None:
         assert (report.architecture, report.package_architecture) == (architecture, architecture)
         assert report.agent_version == "3.3.1"
         assert report.labels is None
-    statuses = [each.status for each in found.values() if isinstance(each, Answer)]
+    statuses = [each.status for each in found.values() if isinstance(each, InstanceAnswer)]
     assert statuses == [AnswerStatus.FAILED, AnswerStatus.OFFLINE, AnswerStatus.NOT_REGISTERED]
     banner = found["i-0000000000000000d"]
-    assert isinstance(banner, Answer)
+    assert isinstance(banner, InstanceAnswer)
     assert banner.reason == "The output is not a report: Welcome to payments-17"

@@ -152,7 +152,7 @@ def test_the_demo_shows_where_each_pod_runs_and_why(webhook: Installed) -> None:
     assert rows["ledger"].state == "running: program amd64, machine x86_64"
     assert "does not support arm64" in rows["ledger"].why
     assert rows["reports"].state.startswith(("ErrImagePull", "ImagePullBackOff"))
-    assert "refused the connection" in rows["reports"].why
+    assert "rejected the connection" in rows["reports"].why
     written = io.StringIO()
     demo.print_rows(list(rows.values()), Console(file=written, width=200))
     lines = written.getvalue().splitlines()

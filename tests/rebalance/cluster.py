@@ -11,7 +11,7 @@ from multiarch.observed.cluster import Running, read_cluster_state
 from multiarch.rebalance.candidates import Choice
 from multiarch.rebalance.model import MovePlan
 from multiarch.rebalance.plan import make_plan
-from multiarch.rebalance.snapshot import REPLACE_PODS, Snapshot, snapshot_of
+from multiarch.rebalance.snapshot import REPLACE_PODS, Snapshot, take_snapshot
 from multiarch.stack.model import Plan
 from tests.rebalance.objects import Object
 from tests.rebalance.world import World
@@ -53,7 +53,7 @@ def snapshot(made: World, *, daemon_sets: Sequence[Object] = ()) -> Snapshot:
 
     source = Source("cluster here")
     made.still = True
-    return snapshot_of(
+    return take_snapshot(
         Running(
             name="here",
             nodes=loaded(Kind.NODE),

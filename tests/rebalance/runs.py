@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
@@ -76,7 +76,7 @@ def run(
     **settings: Any,
 ) -> RunReport:
     usual: dict[str, Any] = {"max_pods": 20, "pace": 10.0, "timeout": 60.0}
-    cluster = cast("Cluster", made)
+    cluster = cast("KubernetesCluster", made)
     return Run(cluster, cast("Clock", made), Settings(name=name, **{**usual, **settings}), plan, say).execute()
 
 

@@ -105,7 +105,7 @@ def volume(**source: Any) -> Callable[[World], None]:
         (spec(priority=2_000_000_000), "its priority is a system pod's"),
         (unready, "it is not ready"),
         (guarded, "the PodDisruptionBudget api allows no eviction now"),
-        (guarded_twice, "several PodDisruptionBudgets select it (api, api), which the eviction API refuses"),
+        (guarded_twice, "several PodDisruptionBudgets select it (api, api), which the eviction API rejects"),
         (updating, "its StatefulSet has an update that is not complete"),
         (pinned, "its template requires the node amd64-1"),
     ],

@@ -77,7 +77,7 @@ def test_one_failed_call_changes_nothing(moment: str) -> None:
         assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
 
 
-def test_an_api_server_that_starts_may_refuse_for_a_while() -> None:
+def test_an_api_server_that_starts_may_reject_for_a_while() -> None:
     made = world()
 
     def starting(_number: int, name: str) -> None:
@@ -93,13 +93,13 @@ def test_an_api_server_that_starts_may_refuse_for_a_while() -> None:
 def test_a_missing_right_stops_the_run_and_uncordons() -> None:
     made = world()
 
-    def refuse(_number: int, name: str) -> None:
+    def reject(_number: int, name: str) -> None:
         if name == "evict":
             raise ForbiddenError(
                 verb="create", resource="pods/eviction", group="", namespace="shop", name=None, user="me"
             )
 
-    made.before = refuse
+    made.before = reject
     report = run(made)
     assert (report.exit_code, made.cordoned, made.holder) == (3, [], "")
     assert "pods/eviction" in report.ended
@@ -118,11 +118,11 @@ def test_an_output_that_is_closed_does_not_leave_a_node_cordoned() -> None:
 def test_a_node_that_can_not_be_uncordoned_is_named() -> None:
     made = world()
 
-    def refuse(_number: int, name: str) -> None:
+    def reject(_number: int, name: str) -> None:
         if name == "patch Node" and made.evicted:
             raise ClusterError("no", status=403)
 
-    made.before = refuse
+    made.before = reject
     said: list[str] = []
     report = run(made, say=said.append)
     assert (list(report.still_cordoned), report.exit_code) == (made.cordoned, 3)

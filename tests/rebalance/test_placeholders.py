@@ -42,11 +42,11 @@ def test_without_a_new_node_nothing_is_evicted_and_no_placeholder_stays() -> Non
 def test_without_the_right_to_create_placeholders_their_pods_stay(status: int) -> None:
     made = full(40.0)
 
-    def refuse(_number: int, name: str) -> None:
+    def reject(_number: int, name: str) -> None:
         if name == "create" and made.leases:
             raise ClusterError("There is no namespace multiarch-rebalance.", status=status)
 
-    made.before = refuse
+    made.before = reject
     report = run(made, plan=needing_nodes)
     assert (made.evicted, made.placeholders, report.exit_code) == ([], [], 0)
     assert "no placeholder can be created in namespace multiarch-rebalance" in report.outcomes[0].detail

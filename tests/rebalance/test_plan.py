@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.rebalance import room
 from multiarch.simulate.settled import Settled
-from multiarch.simulate.simulation import settle
+from multiarch.simulate.simulation import settle_pods
 from tests.rebalance.cluster import PREFERS_ARM64, moved, moves, reasons, stack, world
 from tests.rebalance.world import TOLERATION
 
@@ -167,9 +167,9 @@ def test_pods_that_stay_in_any_case_are_not_placed_node_by_node(
     def counted(*given: Any, **more: Any) -> Settled:
         nonlocal calls
         calls += 1
-        return settle(*given, **more)
+        return settle_pods(*given, **more)
 
-    monkeypatch.setattr(room, "settle", counted)
+    monkeypatch.setattr(room, "settle_pods", counted)
     made = world(arm64_room=0)
     nodes = [f"amd64-{number}" for number in range(1, 31)]
     for name in nodes:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.kubernetes.errors import ClusterError, ConflictError
-from multiarch.kubernetes.resources import LEASES, RESOURCES, Kind, Resource
+from multiarch.kubernetes.resources import LEASES, RESOURCES, ApiResource, Kind
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.label_query import parse_label_query
 from tests.rebalance.objects import Object, apply, become_ready, is_ready, owner
@@ -228,7 +228,7 @@ class World:
             if each["metadata"]["labels"].get("app") == app and "deletionTimestamp" not in each["metadata"]
         )
 
-    # The API, as multiarch.kubernetes.cluster.Cluster offers it.
+    # The API, as multiarch.kubernetes.cluster.KubernetesCluster offers it.
 
     def _call(self, name: str, do: Callable[[], Found]) -> Found:
         if self.dead:
@@ -275,17 +275,17 @@ class World:
             return self.budgets
         return [each for each in self.controllers.values() if each["kind"] == kind]
 
-    def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+    def get(self, resource: ApiResource, namespace: str | None, name: str) -> Object | None:
         return self._call("get", lambda: self._one(resource, namespace, name))
 
-    def _one(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+    def _one(self, resource: ApiResource, namespace: str | None, name: str) -> Object | None:
         if resource is LEASES:
             assert namespace == LEASE_NAMESPACE
             return self.leases.get(name)
         assert (namespace is not None) == resource.namespaced
         return next((each for each in self._all(Kind(resource.kind)) if each["metadata"]["name"] == name), None)
 
-    def create(self, resource: Resource, namespace: str | None, value: Mapping[str, Any]) -> None:
+    def create(self, resource: ApiResource, namespace: str | None, value: Mapping[str, Any]) -> None:
         name, made = value["metadata"]["name"], copy.deepcopy(dict(value))
         made["metadata"]["resourceVersion"] = "1"
 
@@ -305,7 +305,7 @@ class World:
         self.patch(RESOURCES[Kind.NODE], None, name, operations)
 
     def patch(
-        self, resource: Resource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
+        self, resource: ApiResource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
     ) -> None:
         def do() -> None:
             value = self._one(resource, namespace, name)
@@ -320,7 +320,7 @@ class World:
 
         self._call(f"patch {resource.kind}", do)
 
-    def delete(self, resource: Resource, namespace: str | None, name: str) -> None:
+    def delete(self, resource: ApiResource, namespace: str | None, name: str) -> None:
         def do() -> None:
             assert (resource.kind, namespace) == ("Pod", PLACEHOLDER_NAMESPACE)
             pod = self.pods.get(name)

@@ -185,9 +185,9 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is Fault.OVERSIZED:
             length = str(10**12)
         self.send_response(answer.status)
-        left_out = _OWN_HEADERS if self.proxy.says_digest else _OWN_HEADERS | {"docker-content-digest"}
+        omitted = _OWN_HEADERS if self.proxy.says_digest else _OWN_HEADERS | {"docker-content-digest"}
         for name, value in answer.headers.items():
-            if name.lower() not in left_out:
+            if name.lower() not in omitted:
                 self.send_header(name, value)
         if fault is Fault.COMPRESSED:
             self.send_header("Content-Encoding", "gzip")

@@ -45,7 +45,7 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 class Names:
     """``answers`` are the addresses of names, one list after the other; the last one is repeated.
 
-    ``asked`` are the names as they were asked for. Those in ``silent`` get no answer for some seconds.
+    ``asked`` are the names as they were requested. Those in ``silent`` get no answer for some seconds.
     """
 
     answers: Mapping[str, Sequence[Sequence[str]]]

@@ -5,7 +5,7 @@ Two lines are enough::
     with server.running() as registry:
         registry.push_manifest("team/image", "1.0", {...}, media_type)
 
-It refuses Docker's schema 1, and what is missing in an index unless it was started with ``lenient=True``.
+It rejects Docker's schema 1, and what is missing in an index unless it was started with ``lenient=True``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HTPASSWD = f"{ACCOUNT.user}:$2b$04$abcdefghijklmnopqrstuuinwY/tkBVrn3xrxQI/TgnMH
 
 
 class Auth(StrEnum):
-    """How the registry asks who it is."""
+    """How the registry queries who it is."""
 
     NONE = "none"
     BASIC = "htpasswd"

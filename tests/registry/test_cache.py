@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.registry.cache import Cache, cache_file
-from multiarch.registry.credentials.docker_config import config_file
+from multiarch.registry.cache import Cache, find_cache_file
+from multiarch.registry.credentials.docker_config import find_config_file
 from multiarch.registry.model import Manifest
 from tests.registry import server
 from tests.registry.images import client, push
@@ -156,8 +156,8 @@ def test_several_processes_share_the_file(tmp_path: Path) -> None:
 
 
 def test_the_file_is_in_the_cache_folder_of_the_user() -> None:
-    assert cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
-    assert cache_file({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "registry.sqlite"
+    assert find_cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
+    assert find_cache_file({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "registry.sqlite"
 
 
 def test_a_user_without_a_home_folder_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,9 +165,9 @@ def test_a_user_without_a_home_folder_has_no_file(monkeypatch: pytest.MonkeyPatc
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", unknown)
-    assert cache_file({}) is None
-    assert cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
-    assert config_file({}) == Path(".docker/config.json")
+    assert find_cache_file({}) is None
+    assert find_cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
+    assert find_config_file({}) == Path(".docker/config.json")
 
 
 @pytest.mark.registry

@@ -180,7 +180,7 @@ def test_an_identity_token_is_exchanged(guarded: Server) -> None:
 
 
 @pytest.mark.parametrize("auth", [Auth.BASIC, Auth.TOKEN])
-def test_the_next_credential_is_tried_when_one_is_refused(auth: Auth) -> None:
+def test_the_next_credential_is_tried_when_one_is_rejected(auth: Auth) -> None:
     stale = Credential("reader", "an-old-password", source="an old secret")
 
     with server.running(auth=auth) as registry:
@@ -239,6 +239,6 @@ def test_plain_http_elsewhere_is_used_only_when_it_is_allowed(plain: Server) -> 
 
     with pytest.raises(RegistryError) as caught:
         asking(lambda opened: opened.manifest(reference))
-    assert caught.value.reason is RegistryReason.REFUSED_HTTP
+    assert caught.value.reason is RegistryReason.REJECTED_HTTP
     assert f"{host} does not speak TLS. Use HTTPS, or allow plain HTTP for this registry." in str(caught.value)
     asking(lambda opened: opened.manifest(reference), dataclasses.replace(QUICK, plain_http=frozenset({host})))

@@ -64,7 +64,7 @@ def test_auth_is_read_as_by_the_kubelet(auth: str) -> None:
         "é",
     ],
 )
-def test_auth_that_the_kubelet_refuses_is_refused(auth: str) -> None:
+def test_auth_that_the_kubelet_rejects_is_rejected(auth: str) -> None:
     with pytest.raises(ValueError, match=r"auths\.quay\.io: auth must be the base64 of USER:PASSWORD"):
         read_auths({"auths": {"quay.io": {"auth": auth}}}, "the tests")
 

@@ -18,7 +18,7 @@ import pytest
 from multiarch.registry.credentials import docker_config, pull_secrets
 from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigError
 from multiarch.registry.credentials.model import Credentials
-from multiarch.registry.credentials.pull_secrets import PullSecretError, PullSecrets, from_secret
+from multiarch.registry.credentials.pull_secrets import PullSecretError, PullSecrets, read_secret
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 
@@ -185,23 +185,23 @@ def _runs(process: int) -> bool:
         ('{"credsStore": {}}', "credsStore must be a string"),
     ],
 )
-def test_a_configuration_that_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_a_configuration_that_is_none_is_rejected(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "config.json"
     file.write_text(text)
     if not words:
-        assert users(docker_config.load(file), "quay.io/app") == []
+        assert users(docker_config.load_docker_config(file), "quay.io/app") == []
         return
     with pytest.raises(DockerConfigError) as caught:
-        docker_config.load(file)
+        docker_config.load_docker_config(file)
     assert words in str(caught.value)
     assert str(file) in str(caught.value)
     assert SECRET not in str(caught.value)
 
 
 def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(tmp_path: Path) -> None:
-    assert users(docker_config.load(tmp_path / "config.json"), "quay.io/app") == []
-    assert docker_config.config_file({"DOCKER_CONFIG": "/there"}) == Path("/there/config.json")
-    assert docker_config.config_file({}) == Path.home() / ".docker" / "config.json"
+    assert users(docker_config.load_docker_config(tmp_path / "config.json"), "quay.io/app") == []
+    assert docker_config.find_config_file({"DOCKER_CONFIG": "/there"}) == Path("/there/config.json")
+    assert docker_config.find_config_file({}) == Path.home() / ".docker" / "config.json"
 
 
 def test_an_entry_may_be_empty_or_hold_a_token() -> None:
@@ -239,8 +239,8 @@ def test_secrets_of_both_types_are_read() -> None:
         "type": pull_secrets.DOCKER_CFG,
         "stringData": {".dockercfg": json.dumps({"quay.io": auth("old")})},
     }
-    assert [from_secret(new)[0], from_secret(old)[0]] == ["team/pull", "legacy"]
-    assert users(PullSecrets([from_secret(new), from_secret(old)]), "quay.io/app") == ["new", "old"]
+    assert [read_secret(new)[0], read_secret(old)[0]] == ["team/pull", "legacy"]
+    assert users(PullSecrets([read_secret(new), read_secret(old)]), "quay.io/app") == ["new", "old"]
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_secrets_of_both_types_are_read() -> None:
         ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "[]"}}, ".dockercfg is not a JSON object"),
     ],
 )
-def test_a_secret_that_is_none_is_refused(secret: Mapping[str, object], words: str) -> None:
+def test_a_secret_that_is_none_is_rejected(secret: Mapping[str, object], words: str) -> None:
     with pytest.raises(PullSecretError) as caught:
-        from_secret({"metadata": {"namespace": "team", "name": "pull"}, **secret})
+        read_secret({"metadata": {"namespace": "team", "name": "pull"}, **secret})
     assert "Secret team/pull: " in str(caught.value)
     assert words in str(caught.value)

@@ -12,8 +12,8 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from multiarch.facts.ecr import PUBLIC_REGION, EcrHost, ecr_host
-from multiarch.registry.credentials.ecr import EcrCredentials, default_client
+from multiarch.facts.ecr import PUBLIC_REGION, EcrHost, parse_ecr_host
+from multiarch.registry.credentials.ecr import EcrCredentials, open_default_client
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference, parse_reference
 
@@ -38,7 +38,7 @@ class Counting:
 
     def __call__(self, host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
         self.made.append(host)
-        return default_client(host)
+        return open_default_client(host)
 
 
 def image(host: str) -> Reference:
@@ -68,7 +68,7 @@ def image(host: str) -> Reference:
     ],
 )
 def test_only_ecrs_own_names_are_ecr(host: str, found: EcrHost | None) -> None:
-    assert ecr_host(host) == found
+    assert parse_ecr_host(host) == found
 
 
 @pytest.mark.usefixtures("aws")

@@ -7,7 +7,7 @@ import ipaddress
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.registry.egress import EgressPolicy, address_of
+from multiarch.registry.egress import EgressPolicy, parse_address
 
 PUBLIC = EgressPolicy()
 ECR = "123456789012.dkr.ecr.eu-west-1.amazonaws.com"
@@ -56,43 +56,43 @@ NOT_NAMES = [
 ]
 
 
-def refused(policy: EgressPolicy, host: str, *, named: bool = False) -> str:
-    refusal = policy.host_refusal(host, named=named)
-    return "" if refusal is None else refusal.text
+def rejected(policy: EgressPolicy, host: str, *, named: bool = False) -> str:
+    rejection = policy.host_rejection(host, named=named)
+    return "" if rejection is None else rejection.text
 
 
 @pytest.mark.parametrize("address", [*INSTANCE, *LOOPBACK, *PRIVATE, *RESERVED, *EMBEDDED, *SPELLINGS])
 def test_only_public_addresses_are_connected_to(address: str) -> None:
-    assert refused(PUBLIC, address)
-    found = address_of(address.strip("[]").rstrip(".").lower())
+    assert rejected(PUBLIC, address)
+    found = parse_address(address.strip("[]").rstrip(".").lower())
     assert found is not None
-    assert PUBLIC.address_refusal("storage.example", found)
-    assert refused(PUBLIC, address, named=True)
+    assert PUBLIC.address_rejection("storage.example", found)
+    assert rejected(PUBLIC, address, named=True)
 
 
 @pytest.mark.parametrize("address", PUBLIC_ADDRESSES)
 def test_public_addresses_are_connected_to(address: str) -> None:
-    assert not refused(PUBLIC, address)
+    assert not rejected(PUBLIC, address)
 
 
 @pytest.mark.parametrize("name", INTERNAL)
 def test_names_within_the_cluster_are_only_the_operator_s_to_give(name: str) -> None:
-    assert refused(PUBLIC, name).endswith("is a cluster-internal name")
-    assert refused(EgressPolicy.of(["*.svc", "*"], ["0.0.0.0/0"]), name).endswith("is a cluster-internal name")
-    assert not refused(PUBLIC, name, named=True)
-    assert not refused(EgressPolicy.of([name.rstrip(".")], []), name)
+    assert rejected(PUBLIC, name).endswith("is a cluster-internal name")
+    assert rejected(EgressPolicy.of(["*.svc", "*"], ["0.0.0.0/0"]), name).endswith("is a cluster-internal name")
+    assert not rejected(PUBLIC, name, named=True)
+    assert not rejected(EgressPolicy.of([name.rstrip(".")], []), name)
 
 
 @pytest.mark.parametrize("name", NOT_NAMES)
-def test_what_is_not_a_host_s_name_is_refused(name: str) -> None:
-    assert refused(PUBLIC, name, named=True).endswith("is not a valid host name")
+def test_what_is_not_a_host_s_name_is_rejected(name: str) -> None:
+    assert rejected(PUBLIC, name, named=True).endswith("is not a valid host name")
 
 
 @pytest.mark.parametrize(
     "name", ["quay.io", "registry-1.docker.io.", "a_b.example", "xn--zca.example", ECR, "1.2.3.4.5"]
 )
 def test_other_names_are_resolved(name: str) -> None:
-    assert not refused(PUBLIC, name)
+    assert not rejected(PUBLIC, name)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_other_addresses_are_allowed_by_their_networks(
     networks: list[str], allowed: list[str], not_allowed: list[str]
 ) -> None:
     policy = EgressPolicy.of(["*"], networks)
-    assert [address for address in allowed if refused(policy, address)] == []
-    assert [address for address in not_allowed if not refused(policy, address)] == []
+    assert [address for address in allowed if rejected(policy, address)] == []
+    assert [address for address in not_allowed if not rejected(policy, address)] == []
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_other_addresses_are_allowed_by_their_networks(
 )
 def test_ecr_may_have_private_addresses_because_vpc_endpoints_do(host: str) -> None:
     for address in PRIVATE:
-        assert PUBLIC.address_refusal(host, ipaddress.ip_address(address)) is None
+        assert PUBLIC.address_rejection(host, ipaddress.ip_address(address)) is None
     for address in ["127.0.0.1", "169.254.169.254", "::1", "fd00:ec2::254", "0.0.0.0", "224.0.0.1"]:  # noqa: S104
-        assert PUBLIC.address_refusal(host, ipaddress.ip_address(address)) is not None
+        assert PUBLIC.address_rejection(host, ipaddress.ip_address(address)) is not None
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ def test_ecr_may_have_private_addresses_because_vpc_endpoints_do(host: str) -> N
     ],
 )
 def test_names_that_others_can_point_anywhere_may_not_have_private_addresses(host: str) -> None:
-    refusal = PUBLIC.address_refusal(host, ipaddress.ip_address("10.0.0.5"))
-    assert refusal is not None
-    assert refusal.text == f"{host} has the address 10.0.0.5, which is not public"
-    assert refusal.hint == "If a registry is there, add 10.0.0.5/32 to registries.allowedNetworks."
+    rejection = PUBLIC.address_rejection(host, ipaddress.ip_address("10.0.0.5"))
+    assert rejection is not None
+    assert rejection.text == f"{host} has the address 10.0.0.5, which is not public"
+    assert rejection.hint == "If a registry is there, add 10.0.0.5/32 to registries.allowedNetworks."
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ def test_names_that_others_can_point_anywhere_may_not_have_private_addresses(hos
 )
 def test_allowed_registries(entry: str, allowed: list[str], not_allowed: list[str]) -> None:
     policy = EgressPolicy.of([entry], [])
-    assert [each for each in allowed if policy.registry_refusal(each) is not None] == []
-    assert [each for each in not_allowed if policy.registry_refusal(each) is None] == []
+    assert [each for each in allowed if policy.registry_rejection(each) is not None] == []
+    assert [each for each in not_allowed if policy.registry_rejection(each) is None] == []
 
 
 def test_a_registry_that_is_not_allowed_is_named_with_the_key() -> None:
-    refusal = EgressPolicy.of(["docker.io"], []).registry_refusal("quay.io")
-    assert refusal == ("quay.io is not in registries.allowed", "Add quay.io to registries.allowed.")
+    rejection = EgressPolicy.of(["docker.io"], []).registry_rejection("quay.io")
+    assert rejection == ("quay.io is not in registries.allowed", "Add quay.io to registries.allowed.")
 
 
 @pytest.mark.parametrize(
@@ -203,4 +203,4 @@ def test_a_network_that_is_none_is_an_error(network: str) -> None:
 
 def test_many_stars_take_no_long_time() -> None:
     policy = EgressPolicy.of(["*a" * 20 + "*b"], [])
-    assert policy.registry_refusal("a" * 253) is not None
+    assert policy.registry_rejection("a" * 253) is not None

@@ -10,7 +10,7 @@ import pytest
 
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import digest_of
+from multiarch.registry.model import compute_digest
 from multiarch.registry.reference import Reference, parse_reference
 from tests.registry.faults import Asked
 from tests.registry.hostile import Hostile, as_json, http
@@ -41,7 +41,7 @@ def test_only_a_registry_with_plain_http_may_redirect_to_plain_http(
     found, paths = asyncio.run(scenario())
     assert isinstance(found, tuple)
     assert "mirrors: mirror.example" in found[1]
-    assert RegistryReason.REFUSED_HTTP in found[1]
+    assert RegistryReason.REJECTED_HTTP in found[1]
     assert [path for path in paths if "admin" in path] == []
 
 
@@ -60,7 +60,7 @@ def test_a_mirror_may_have_a_cluster_internal_name_but_its_address_must_be_allow
 
     found, asked = asyncio.run(scenario())
     assert "mirror.registry.svc" in names.asked
-    assert (found, asked) == (digest_of(INDEX), 1) if networks else asked == 0
+    assert (found, asked) == (compute_digest(INDEX), 1) if networks else asked == 0
 
 
 def test_a_mirror_s_name_is_not_open_to_images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -130,7 +130,9 @@ def test_a_token_server_elsewhere_gets_only_that_registry_s_credentials(monkeypa
         async with server.running():
             wanted = bounded(plain_http=list(names))
             for host in (HERE, "other.example"):
-                assert await asked_for(f"{host}:{port_of(server)}/team/image", wanted, OnlyHere()) == digest_of(INDEX)
+                assert await asked_for(f"{host}:{port_of(server)}/team/image", wanted, OnlyHere()) == compute_digest(
+                    INDEX
+                )
             return [
                 (each.headers["host"].partition(":")[0], each.headers.get("authorization", ""))
                 for each in server.asked
@@ -163,14 +165,14 @@ def test_a_dns_server_that_does_not_answer_keeps_no_others_back(monkeypatch: pyt
             return found.digest, took
 
     found, took = asyncio.run(scenario())
-    assert found == digest_of(INDEX)
+    assert found == compute_digest(INDEX)
     assert took < 1.0
 
 
 def test_a_name_that_no_dns_server_may_hold_is_not_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     def real(host: str, *_: object, **__: object) -> list[object]:
         host.encode("idna")
-        raise OSError("not asked for")
+        raise OSError("not requested")
 
     monkeypatch.setattr("socket.getaddrinfo", real)
     image = f"{'a' * 63}.{'b' * 63}..example/x"

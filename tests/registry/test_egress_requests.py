@@ -1,4 +1,4 @@
-"""No request leaves for a server that the policy refuses: stand-ins note what reaches them."""
+"""No request leaves for a server that the policy rejects: stand-ins note what reaches them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import digest_of
+from multiarch.registry.model import compute_digest
 from tests.registry.faults import Asked
 from tests.registry.hostile import Hostile, http
 from tests.registry.images import Known
@@ -85,7 +85,7 @@ def test_a_registry_makes_nothing_connect_inside(monkeypatch: pytest.MonkeyPatch
     assert found[0] in {
         RegistryReason.NOT_ALLOWED,
         RegistryReason.MALFORMED,
-        RegistryReason.REFUSED_HTTP,
+        RegistryReason.REJECTED_HTTP,
         RegistryReason.REDIRECTS,
         RegistryReason.UNREACHABLE,
     }
@@ -130,12 +130,12 @@ def test_a_name_that_changes_its_address_gains_nothing(monkeypatch: pytest.Monke
             return [await asked_for(image, wanted) for _ in range(4)], connected, len(server.asked)
 
     found, connected, asked = asyncio.run(scenario())
-    refused = "registry.example has the address {}, which is "
+    rejected = "registry.example has the address {}, which is "
     assert found == [
-        digest_of(INDEX),
-        (RegistryReason.NOT_ALLOWED, refused.format("127.0.0.1") + "not public"),
-        digest_of(INDEX),
-        (RegistryReason.NOT_ALLOWED, refused.format("169.254.169.254") + "link-local or for instance metadata"),
+        compute_digest(INDEX),
+        (RegistryReason.NOT_ALLOWED, rejected.format("127.0.0.1") + "not public"),
+        compute_digest(INDEX),
+        (RegistryReason.NOT_ALLOWED, rejected.format("169.254.169.254") + "link-local or for instance metadata"),
     ]
     assert connected == []
     assert asked == len(["scheme", "manifest"]) * 2
@@ -170,7 +170,7 @@ def test_loopback_gets_plain_http_only_if_it_is_named_and_allowed() -> None:
 
     no_http, no_network, found, asked = asyncio.run(scenario())
     assert isinstance(no_http, tuple)
-    assert no_http[0] in {RegistryReason.REFUSED_HTTP, RegistryReason.UNREACHABLE}
+    assert no_http[0] in {RegistryReason.REJECTED_HTTP, RegistryReason.UNREACHABLE}
     assert no_network == (RegistryReason.NOT_ALLOWED, "127.0.0.1 is not public")
-    assert found == digest_of(INDEX)
+    assert found == compute_digest(INDEX)
     assert asked == ["/v2/team/image/manifests/latest"]

@@ -63,7 +63,7 @@ def image(proxy: Proxy) -> Reference:
     return Reference(proxy.host, "team/image", "1.0", None)
 
 
-def refused(reference: Reference, settings: RegistrySettings = HASTY) -> RegistryError:
+def rejected(reference: Reference, settings: RegistrySettings = HASTY) -> RegistryError:
     with pytest.raises(RegistryError) as caught:
         asking(lambda opened: opened.manifest(reference), settings)
     return caught.value
@@ -73,7 +73,7 @@ def refused(reference: Reference, settings: RegistrySettings = HASTY) -> Registr
 def test_each_fault_has_its_reason_and_one_line(proxy: Proxy, fault: Fault) -> None:
     proxy.fault = fault
     reason, words = NAMED[fault]
-    error = refused(image(proxy))
+    error = rejected(image(proxy))
     assert error.reason is reason
     assert str(error).startswith(f"{proxy.host}/team/image:1.0: {reason}: ")
     assert words in str(error)
@@ -82,9 +82,9 @@ def test_each_fault_has_its_reason_and_one_line(proxy: Proxy, fault: Fault) -> N
 
 def test_nobody_listens() -> None:
     (port,) = free_ports(1)
-    error = refused(Reference(f"127.0.0.1:{port}", "team/image", "1.0", None))
+    error = rejected(Reference(f"127.0.0.1:{port}", "team/image", "1.0", None))
     assert error.reason is RegistryReason.UNREACHABLE
-    assert f"127.0.0.1:{port} refused the connection" in str(error)
+    assert f"127.0.0.1:{port} rejected the connection" in str(error)
 
 
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name.lower())
@@ -99,7 +99,7 @@ def test_what_passes_is_tried_again(proxy: Proxy, fault: Fault) -> None:
 @pytest.mark.parametrize("fault", [Fault.WRONG_DIGEST, Fault.CIRCLE, Fault.OVERSIZED], ids=lambda fault: fault.name)
 def test_what_stays_wrong_is_not_tried_again(proxy: Proxy, fault: Fault) -> None:
     proxy.fault = fault
-    refused(image(proxy))
+    rejected(image(proxy))
     assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 1
 
 
@@ -118,7 +118,7 @@ def test_nobody_waits_longer_than_the_deadline_and_nothing_is_asked_meanwhile(pr
         async with client() as opened:
             for tag in ("1.0", "2.0"):
                 started = time.monotonic()
-                with pytest.raises(RegistryError, match=r"rate limited: .* asks to retry in 3\d\d\d s"):
+                with pytest.raises(RegistryError, match=r"rate limited: .* queries to retry in 3\d\d\d s"):
                     await opened.manifest(Reference(proxy.host, "team/image", tag, None))
                 assert time.monotonic() - started < 1.0
 
@@ -133,7 +133,7 @@ def test_a_host_that_is_gone_is_left_alone_for_a_while() -> None:
         async with client(dataclasses.replace(QUICK, backoff_seconds=0.3)) as opened:
             for tag, longest in (("1.0", 5.0), ("2.0", 0.05)):
                 started = time.monotonic()
-                with pytest.raises(RegistryError, match="refused the connection"):
+                with pytest.raises(RegistryError, match="rejected the connection"):
                     await opened.manifest(Reference(f"127.0.0.1:{port}", "team/image", tag, None))
                 assert time.monotonic() - started < longest
 
@@ -208,7 +208,7 @@ def test_a_descriptor_that_is_none_is_malformed(proxy: Proxy) -> None:
 def test_the_deadline_holds_for_all_attempts_together(proxy: Proxy) -> None:
     proxy.fault = Fault.SILENT
     started = time.monotonic()
-    error = refused(image(proxy), dataclasses.replace(QUICK, total_seconds=1.0, retries=10))
+    error = rejected(image(proxy), dataclasses.replace(QUICK, total_seconds=1.0, retries=10))
     assert error.reason is RegistryReason.TIMEOUT
     assert "did not finish within 1 s" in str(error)
     assert time.monotonic() - started < 3.0

@@ -20,7 +20,7 @@ from multiarch.registry.credentials.pull_secrets import (
     DOCKER_CONFIG_JSON,
     PullSecretError,
     PullSecrets,
-    from_secret,
+    read_secret,
 )
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, read_object
@@ -150,7 +150,7 @@ def test_any_answers_end_in_a_result_or_one_line(given_answers: list[bytes]) -> 
 
 @given(_JSON, st.sampled_from(["quay.io/team/app", "nginx", "registry:5000/a", "[::1]:5000/a"]))
 @settings(max_examples=100)
-def test_any_configuration_of_docker_is_read_or_refused(content: object, image: str) -> None:
+def test_any_configuration_of_docker_is_read_or_rejected(content: object, image: str) -> None:
     if not isinstance(content, dict):
         content = {"auths": content}
     # No helper is on this path.
@@ -168,13 +168,13 @@ def test_any_configuration_of_docker_is_read_or_refused(content: object, image: 
     _JSON, st.sampled_from([DOCKER_CFG, DOCKER_CONFIG_JSON]), st.sampled_from(["quay.io/a/b", "nginx", "[::1]:5000/a"])
 )
 @settings(max_examples=100)
-def test_any_pull_secret_is_read_or_refused(content: object, kind: str, image: str) -> None:
+def test_any_pull_secret_is_read_or_rejected(content: object, kind: str, image: str) -> None:
     key = {DOCKER_CFG: ".dockercfg", DOCKER_CONFIG_JSON: ".dockerconfigjson"}[kind]
     encoded = base64.b64encode(json.dumps(content).encode()).decode()
     for data in ({"data": {key: encoded}}, {"stringData": {key: json.dumps(content)}}, {"data": content}):
         secret: Mapping[str, object] = {"type": kind, "metadata": content, **data}
         try:
-            secrets = PullSecrets([from_secret(secret)])
+            secrets = PullSecrets([read_secret(secret)])
             shown = repr(asyncio.run(secrets.for_repository(parse_reference(image))))
         except PullSecretError as error:
             shown = str(error)

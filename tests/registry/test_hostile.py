@@ -14,11 +14,11 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import DEEPEST
-from multiarch.images.verdict import verdicts
+from multiarch.images.verdict import judge_architectures
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import OCI_INDEX, Descriptor, digest_of
+from multiarch.registry.model import OCI_INDEX, Descriptor, compute_digest
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings, is_link_local
 from tests.registry.faults import Asked
@@ -93,7 +93,7 @@ def nested(levels: int) -> dict[str, bytes]:
     """Answers by the end of their path: an index in an index in an index."""
     body, answers = INDEX, {}
     for _ in range(levels):
-        found = digest_of(body)
+        found = compute_digest(body)
         answers[found] = http(200, body, ("Content-Type", OCI_INDEX))
         row = {"mediaType": OCI_INDEX, "digest": found, "size": len(body)}
         body = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [row]}).encode()
@@ -101,7 +101,7 @@ def nested(levels: int) -> dict[str, bytes]:
 
 
 async def judged(opened: RegistryClient, reference: Reference) -> str:
-    (found,) = await verdicts(opened, reference, (Architecture.ARM64,))
+    (found,) = await judge_architectures(opened, reference, (Architecture.ARM64,))
     return found.reason
 
 
@@ -132,7 +132,7 @@ def test_a_document_with_too_many_values_is_not_decoded(body: bytes) -> None:
     async def read(opened: RegistryClient, reference: Reference) -> None:
         with pytest.raises(RegistryError, match=found):
             await opened.manifest(reference)
-        descriptor = Descriptor("application/json", digest_of(body), len(body))
+        descriptor = Descriptor("application/json", compute_digest(body), len(body))
         with pytest.raises(RegistryError, match=found):
             await opened.blob(reference, descriptor, limit=len(body))
 
@@ -172,7 +172,7 @@ def test_a_config_has_a_limit() -> None:
     server = Hostile(lambda _: http(200, b"x"))
 
     async def read(opened: RegistryClient, reference: Reference) -> None:
-        await opened.blob(reference, Descriptor("application/json", digest_of(b"x"), 2000), limit=4000)
+        await opened.blob(reference, Descriptor("application/json", compute_digest(b"x"), 2000), limit=4000)
 
     with pytest.raises(RegistryError, match="too large: the blob has 2000 bytes; the limit is 1000"):
         asking(server, read, settings=dataclasses.replace(PATIENT, blob_limit=1000))
@@ -186,7 +186,7 @@ def test_a_registry_elsewhere_may_not_name_a_token_server_on_loopback() -> None:
     server = Hostile(lambda asked: challenged(asked, f"http://{server.host}/token", as_json({"token": "t"})))
     with pytest.raises(RegistryError) as caught:
         asking(server, digest, credentials=Known(READER), elsewhere=True)
-    assert caught.value.reason is RegistryReason.REFUSED_HTTP
+    assert caught.value.reason is RegistryReason.REJECTED_HTTP
     assert [asked.path for asked in server.asked if "/token" in asked.path] == []
     assert asking(server, digest, credentials=Known(READER)).startswith("sha256:")
 
@@ -246,7 +246,7 @@ class Failing:
         raise RegistryError(RegistryReason.CREDENTIALS, detail, registry="x", reference=reference.name)
 
 
-def test_a_source_is_asked_when_what_the_others_know_is_refused() -> None:
+def test_a_source_is_asked_when_what_the_others_know_is_rejected() -> None:
     stale, right, last = Known(Credential("stale", "x")), Known(READER), Known(Credential("last", "x"))
     chain = Known(), Failing(), stale, right, last
     assert asking(Hostile(guarded), digest, credentials=chain).startswith("sha256:")

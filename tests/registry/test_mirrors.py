@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from multiarch.registry.cache import Cache
-from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
+from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
@@ -31,16 +31,16 @@ def written(folder: Path, registry: str, text: str) -> RegistrySettings:
 
 
 def test_without_mirrors_the_registry_answers_itself_and_docker_hub_from_where_its_api_is() -> None:
-    assert endpoints_of("quay.io", QUICK) == (Endpoint("quay.io"),)
-    assert endpoints_of("docker.io", QUICK) == (Endpoint("registry-1.docker.io"),)
+    assert list_endpoints("quay.io", QUICK) == (Endpoint("quay.io"),)
+    assert list_endpoints("docker.io", QUICK) == (Endpoint("registry-1.docker.io"),)
 
 
 def test_only_loopback_and_what_is_allowed_may_be_plain() -> None:
     allowed = dataclasses.replace(QUICK, plain_http=frozenset({"registry.local", "other.local:5000"}))
     hosts = ["localhost:5000", "127.0.0.1:1", "[::1]:5000", "registry.local:80", "registry.local", "other.local:5000"]
-    assert [endpoints_of(host, allowed)[0].scheme for host in hosts] == [None] * 6
+    assert [list_endpoints(host, allowed)[0].scheme for host in hosts] == [None] * 6
     for host in ("other.local", "127.0.0.1.example.com", "localhost.example.com", "10.0.0.1:5000"):
-        assert endpoints_of(host, allowed)[0].scheme == "https"
+        assert list_endpoints(host, allowed)[0].scheme == "https"
         assert not is_loopback(host)
 
 
@@ -62,7 +62,7 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
         [host."bare.example.com/prefix"]
         """,
     )
-    assert endpoints_of("docker.io", settings) == (
+    assert list_endpoints("docker.io", settings) == (
         Endpoint(
             "mirror.example.com",
             namespace="docker.io",
@@ -99,10 +99,10 @@ def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
         ("[host.'https://m.example']\nheader = {x = 'secret'}", "header: the key is not supported"),
     ],
 )
-def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str, words: str) -> None:
+def test_a_file_that_is_wrong_is_rejected_with_its_name(tmp_path: Path, text: str, words: str) -> None:
     settings = written(tmp_path, "quay.io", text)
     with pytest.raises(HostsFileError) as caught:
-        endpoints_of("quay.io", settings)
+        list_endpoints("quay.io", settings)
     assert str(caught.value).startswith(f"{tmp_path / 'quay.io' / 'hosts.toml'}: ")
     assert words in str(caught.value)
     assert "user:secret" not in str(caught.value)
@@ -128,14 +128,14 @@ def test_any_file_is_read_or_rejected(tmp_path: Path, text: str) -> None:
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(text.encode(errors="replace"))
     with contextlib.suppress(HostsFileError):
-        endpoints_of("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
+        list_endpoints("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
 
 
 def test_a_file_that_can_not_be_read_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "quay.io").mkdir()
     (tmp_path / "quay.io" / "hosts.toml").symlink_to("hosts.toml")
     with pytest.raises(HostsFileError, match=r"can't read the file \(Too many levels of symbolic links\)"):
-        endpoints_of("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
+        list_endpoints("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
 
 
 @pytest.fixture(scope="module")

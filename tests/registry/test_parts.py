@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import OutsideError
-from multiarch.registry.authentication import Challenge, parse_challenges, strongest
+from multiarch.registry.authentication import Challenge, choose_challenge, parse_challenges
 from multiarch.registry.checks import BlobCheck
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.errors import RegistryError, RegistryReason, one_line
-from multiarch.registry.model import Descriptor, digest_of, read_object
-from multiarch.registry.operation import Deadline, Operation, one_image
+from multiarch.registry.errors import RegistryError, RegistryReason, format_line
+from multiarch.registry.model import Descriptor, compute_digest, read_object
+from multiarch.registry.operation import Deadline, ReadOperation, share_deadline
 from multiarch.registry.reference import parse_reference
 
 
@@ -48,15 +48,15 @@ def test_any_header_is_read_without_an_error(headers: list[str]) -> None:
 
 def test_bearer_counts_before_basic_if_it_says_where() -> None:
     bearer, basic = Challenge("bearer", {"realm": "https://auth.io"}), Challenge("basic")
-    assert strongest([basic, bearer]) == bearer
-    assert strongest([Challenge("bearer"), basic]) == basic
-    assert strongest([Challenge("negotiate")]) is None
+    assert choose_challenge([basic, bearer]) == bearer
+    assert choose_challenge([Challenge("bearer"), basic]) == basic
+    assert choose_challenge([Challenge("negotiate")]) is None
 
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
-    operation = Operation("quay.io", "quay.io/app:1", Deadline(1.0))
-    descriptor = Descriptor("any", digest_of(b"content", f"{algorithm}:"), 7)
+    operation = ReadOperation("quay.io", "quay.io/app:1", Deadline(1.0))
+    descriptor = Descriptor("any", compute_digest(b"content", f"{algorithm}:"), 7)
     check = BlobCheck(operation, descriptor)
     check.add(b"con")
     with pytest.raises(RegistryError, match=r"truncated: received 3 of the blob's 7 bytes"):
@@ -67,19 +67,19 @@ def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
         check.add(b"s")
     other = BlobCheck(operation, descriptor)
     other.add(b"CONTENT")
-    with pytest.raises(RegistryError, match=f"wrong digest: .*{digest_of(b'CONTENT', f'{algorithm}:')}"):
+    with pytest.raises(RegistryError, match=f"wrong digest: .*{compute_digest(b'CONTENT', f'{algorithm}:')}"):
         other.finish()
 
 
 def test_operations_share_a_deadline_and_their_requests_for_one_image_alone() -> None:
     reference = parse_reference("quay.io/app:1")
-    with one_image():
-        first, second = Operation.start(reference, 1.0), Operation.start(reference, 100.0)
+    with share_deadline():
+        first, second = ReadOperation.start(reference, 1.0), ReadOperation.start(reference, 100.0)
         assert second.deadline.left <= 1.0
         assert first.image is second.image
-        with one_image():
-            assert Operation.start(reference, 100.0).deadline.left > 1.0
-    assert Operation.start(reference, 100.0).deadline.left > 1.0
+        with share_deadline():
+            assert ReadOperation.start(reference, 100.0).deadline.left > 1.0
+    assert ReadOperation.start(reference, 100.0).deadline.left > 1.0
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_error_is_one_line_with_a_hint() -> None:
 
 def test_secrets_are_blotted_out_of_what_others_wrote() -> None:
     credential = Credential("me", "hunter2", "an-identity")
-    said = one_line("hunter2 an-identity", secrets=credential.secrets)
+    said = format_line("hunter2 an-identity", secrets=credential.secrets)
     assert said == "[secret] [secret]"
     assert repr(credential) == "Credential(username='me', source='', expires=None)"
-    assert len(one_line("x" * 10_000)) < 400
+    assert len(format_line("x" * 10_000)) < 400

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from multiarch.registry.reference import InvalidReferenceError, Reference, digest_fault, parse_reference
+from multiarch.registry.reference import InvalidReferenceError, Reference, check_digest, parse_reference
 from tests.registry.server import digest_of
 from tools import build
 
@@ -71,7 +71,7 @@ def test_a_good_reference_has_one_canonical_and_one_familiar_text(text: str, can
 
 
 @pytest.mark.parametrize(("text", "fault"), BAD)
-def test_a_bad_reference_is_refused_with_what_is_wrong(text: str, fault: str) -> None:
+def test_a_bad_reference_is_rejected_with_what_is_wrong(text: str, fault: str) -> None:
     with pytest.raises(InvalidReferenceError) as caught:
         parse_reference(text)
     assert fault in str(caught.value)
@@ -93,7 +93,7 @@ def test_regctl_reads_the_good_ones_the_same() -> None:
 
 
 @pytest.mark.tools
-def test_regctl_refuses_the_bad_ones_too() -> None:
+def test_regctl_rejects_the_bad_ones_too() -> None:
     # It takes any digest, IDs, repositories and hosts of any length, and ports that there are not.
     lenient: tuple[str, ...] = (
         "64 hexadecimal digits are",
@@ -147,4 +147,4 @@ def test_references_sort_whether_or_not_they_have_a_digest(references: list[Refe
 
 def test_at_names_a_manifest_of_the_same_repository() -> None:
     assert str(parse_reference("nginx:1.27").at(SHA256)) == f"docker.io/library/nginx@{SHA256}"
-    assert digest_fault(SHA256) is None
+    assert check_digest(SHA256) is None

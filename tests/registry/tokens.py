@@ -41,7 +41,7 @@ class Account:
 
 @dataclass(slots=True)
 class TokenServer:
-    """A running token server; ``requests`` is what it was asked, in order: ``METHOD scope,scope by NAME``."""
+    """A running token server; ``requests`` is what it was queried, in order: ``METHOD scope,scope by NAME``."""
 
     signer: Pair
     account: Account = field(default_factory=Account)
@@ -112,7 +112,7 @@ def _handler(tokens: TokenServer) -> type[BaseHTTPRequestHandler]:
             try:
                 user = tokens.user_of(self.headers.get("Authorization", ""))
             except PermissionError:
-                tokens.requests.append(f"GET {','.join(scopes)} refused")
+                tokens.requests.append(f"GET {','.join(scopes)} rejected")
                 self.answer(401, {"details": "incorrect username or password"})
                 return
             tokens.requests.append(f"GET {','.join(scopes)} by {user or 'anybody'}")
@@ -124,7 +124,7 @@ def _handler(tokens: TokenServer) -> type[BaseHTTPRequestHandler]:
             scopes = [scope for text in form.get("scope", []) for scope in text.split()]
             given = form.get("grant_type"), form.get("refresh_token"), form.get("service")
             if given != (["refresh_token"], [REFRESH_TOKEN], [SERVICE]):
-                tokens.requests.append(f"POST {','.join(scopes)} refused")
+                tokens.requests.append(f"POST {','.join(scopes)} rejected")
                 self.answer(401, {"error": "invalid_grant"})
                 return
             tokens.requests.append(f"POST {','.join(scopes)} by {tokens.account.user}")

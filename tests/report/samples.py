@@ -15,13 +15,13 @@ from multiarch.audit.daemonset_model import (
     DaemonSetAudit,
     DaemonSetOutcome,
     DaemonSetRow,
-    Group,
+    NodeSet,
     Profile,
 )
 from multiarch.audit.subjects import ArchitecturePreference, Subject
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.capacity.model import CapacityReport, Failure, FailureResult, GroupCount, Minimum, WorkloadResult
+from multiarch.capacity.model import CapacityFailure, CapacityReport, FailureResult, GroupCount, Minimum, WorkloadResult
 from multiarch.cost.model import CostLine, CostReport, GroupAmount, OtherAmount, Saving
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
@@ -35,8 +35,8 @@ from multiarch.prices.model import UnknownPrice
 from multiarch.report.contents import Placement, ReportContents
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pods import Pod, pods_from
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.pods import Pod, read_pods
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
@@ -47,7 +47,7 @@ ARM, AMD = Architecture.ARM64, Architecture.AMD64
 MADE = datetime(2026, 11, 22, 13, 0, tzinfo=UTC)
 TAINT = parse_taint("arch=arm64:NoSchedule")
 HOSTILE = "<img src=x onerror=document.title='owned'>\u202e"
-"""A name that Kubernetes would refuse, and a hostile API server or manifest may have."""
+"""A name that Kubernetes would reject, and a hostile API server or manifest may have."""
 _GIB = 2**30
 
 
@@ -66,12 +66,12 @@ def deployment(name: str, replicas: int, namespace: str = "shop") -> tuple[Pod, 
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"replicas": replicas, "template": {"spec": {"containers": [container]}}},
     }
-    return tuple(pods_from([written]))
+    return tuple(read_pods([written]))
 
 
 def node(name: str, group: str, architecture: Architecture, zone: str | None, pods: tuple[Pod, ...] = ()) -> NodeState:
     """A node with 4 CPUs and 16 GiB."""
-    allocatable = Resources(cpu=3920, memory=15 * _GIB, pods=58)
+    allocatable = ResourceAmounts(cpu=3920, memory=15 * _GIB, pods=58)
     shape = NodeShape(group, architecture, allocatable, ((ARCHITECTURE, str(architecture)),))
     kind = "m7g.xlarge" if architecture is ARM else "m7i.xlarge"
     return NodeState(name, group, shape, zone, kind, CapacityType.ON_DEMAND, pods)
@@ -120,14 +120,14 @@ def workloads() -> WorkloadAudit:
         _row("unknown", 1, doubt="image registry.example/gone:1: the registry has no such image"),
         _row("web", 6),
     )
-    return WorkloadAudit(TAINT, rows, left_out=2)
+    return WorkloadAudit(TAINT, rows, omitted=2)
 
 
 def daemon_sets() -> DaemonSetAudit:
     """Two groups and two DaemonSets: one fails on arm64 nodes."""
     columns = (
-        Group("base", "node group", AMD, (Profile((), count=2),)),
-        Group("default-arm64", "NodePool", ARM, (Profile((), (TAINT,), count=3),)),
+        NodeSet("base", "node group", AMD, (Profile((), count=2),)),
+        NodeSet("default-arm64", "NodePool", ARM, (Profile((), (TAINT,), count=3),)),
     )
     runs = Cell(DaemonSetOutcome.RUNS)
     reason = CellReason(CellCause.IMAGE, "image registry.example/agent:1 has no arm64 build", of_architecture=True)
@@ -157,7 +157,7 @@ def _result(name: str, replicas: int, minimum: int, *, surviving: int, pending: 
 def capacity() -> CapacityReport:
     """Three failures; the loss of a zone leaves one workload with too few pods."""
 
-    def result(failure: Failure, *, lost: int, pending: int, surviving: int) -> FailureResult:
+    def result(failure: CapacityFailure, *, lost: int, pending: int, surviving: int) -> FailureResult:
         api = _result("api", 9, 6, surviving=9 - lost)
         billing = _result("billing", 12, 10, surviving=surviving, pending=pending)
         return FailureResult(
@@ -170,11 +170,11 @@ def capacity() -> CapacityReport:
     return CapacityReport(
         "payments-prod",
         Autoscaler.KARPENTER,
-        FailureResult(Failure(), (_result("api", 9, 6, surviving=9), _result("billing", 12, 10, surviving=12))),
+        FailureResult(CapacityFailure(), (_result("api", 9, 6, surviving=9), _result("billing", 12, 10, surviving=12))),
         (
-            result(Failure(zones=("eu-west-1b",)), lost=1, pending=3, surviving=8),
-            result(Failure(spot=(ARM,)), lost=2, pending=0, surviving=12),
-            result(Failure(largest_nodes=1), lost=1, pending=1, surviving=10),
+            result(CapacityFailure(zones=("eu-west-1b",)), lost=1, pending=3, surviving=8),
+            result(CapacityFailure(spot=(ARM,)), lost=2, pending=0, surviving=12),
+            result(CapacityFailure(largest_nodes=1), lost=1, pending=1, surviving=10),
         ),
         assumptions=("web has no PodDisruptionBudget: half of its pods are taken as the minimum.",),
         warnings=("shop billing: two PodDisruptionBudgets select its pods: `kubectl drain` evicts none of them.",),

@@ -14,12 +14,12 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.prices.model import UnknownPrice
-from multiarch.report.bars import drawn
+from multiarch.report.bars import draw_chart
 from multiarch.report.contents import ReportContents, Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageSection, PageTable, Status
-from multiarch.report.pages import page_of
+from multiarch.report.pages import build_page
 from multiarch.report.rendering import Renderer
-from multiarch.report.sections.cost import cost_section
+from multiarch.report.sections.cost import build_cost_section
 from tests.report import samples
 
 UNREAD = Unread("The API server 127.0.0.1:1 of context production can't be reached: connection refused.")
@@ -52,11 +52,11 @@ class Parsed(HTMLParser):
 
 
 def parsed(contents: ReportContents) -> Parsed:
-    return Parsed(Renderer().render(page_of(contents)))
+    return Parsed(Renderer().render(build_page(contents)))
 
 
 def section(contents: ReportContents, identifier: str) -> PageSection:
-    return next(each for each in page_of(contents).sections if each.identifier == identifier)
+    return next(each for each in build_page(contents).sections if each.identifier == identifier)
 
 
 def table(contents: ReportContents, identifier: str, title: str) -> PageTable:
@@ -109,7 +109,7 @@ def test_names_of_others_stay_text() -> None:
     contents = samples.contents()
     evil = samples.placement(workload=samples.HOSTILE)
     html = Renderer().render(
-        page_of(replace(contents, placement=evil, source=samples.HOSTILE, capacity=Unread(samples.HOSTILE)))
+        build_page(replace(contents, placement=evil, source=samples.HOSTILE, capacity=Unread(samples.HOSTILE)))
     )
     assert not [tag for tag, _ in Parsed(html).elements if tag == "img"]
     assert "\\u202e" in html
@@ -118,12 +118,12 @@ def test_names_of_others_stay_text() -> None:
 
 
 def test_the_same_results_give_the_same_bytes() -> None:
-    assert Renderer().render(page_of(samples.contents())) == Renderer().render(page_of(samples.contents()))
+    assert Renderer().render(build_page(samples.contents())) == Renderer().render(build_page(samples.contents()))
 
 
 def test_each_part_that_was_not_read_says_why_and_the_others_are_there() -> None:
     contents = replace(samples.contents(), placement=UNREAD, workloads=UNREAD, capacity=UNREAD)
-    found = {each.identifier: each.unread for each in page_of(contents).sections}
+    found = {each.identifier: each.unread for each in build_page(contents).sections}
     assert found == {
         "nodes": "",
         "pods": UNREAD.reason,
@@ -133,7 +133,7 @@ def test_each_part_that_was_not_read_says_why_and_the_others_are_there() -> None
         "cost": "",
     }
     assert f"Nodes were not read: {UNREAD.reason}" in section(contents, "nodes").notes
-    shown = {figure.label: figure.value for figure in page_of(contents).figures}
+    shown = {figure.label: figure.value for figure in build_page(contents).figures}
     assert [label for label, value in shown.items() if value == "–"] == [
         "Nodes",
         "Pods on arm64",
@@ -144,7 +144,7 @@ def test_each_part_that_was_not_read_says_why_and_the_others_are_there() -> None
 
 
 def test_the_key_figures_summarize_the_sections() -> None:
-    shown = {figure.label: (figure.value, figure.detail) for figure in page_of(samples.contents()).figures}
+    shown = {figure.label: (figure.value, figure.detail) for figure in build_page(samples.contents()).figures}
     assert shown["Nodes"] == ("6", "3 arm64, 3 amd64")
     assert shown["Pods on arm64"] == ("71 %", "15 of 21 pods, 2 without a node")
     assert shown["Workloads blocked"] == ("3", "of 6, 1 unknown")
@@ -201,7 +201,7 @@ def test_the_way_to_a_better_stack_file_is_named_where_a_failure_is_not_survived
 
 
 def test_pods_that_cost_less_on_amd64_are_not_said_to_cost_more() -> None:
-    found = cost_section(replace(samples.cost(), fallback=Decimal("-58.41")))
+    found = build_cost_section(replace(samples.cost(), fallback=Decimal("-58.41")))
     assert "Pods on amd64 nodes that may run on arm64 cost 58.41 less." in found.summary
 
 
@@ -240,15 +240,15 @@ def test_a_region_without_prices_has_no_currency_and_no_charts() -> None:
 
 def test_commands_in_sentences_are_code() -> None:
     html = Renderer().render(
-        page_of(replace(samples.contents(), cost=Unread("`multiarch prices fetch` writes <prices>.")))
+        build_page(replace(samples.contents(), cost=Unread("`multiarch prices fetch` writes <prices>.")))
     )
     assert "<code>multiarch prices fetch</code> writes &lt;prices&gt;." in html
-    assert "one ` alone" in Renderer().render(page_of(replace(samples.contents(), cost=Unread("one ` alone"))))
+    assert "one ` alone" in Renderer().render(build_page(replace(samples.contents(), cost=Unread("one ` alone"))))
 
 
 def test_bars_share_one_scale_and_their_text_says_all() -> None:
     arm, amd = ChartPiece("arm64", 3, Status.ARM64, "3"), ChartPiece("amd64", 1, Status.AMD64, "1")
-    drawing = drawn(BarChart("Nodes", (ChartBar("a" * 60, (arm, amd), "4"), ChartBar("b", (amd,), "1"))))
+    drawing = draw_chart(BarChart("Nodes", (ChartBar("a" * 60, (arm, amd), "4"), ChartBar("b", (amd,), "1"))))
     assert [[(piece["x"], piece["width"]) for piece in bar["pieces"]] for bar in drawing["bars"]] == [
         [("0.000%", "75.000%"), ("75.000%", "25.000%")],
         [("0.000%", "25.000%")],
@@ -256,7 +256,7 @@ def test_bars_share_one_scale_and_their_text_says_all() -> None:
     assert drawing["bars"][0]["label"] == "a" * 31 + "…"
     assert drawing["description"] == f"{'a' * 60}: 3 arm64, 1 amd64; b: 1 amd64"
     assert drawing["legend"] == [("arm64", Status.ARM64), ("amd64", Status.AMD64)]
-    assert drawn(BarChart("Nothing", (ChartBar("none", (), "0"),)))["bars"][0]["pieces"] == []
+    assert draw_chart(BarChart("Nothing", (ChartBar("none", (), "0"),)))["bars"][0]["pieces"] == []
 
 
 def test_without_jinja_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +266,7 @@ def test_without_jinja_the_message_says_how_to_install_it(monkeypatch: pytest.Mo
 
 
 def test_every_status_that_marks_a_cell_or_a_bar_has_a_style() -> None:
-    html = Renderer().render(page_of(samples.contents()))
+    html = Renderer().render(build_page(samples.contents()))
     style = html[html.index("<style>") : html.index("</style>")]
     for status in Status:
         if status:

@@ -7,9 +7,9 @@ from copy import deepcopy
 from datetime import date
 from typing import Any
 
-from multiarch.review.model import Change, Operation, Preview, State, Step, Version
+from multiarch.review.model import Operation, Preview, StackChange, StackVersion, State, Step
 from multiarch.rules import Finding
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.stack.model import Plan
 from tests.stack.words import TODAY, merged
 
@@ -148,11 +148,11 @@ def change(
     manifests: Iterable[object] = (),
     succeeded: bool = True,
     today: date = TODAY,
-) -> Change:
+) -> StackChange:
     """The change of one stack with these steps."""
-    before, after = (Version("old.yaml", plans[0]), Version("new.yaml", plans[1])) if plans else (None, None)
+    before, after = (StackVersion("old.yaml", plans[0]), StackVersion("new.yaml", plans[1])) if plans else (None, None)
     preview = Preview("checkout-dev", "multiarch-eks", "preview.json", steps, (), (), succeeded)
-    return Change(preview, before, after, today, tuple(pods_from(manifests)))
+    return StackChange(preview, before, after, today, tuple(read_pods(manifests)))
 
 
 def by_rule(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

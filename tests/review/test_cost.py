@@ -16,7 +16,7 @@ from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
 from multiarch.review import cost
 from multiarch.review.cost import CostDifference, CostRow
-from multiarch.review.model import Change, Operation, Preview, Step, Version
+from multiarch.review.model import Operation, Preview, StackChange, StackVersion, Step
 from multiarch.rules import Finding
 from multiarch.stack.model import Plan
 from tests.review.by_hand import CLUSTER, GROUP, MANAGED, NODE_POOL, POOL, SCALING_GROUP, SELF_MANAGED, change, changed
@@ -60,13 +60,13 @@ def group(change: Mapping[str, Any], base: Mapping[str, Any] = BASE, **more: Any
     return changed(GROUP, "graviton", base, change, outputs={**base, "arn": ARN}, **more)
 
 
-def priced(*steps: Step, prices: RegionPrices | None = PRICES, threshold: int = 100, **more: Any) -> Change:
+def priced(*steps: Step, prices: RegionPrices | None = PRICES, threshold: int = 100, **more: Any) -> StackChange:
     found = None if prices is None else PriceList("prices.json", {"eu-west-1": prices})
     return replace(change(*steps, **more), prices=found, cost_threshold=Decimal(threshold))
 
 
 def difference(*steps: Step, **more: Any) -> CostDifference:
-    return cost.difference(priced(*steps, **more))
+    return cost.compare_costs(priced(*steps, **more))
 
 
 def row(*steps: Step, **more: Any) -> CostRow:
@@ -76,7 +76,7 @@ def row(*steps: Step, **more: Any) -> CostRow:
 
 def find(*steps: Step, **more: Any) -> list[Finding]:
     made = priced(*steps, **more)
-    return list(cost.increases(cost.difference(made), made.cost_threshold))
+    return list(cost.find_increases(cost.compare_costs(made), made.cost_threshold))
 
 
 def reason(amount: object) -> str:
@@ -265,10 +265,10 @@ def test_old_prices_are_named() -> None:
     step = group({"instanceTypes": ["m7g.xlarge"]})
     assert difference(step).stale == ""
     late = replace(priced(step), today=date(2026, 12, 24))
-    assert cost.difference(late).stale == (
+    assert cost.compare_costs(late).stale == (
         "The prices of eu-west-1 are 34 days old; `multiarch prices fetch --region eu-west-1` fetches them again"
     )
-    assert cost.difference(replace(late, price_age=timedelta(days=60))).stale == ""
+    assert cost.compare_costs(replace(late, price_age=timedelta(days=60))).stale == ""
 
 
 def test_an_increase_above_the_threshold_is_a_finding() -> None:
@@ -281,33 +281,33 @@ def test_an_increase_above_the_threshold_is_a_finding() -> None:
     assert find(group({"instanceTypes": ["m6g.large"]}), threshold=0) == []
 
 
-def plans_only(old: Plan | None, new: Plan | None) -> Change:
+def plans_only(old: Plan | None, new: Plan | None) -> StackChange:
     """The change of a stack file without a preview."""
     preview = Preview("shop-dev", "multiarch-eks", "", (), (), (), succeeded=True)
-    before, after = (None if each is None else Version("stack.yaml", each) for each in (old, new))
-    return Change(preview, before, after, TODAY, prices=PriceList("prices.json", {"eu-west-1": PRICES}))
+    before, after = (None if each is None else StackVersion("stack.yaml", each) for each in (old, new))
+    return StackChange(preview, before, after, TODAY, prices=PriceList("prices.json", {"eu-west-1": PRICES}))
 
 
 def test_without_a_preview_the_stack_files_are_compared() -> None:
     larger = plan({"nodeGroups": {"web-arm": {"instanceTypes": ["m7g.xlarge"], "minSize": 2, "maxSize": 4}}})
-    found = cost.difference(plans_only(plan(), larger))
+    found = cost.compare_costs(plans_only(plan(), larger))
     assert [each.what for each in found.rows] == ["arm64 on-demand nodes"]
     assert found.rows[0].team == "shop"
-    everything = cost.difference(plans_only(None, plan()))
+    everything = cost.compare_costs(plans_only(None, plan()))
     assert {each.what for each in everything.rows} == {
         "amd64 on-demand nodes",
         "arm64 on-demand nodes",
         "control plane",
         "NAT gateways",
     }
-    broken = replace(plans_only(plan(), larger), before=Version("stack.yaml", None, "invalid"))
-    refused = cost.difference(broken)
-    assert (refused.rows, refused.complete) == ((), False)
-    assert refused.unknown == ("the stack file is invalid, and there is no preview",)
+    broken = replace(plans_only(plan(), larger), before=StackVersion("stack.yaml", None, "invalid"))
+    rejected = cost.compare_costs(broken)
+    assert (rejected.rows, rejected.complete) == ((), False)
+    assert rejected.unknown == ("the stack file is invalid, and there is no preview",)
 
 
 def test_a_deleted_stack_file_saves_nothing_while_its_resources_run() -> None:
-    deleted = cost.difference(plans_only(plan(), None))
+    deleted = cost.compare_costs(plans_only(plan(), None))
     assert (deleted.rows, deleted.total, deleted.complete) == ((), None, False)
     assert deleted.unknown == ("the stack file is deleted, and its resources keep running",)
 
@@ -315,10 +315,10 @@ def test_a_deleted_stack_file_saves_nothing_while_its_resources_run() -> None:
 def test_without_a_preview_nat_gateways_count_as_they_do_with_one() -> None:
     zones = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
     single, spread = (plan({"network": {"zones": zones, "nat": nat}}) for nat in ("single", "per-zone"))
-    found = cost.difference(plans_only(single, spread))
+    found = cost.compare_costs(plans_only(single, spread))
     assert [(each.what, each.change) for each in found.rows] == [("NAT gateways", Decimal("70.08"))]
     assert found.basis == tuple(f"NAT gateway nat-{each}: nothing → without traffic" for each in (1, 2))
-    assert cost.difference(plans_only(spread, single)).total == Decimal("-70.08")
+    assert cost.compare_costs(plans_only(spread, single)).total == Decimal("-70.08")
 
 
 TYPES = st.sampled_from(sorted(PRICES.on_demand))

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from multiarch.errors import Problem
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review import cost
-from multiarch.review.digest import Digest, digest
-from multiarch.review.model import Change, Operation, Preview, Version
+from multiarch.review.digest import ReviewDigest, build_digest
+from multiarch.review.model import Operation, Preview, StackChange, StackVersion
 from multiarch.review.nodes import node_rolls
-from multiarch.review.previews.reading import read
+from multiarch.review.previews.reading import read_previews
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
@@ -37,11 +37,11 @@ def planned() -> Plan:
     return make_plan(load_file(FILE), today=TODAY)
 
 
-def reviewed(data: bytes, before: Version | None = None, after: Version | None = None) -> Digest:
-    return digest(Change(preview, before, after, TODAY) for preview in read(data, "preview.json"))
+def reviewed(data: bytes, before: StackVersion | None = None, after: StackVersion | None = None) -> ReviewDigest:
+    return build_digest(StackChange(preview, before, after, TODAY) for preview in read_previews(data, "preview.json"))
 
 
-def rules(found: Digest) -> list[str]:
+def rules(found: ReviewDigest) -> list[str]:
     return [entry.finding.rule.name for stack in found.stacks for entry in stack.entries]
 
 
@@ -120,18 +120,18 @@ def test_what_was_deleted_outside_is_created_again() -> None:
     assert entry.finding.text == "It was deleted outside of Pulumi. This update creates it again."
 
 
-def test_drift_of_what_an_autoscaler_sets_is_left_out() -> None:
+def test_drift_of_what_an_autoscaler_sets_is_omitted() -> None:
     kind = "aws:eks/nodeGroup:NodeGroup"
     refresh = step("refresh", kind, "g", {"scalingConfig": {"desiredSize": 1}}, {"scalingConfig": {"desiredSize": 3}})
     (stack,) = reviewed(event_log(refresh)).stacks
     assert (stack.entries, stack.others) == ((), ())
-    assert [(found.name, count) for found, count in stack.left_out] == [("desired-size", 1)]
+    assert [(found.name, count) for found, count in stack.omitted] == [("desired-size", 1)]
 
 
 def test_the_stack_files_are_part_of_the_review() -> None:
     old, bad = (
-        Version("Pulumi.checkout-dev.yaml", None, "x"),
-        Version("Pulumi.checkout-dev.yaml", None, "team: missing."),
+        StackVersion("Pulumi.checkout-dev.yaml", None, "x"),
+        StackVersion("Pulumi.checkout-dev.yaml", None, "team: missing."),
     )
     same = preview_text(step("same", ROLE, "a", {}, {}))
     assert rules(reviewed(same, old, None)) == ["delete-stack-file"]
@@ -140,16 +140,18 @@ def test_the_stack_files_are_part_of_the_review() -> None:
     assert rules(reviewed(destroyed, old, None)) == []
     stopped = preview_text(step("delete", ROLE, "a", {}), step("same", ROLE, "b", {}, {}), diagnostics=[error("x")])
     assert rules(reviewed(stopped, old, None)) == ["preview-failed"]
-    without = digest([Change(Preview("a-dev", "multiarch-eks", "", (), (), (), succeeded=True), None, None, TODAY)])
+    without = build_digest(
+        [StackChange(Preview("a-dev", "multiarch-eks", "", (), (), (), succeeded=True), None, None, TODAY)]
+    )
     assert rules(without) == ["no-preview"]
 
 
-def test_warnings_about_plugins_are_left_out_and_counted() -> None:
+def test_warnings_about_plugins_are_omitted_and_counted() -> None:
     messages = ["using pulumi-resource-aws from $PATH at /opt/pulumi-resource-aws", "watch out"]
     diagnostics = [{"severity": "warning", "message": f"warning: {text}"} for text in messages]
     (stack,) = reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)).stacks
     assert stack.warnings == ("watch out",)
-    assert [(found.name, count) for found, count in stack.left_out] == [("plugin-path", 1)]
+    assert [(found.name, count) for found, count in stack.omitted] == [("plugin-path", 1)]
 
 
 def test_warnings_of_the_stack_file_are_shown_when_they_are_new() -> None:
@@ -157,17 +159,17 @@ def test_warnings_of_the_stack_file_are_shown_when_they_are_new() -> None:
     texts = [f"Pulumi.checkout-dev.yaml:3 {each.key}: {each.message} [{each.rule}]" for each in (WARNING, OTHER)]
     diagnostics = [{"severity": "warning", "message": text} for text in texts]
     data = preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)
-    (stack,) = reviewed(data, Version("x", old), Version("x", new)).stacks
+    (stack,) = reviewed(data, StackVersion("x", old), StackVersion("x", new)).stacks
     assert stack.warnings == (texts[1],)
-    assert [(found.name, count) for found, count in stack.left_out] == [("known-warning", 1)]
+    assert [(found.name, count) for found, count in stack.omitted] == [("known-warning", 1)]
 
 
 def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(_: Change) -> Iterator[Finding]:
+    def find(_: StackChange) -> Iterator[Finding]:
         yield from ()
         raise TypeError("unhashable type: 'dict'")
 
-    monkeypatch.setattr(node_rolls, "find", find)
+    monkeypatch.setattr(node_rolls, "find_node_rolls", find)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
     finding = found.stacks[0].entries[1].finding
@@ -176,10 +178,10 @@ def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.M
 
 
 def test_costs_that_fail_are_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def difference(_: Change) -> None:
+    def difference(_: StackChange) -> None:
         raise ValueError("invalid literal")
 
-    monkeypatch.setattr(cost, "difference", difference)
+    monkeypatch.setattr(cost, "compare_costs", difference)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
     assert found.stacks[0].cost.rows == ()
@@ -218,4 +220,4 @@ def test_every_rule_says_what_it_finds_and_what_to_check() -> None:
     for name, rule in REVIEW_RULES.items():
         assert name == rule.name
         assert rule.finds
-        assert rule.way_out.endswith(("?", ".")), name
+        assert rule.fix.endswith(("?", ".")), name

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from multiarch.review import noise
-from multiarch.review.previews.reading import read
+from multiarch.review.previews.reading import read_previews
 from tests.review.engine_text import digest, step
 
 GROUP, TAG, ROLE = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag", "aws:iam/role:Role"
@@ -17,9 +17,9 @@ PARENT = "urn:pulumi:checkout-dev::multiarch-eks::multiarch-eks:components:NodeG
 
 
 def counts(*steps: Any) -> tuple[int, dict[str, int]]:
-    (preview,) = read(digest(*steps), "-")
-    others, left_out = noise.left_out(preview.steps, frozenset())
-    return len(others), {found.name: count for found, count in left_out}
+    (preview,) = read_previews(digest(*steps), "-")
+    others, omitted = noise.list_omitted(preview.steps, frozenset())
+    return len(others), {found.name: count for found, count in omitted}
 
 
 def update(token: str, old: Mapping[str, Any], new: Mapping[str, Any], *paths: str, **more: Any) -> dict[str, Any]:
@@ -83,6 +83,6 @@ def test_tags_follow_the_group_below_the_same_parent() -> None:
     assert counts(group, tag, elsewhere) == (2, {"tags-follow-group": 1})
 
 
-def test_what_a_finding_reports_is_never_left_out() -> None:
-    (preview,) = read(digest(update(ROLE, TAGGED, RETAGGED, "tags.team")), "-")
-    assert noise.left_out(preview.steps, {preview.steps[0].urn}) == ([], [])
+def test_what_a_finding_reports_is_never_omitted() -> None:
+    (preview,) = read_previews(digest(update(ROLE, TAGGED, RETAGGED, "tags.team")), "-")
+    assert noise.list_omitted(preview.steps, {preview.steps[0].urn}) == ([], [])

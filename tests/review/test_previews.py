@@ -1,4 +1,4 @@
-"""Reading previews in all forms that the engine writes, and refusing what is none, with what to do."""
+"""Reading previews in all forms that the engine writes, and rejecting what is none, with what to do."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from multiarch.errors import MultiarchError
 from multiarch.observed.resources.paths import SECRET
 from multiarch.review.model import Operation, Preview
-from multiarch.review.previews.reading import read
+from multiarch.review.previews.reading import read_previews
 from tests.review.engine_text import STACK, digest, error, event_log, state, step, urn
 
 QUEUE, SET, GROUP = "aws:sqs/queue:Queue", "kubernetes:apps/v1:StatefulSet", "aws:eks/nodeGroup:NodeGroup"
 
 
 def one(data: bytes) -> Preview:
-    (found,) = read(data, "preview.json")
+    (found,) = read_previews(data, "preview.json")
     return found
 
 
@@ -117,7 +117,7 @@ def test_drift_of_a_digest_is_between_the_refresh_and_the_next_step() -> None:
     assert (gone.operation, gone.new, again.operation) == (Operation.DRIFT, None, Operation.CREATE)
 
 
-def test_what_providers_keep_for_themselves_is_left_out() -> None:
+def test_what_providers_keep_for_themselves_is_omitted() -> None:
     inputs = {"__defaults": [], "tags": {"__defaults": [], "a": "b"}, "list": [{"__defaults": [], "c": 1}]}
     (found,) = one(digest(step("create", QUEUE, "jobs", None, inputs, outputs={"__meta": "{}", "arn": "x"}))).steps
     assert found.new is not None
@@ -174,7 +174,7 @@ def test_violations_of_policies_are_errors_and_warnings() -> None:
 
 def test_several_previews_one_after_the_other() -> None:
     first, second = digest(step("same", QUEUE, "a", {}, {})), event_log(step("same", QUEUE, "b", {}, {}))
-    found = read(first + b"\n" + second + second + first, "-")
+    found = read_previews(first + b"\n" + second + second + first, "-")
     assert [preview.steps[0].name for preview in found] == ["a", "b", "b", "a"]
 
 
@@ -215,7 +215,7 @@ BAD = [
 @pytest.mark.parametrize(("data", "words"), BAD)
 def test_bad_input_is_named_with_the_file(data: bytes, words: str) -> None:
     with pytest.raises(MultiarchError) as raised:
-        read(data, "preview.json")
+        read_previews(data, "preview.json")
     assert str(raised.value).startswith("preview.json: ")
     assert words in str(raised.value)
     assert raised.value.hint
@@ -225,7 +225,7 @@ def test_every_truncation_is_named() -> None:
     data = digest(step("update", GROUP, "api", {"version": "1.35"}, {"version": "1.36"}))
     for end in range(1, len(data)):
         with pytest.raises(MultiarchError, match="cut off"):
-            read(data[:end], "preview.json")
+            read_previews(data[:end], "preview.json")
 
 
 KEYS = [
@@ -253,12 +253,12 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_any_json_is_read_or_refused(value: object) -> None:
+def test_any_json_is_read_or_rejected(value: object) -> None:
     with suppress(MultiarchError):
-        read(json.dumps(value).encode(), "preview.json")
+        read_previews(json.dumps(value).encode(), "preview.json")
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
     with pytest.raises(MultiarchError):
-        read(data, "preview.json")
+        read_previews(data, "preview.json")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, is_below, parts, value_at
-from multiarch.observed.resources.properties import at, is_unknown
-from multiarch.review.values import difference
+from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, get_value_at, is_below, split_path
+from multiarch.observed.resources.properties import get_value, is_unknown
+from multiarch.review.values import format_difference
 from tests.review.by_hand import GROUP, MANAGED, made
 
 PROPERTIES: dict[str, Any] = {
@@ -38,23 +38,26 @@ PROPERTIES: dict[str, Any] = {
     ],
 )
 def test_a_value_below_an_unknown_one_is_unknown_and_others_are_there_or_missing(path: str, value: object) -> None:
-    assert value_at(PROPERTIES, path) == value
+    assert get_value_at(PROPERTIES, path) == value
 
 
 def test_a_value_that_is_unknown_in_part_does_not_count_as_known() -> None:
-    assert at(PROPERTIES, "ingress[0].cidrBlocks[0]") == "10.0.0.0/8"
+    assert get_value(PROPERTIES, "ingress[0].cidrBlocks[0]") == "10.0.0.0/8"
     for path in ("ingress", "ingress[0].cidrBlocks", "later", "later.maxSize", "hidden"):
-        assert (at(PROPERTIES, path), is_unknown(PROPERTIES, path)) == (None, True)
-    assert (at(PROPERTIES, "scalingConfig.minSize"), is_unknown(PROPERTIES, "scalingConfig.minSize")) == (None, False)
+        assert (get_value(PROPERTIES, path), is_unknown(PROPERTIES, path)) == (None, True)
+    assert (get_value(PROPERTIES, "scalingConfig.minSize"), is_unknown(PROPERTIES, "scalingConfig.minSize")) == (
+        None,
+        False,
+    )
 
 
 def test_a_size_that_becomes_unknown_is_not_shown_as_removed() -> None:
     step = made(GROUP, "web", MANAGED, {**MANAGED, "scalingConfig": UNKNOWN})
-    assert difference(step, "scalingConfig.maxSize") == "scalingConfig.maxSize: 4 → known after the update"
+    assert format_difference(step, "scalingConfig.maxSize") == "scalingConfig.maxSize: 4 → known after the update"
 
 
 def test_roots_of_paths_end_where_a_key_ends() -> None:
     assert is_below("tags", ["tags"])
     assert is_below('tags["a"]', ["tags"])
     assert not is_below("tagsAll.a", ["tags"])
-    assert parts('tags["a.b"][0].c') == ("tags", "a.b", 0, "c")
+    assert split_path('tags["a.b"][0].c') == ("tags", "a.b", 0, "c")

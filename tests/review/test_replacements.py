@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from multiarch.review import replacements
-from multiarch.review.holdings import holding
-from multiarch.review.model import Change
-from multiarch.review.previews.reading import read
-from multiarch.review.values import shown
+from multiarch.review.holdings import get_holding
+from multiarch.review.model import StackChange
+from multiarch.review.previews.reading import read_previews
+from multiarch.review.values import format_value
 from multiarch.rules import Finding, Risk
 from tests.review.engine_text import digest, event_log, step
 
@@ -21,8 +21,8 @@ SET, QUEUE, KEY = "kubernetes:apps/v1:StatefulSet", "aws:sqs/queue:Queue", "aws:
 def found(data: bytes) -> list[Finding]:
     return [
         finding
-        for preview in read(data, "-")
-        for finding in replacements.find(Change(preview, None, None, date(2026, 11, 22)))
+        for preview in read_previews(data, "-")
+        for finding in replacements.find_replacements(StackChange(preview, None, None, date(2026, 11, 22)))
     ]
 
 
@@ -55,7 +55,7 @@ def test_a_replacement_without_a_cause_follows_another() -> None:
 @pytest.mark.parametrize(
     ("token", "inputs", "more", "words"),
     [
-        (QUEUE, {}, {"protect": True}, "It is protected: Pulumi refuses this"),
+        (QUEUE, {}, {"protect": True}, "It is protected: Pulumi rejects this"),
         ("aws:eks/cluster:Cluster", {"deletionProtection": True}, {}, "Its deletion protection is on"),
         ("aws:s3/bucket:Bucket", {"forceDestroy": True}, {}, "deleted with its contents"),
         ("aws:s3/bucket:Bucket", {"forceDestroy": False}, {}, "until it is empty"),
@@ -105,11 +105,11 @@ def test_what_holds_nothing_of_its_own_is_left_to_others(token: str) -> None:
 
 
 def test_kinds_are_found_in_every_version_of_their_group() -> None:
-    assert holding("kubernetes:core/v1:Namespace") == holding("kubernetes:v1:Namespace")
-    release = holding("kubernetes:helm.sh/v3:Release")
+    assert get_holding("kubernetes:core/v1:Namespace") == get_holding("kubernetes:v1:Namespace")
+    release = get_holding("kubernetes:helm.sh/v3:Release")
     assert release is not None
     assert not release.is_data
-    assert holding("gcp:storage/bucket:Bucket") is None
+    assert get_holding("gcp:storage/bucket:Bucket") is None
 
 
 def test_values_of_secrets_are_not_shown() -> None:
@@ -135,12 +135,12 @@ def test_values_of_secrets_are_not_shown() -> None:
     ],
 )
 def test_what_may_be_a_secret_by_its_name_or_place_is_not_shown(path: str, text: str) -> None:
-    assert "hunter2" not in shown(text, path)
+    assert "hunter2" not in format_value(text, path)
 
 
 def test_lists_with_values_that_may_be_secrets_are_not_shown() -> None:
-    assert shown([{"name": "a", "env": [{"name": "X", "value": "hunter2"}]}], "spec.containers") == "…"
-    assert shown([{"name": "a", "port": 80}], "spec.ports") == '[{"name": "a", "port": 80}]'
+    assert format_value([{"name": "a", "env": [{"name": "X", "value": "hunter2"}]}], "spec.containers") == "…"
+    assert format_value([{"name": "a", "port": 80}], "spec.ports") == '[{"name": "a", "port": 80}]'
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_lists_with_values_that_may_be_secrets_are_not_shown() -> None:
     ],
 )
 def test_other_values_are_shown(path: str, text: str) -> None:
-    assert shown(text, path) == text
+    assert format_value(text, path) == text
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_an_archive_without_an_engine_is_not_used(tmp_path: Path, published: Pat
     assert installer.installed(tmp_path / "cache") is None
 
 
-def test_a_host_that_refuses_is_said_at_once(tmp_path: Path) -> None:
+def test_a_host_that_rejects_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(OutsideError, match="cannot be reached"):
         install(tmp_path / "cache", "http://127.0.0.1:9", [])
 

@@ -34,7 +34,7 @@ def test_a_stack_is_named_by_its_name_or_its_file(layout: Layout, named: str) ->
         ("elsewhere/Pulumi.shop-dev.yaml", "elsewhere/Pulumi.shop-dev.yaml is not in "),
     ],
 )
-def test_another_stack_or_file_is_refused(layout: Layout, named: str, said: str) -> None:
+def test_another_stack_or_file_is_rejected(layout: Layout, named: str, said: str) -> None:
     with pytest.raises(SandboxUsageError) as caught:
         layout.stack(named)
     assert said in str(caught.value)

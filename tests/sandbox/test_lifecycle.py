@@ -256,7 +256,7 @@ def test_a_state_that_cannot_be_read_is_said_and_force_ends_what_runs_and_remove
     assert not project.layout.folder.exists()
 
 
-def test_a_sandbox_that_is_not_a_folder_is_refused_in_one_line(project: Project, tmp_path: Path) -> None:
+def test_a_sandbox_that_is_not_a_folder_is_rejected_in_one_line(project: Project, tmp_path: Path) -> None:
     for kind in ("a symbolic link", "a file"):
         if kind == "a file":
             project.layout.folder.write_text("")
@@ -265,7 +265,7 @@ def test_a_sandbox_that_is_not_a_folder_is_refused_in_one_line(project: Project,
         said = project.run("up", "shop-dev", expect=2).stderr
         assert said == f"sandbox: {project.layout.folder} is {kind}; the sandbox needs a folder. Remove it.\n"
         project.layout.folder.unlink()
-    # What the system refuses, as it does in a folder that is read-only, is one line too.
+    # What the system rejects, as it does in a folder that is read-only, is one line too.
     project.layout.lock.mkdir(parents=True)
     assert project.run("up", "shop-dev", expect=3).stderr == f"sandbox: {project.layout.lock}: Is a directory.\n"
 
@@ -345,7 +345,7 @@ def test_a_program_that_fails_shows_its_reason_once_and_what_runs_goes_on(shared
 
 def test_on_a_full_disk_one_line_says_so_and_the_next_command_goes_on(shared: Project) -> None:
     before = shared.layout.state.read_bytes()
-    # No file may have more bytes than this many blocks of 1024: 0 refuses the first, 1 what is longer.
+    # No file may have more bytes than this many blocks of 1024: 0 rejects the first, 1 what is longer.
     for blocks in ("0", "1"):
         full = ("bash", "-c", f'ulimit -f {blocks} && exec "$@"', "-")
         said = shared.run("up", "shop-dev", expect=3, before=full).stderr

@@ -21,8 +21,8 @@ def test_everything_is_linked_but_what_pulumi_writes_to(project: Project) -> Non
     (project.root / "components").mkdir()
     (project.root / "config" / "stack.schema.json").write_text("{}")
     (project.root / "config" / "stacks" / "README.md").write_text("words")
-    for left_out in ("build", ".git", ".mypy_cache"):
-        (project.root / left_out).mkdir()
+    for omitted in ("build", ".git", ".mypy_cache"):
+        (project.root / omitted).mkdir()
     (project.root / ".venv").mkdir()
     sync(project.layout)
     folder = project.layout.project
@@ -76,7 +76,7 @@ def test_a_file_that_was_broken_once_is_in_nobodys_way_when_it_is_mended(project
     assert copied(project).read_text() == before
 
 
-def test_a_pipe_in_place_of_a_stack_file_is_refused_and_not_waited_for(project: Project) -> None:
+def test_a_pipe_in_place_of_a_stack_file_is_rejected_and_not_waited_for(project: Project) -> None:
     os.mkfifo(project.stack_file("shop-pipe"))
     with pytest.raises(StackError, match=r"Pulumi\.shop-pipe\.yaml: The file can't be read: it is a pipe"):
         sync(project.layout)
@@ -94,7 +94,7 @@ def test_the_copy_of_a_stack_that_is_up_stays_when_its_file_goes(project: Projec
     assert project.layout.region("shop-dev") == "eu-north-1"
 
 
-def test_a_value_encrypted_elsewhere_is_refused(project: Project) -> None:
+def test_a_value_encrypted_elsewhere_is_rejected(project: Project) -> None:
     project.stack_file().write_text("config:\n  fixture:token:\n    secure: v1:abcdef\n")
     with pytest.raises(SandboxUsageError, match="encrypted for another backend"):
         sync(project.layout)
@@ -107,7 +107,7 @@ def test_a_broken_pulumi_yaml_is_an_error_that_names_it(project: Project, text: 
         sync(project.layout)
 
 
-def test_stack_files_outside_of_the_project_are_refused(project: Project) -> None:
+def test_stack_files_outside_of_the_project_are_rejected(project: Project) -> None:
     (project.root / "Pulumi.yaml").write_text("name: fixture\nstackConfigDir: ../elsewhere\n")
     with pytest.raises(SandboxUsageError, match="outside of the project"):
         sync(project.layout)

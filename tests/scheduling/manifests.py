@@ -9,8 +9,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, OPERATING_SYSTEM, with_deprecated
 from multiarch.facts.taints import parse_taint
 from multiarch.scheduling.nodes import Node, NodeShape
-from multiarch.scheduling.pods import Pod, pods_from
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.pods import Pod, read_pods
+from multiarch.scheduling.resources import ResourceAmounts
 
 Manifest = dict[str, Any]
 GI = 2**30
@@ -44,7 +44,7 @@ def workload(kind: str, name: str = "api", *, pod: Mapping[str, Any] | None = No
 
 
 def pods(*documents: object) -> list[Pod]:
-    return list(pods_from(documents))
+    return list(read_pods(documents))
 
 
 def pod(name: str = "api", *, labels: Mapping[str, str] | None = None, namespace: str = "shop", **more: Any) -> Pod:
@@ -69,14 +69,14 @@ def shape(
     taints: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
     zones: Sequence[str] = ZONES,
-    allocatable: Resources | None = None,
+    allocatable: ResourceAmounts | None = None,
 ) -> NodeShape:
     """A group of nodes with 3.92 CPUs, 14 GiB and room for 58 pods."""
     standard = {ARCHITECTURE: str(architecture), OPERATING_SYSTEM: "linux"}
     return NodeShape(
         name=name,
         architecture=architecture,
-        allocatable=allocatable or Resources(cpu=3920, memory=14 * GI, ephemeral_storage=40 * GI, pods=58),
+        allocatable=allocatable or ResourceAmounts(cpu=3920, memory=14 * GI, ephemeral_storage=40 * GI, pods=58),
         labels=tuple(sorted({**with_deprecated(standard), **(labels or {})}.items())),
         taints=tuple(parse_taint(taint) for taint in taints),
         zones=tuple(zones),

@@ -161,13 +161,13 @@ def test_preferences_exclude_nothing_and_their_weights_add_up() -> None:
         (required([expression("", "Exists")]), "[0].key", "is missing or empty"),
     ],
 )
-def test_an_expression_that_the_api_server_refuses_is_refused(rules: dict[str, Any], path: str, words: str) -> None:
+def test_an_expression_that_the_api_server_rejects_is_rejected(rules: dict[str, Any], path: str, words: str) -> None:
     with pytest.raises(ManifestError, match=words) as caught:
         affinity(affinity=rules)
     assert caught.value.path.endswith(f"nodeSelectorTerms[0].matchExpressions{path}")
 
 
-def test_required_affinity_without_terms_is_refused() -> None:
+def test_required_affinity_without_terms_is_rejected() -> None:
     with pytest.raises(ManifestError, match="needs at least one term"):
         affinity(affinity=required())
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.scheduling.fit import allowed_zones, daemon_overhead, unmodelled, why_never
+from multiarch.scheduling.fit import explain_never, list_allowed_zones, list_unmodelled, sum_daemon_overhead
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from tests.scheduling.manifests import (
     ARM64_TOLERATION,
     GI,
@@ -30,7 +30,7 @@ TAINTED = ("arch=arm64:NoSchedule",)
 
 
 def said(wanted: Pod, **more: Any) -> tuple[Cause, str] | None:
-    reason = why_never(wanted.spec, shape(**more))
+    reason = explain_never(wanted.spec, shape(**more))
     return None if reason is None else (reason.cause, str(reason))
 
 
@@ -46,10 +46,10 @@ def test_a_taint_without_a_toleration_keeps_the_pod_off() -> None:
 
 def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
     wanted = pod(tolerations=[{"key": "level", "operator": "Gt", "value": "5"}])
-    reason = why_never(wanted.spec, shape(taints=["level=7:NoSchedule"]))
+    reason = explain_never(wanted.spec, shape(taints=["level=7:NoSchedule"]))
     assert reason is not None
     assert reason.text.startswith("does not tolerate level=7:NoSchedule (toleration level>5: Gt needs the alpha")
-    assert any("level>5" in clause for clause in unmodelled(wanted))
+    assert any("level>5" in clause for clause in list_unmodelled(wanted))
 
 
 def test_a_pod_for_windows_fits_no_node_though_kube_scheduler_would_bind_it() -> None:
@@ -57,7 +57,7 @@ def test_a_pod_for_windows_fits_no_node_though_kube_scheduler_would_bind_it() ->
     assert said(windows) == (Cause.OPERATING_SYSTEM, "os.name requires windows, and the nodes run Linux")
     assert said(pod(os={"name": "linux"})) is None
     (agent,) = pods(workload("DaemonSet", pod=spec(os={"name": "windows"})))
-    assert daemon_overhead([agent], shape()) == Resources()
+    assert sum_daemon_overhead([agent], shape()) == ResourceAmounts()
 
 
 def test_the_architecture_is_a_label_of_every_node() -> None:
@@ -72,7 +72,7 @@ def test_the_architecture_is_a_label_of_every_node() -> None:
     assert said(pod(affinity=rules), labels={"disk": "ssd"}) is None
 
 
-def test_a_shape_whose_labels_contradict_its_architecture_is_refused() -> None:
+def test_a_shape_whose_labels_contradict_its_architecture_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"arm-spot is arm64, but its label kubernetes\.io/arch is amd64"):
         shape(labels={"kubernetes.io/arch": "amd64"})
 
@@ -90,10 +90,10 @@ def test_a_new_node_has_a_host_name_that_nobody_can_have_asked_for() -> None:
 def test_one_of_the_zones_is_enough() -> None:
     second = pod(nodeSelector={ZONE: ZONES[1]})
     assert said(second) is None
-    assert allowed_zones(second.spec, shape()) == (ZONES[1],)
-    assert allowed_zones(pod().spec, shape()) == ZONES
-    assert allowed_zones(pod().spec, shape(zones=())) == (None,)
-    assert allowed_zones(second.spec, shape(zones=())) == ()
+    assert list_allowed_zones(second.spec, shape()) == (ZONES[1],)
+    assert list_allowed_zones(pod().spec, shape()) == ZONES
+    assert list_allowed_zones(pod().spec, shape(zones=())) == (None,)
+    assert list_allowed_zones(second.spec, shape(zones=())) == ()
     assert said(pod(nodeSelector={ZONE: "us-east-1a"})) == (
         Cause.NODE_SELECTOR,
         "nodeSelector requires topology.kubernetes.io/zone=us-east-1a",
@@ -114,7 +114,7 @@ def big(**requests: str) -> Pod:
 
 
 def test_a_pod_larger_than_an_empty_node_says_which_resource_and_by_how_much() -> None:
-    reason = why_never(big(cpu="8", memory="16Gi").spec, shape())
+    reason = explain_never(big(cpu="8", memory="16Gi").spec, shape())
     assert reason is not None
     assert reason.cause is Cause.RESOURCES
     assert reason.text == (
@@ -129,12 +129,12 @@ def test_a_resource_that_a_node_does_not_have_is_short() -> None:
         Cause.RESOURCES,
         "too large for an empty node of arm-spot: nvidia.com/gpu: 1 requested, 0 available, 1 short",
     )
-    roomy = Resources(cpu=3920, memory=14 * GI, pods=58, extended=(("nvidia.com/gpu", 4),))
+    roomy = ResourceAmounts(cpu=3920, memory=14 * GI, pods=58, extended=(("nvidia.com/gpu", 4),))
     assert said(gpu, allocatable=roomy) is None
 
 
 def test_the_number_of_pods_is_a_limit_of_its_own() -> None:
-    none = Resources(cpu=3920, memory=GI)
+    none = ResourceAmounts(cpu=3920, memory=GI)
     assert said(pod(), allocatable=none) == (Cause.POD_COUNT, "a node of arm-spot has no room for pods (max pods 0)")
 
 
@@ -158,11 +158,13 @@ def test_a_daemon_set_takes_of_the_nodes_that_its_pods_may_be_on() -> None:
     )
     huge = workload("DaemonSet", "huge", pod=spec(containers=[container({"cpu": "64"})]))
     daemons = pods(agent, amd64, everywhere)
-    assert daemon_overhead(daemons, shape()) == Resources(cpu=150, memory=GI, pods=2)
-    assert daemon_overhead(daemons, shape(taints=TAINTED)) == Resources(cpu=50, pods=1)
-    assert daemon_overhead(daemons, shape(architecture=Architecture.AMD64)) == Resources(cpu=1150, memory=GI, pods=3)
-    assert daemon_overhead(pods(huge), shape()) == Resources(cpu=64000, pods=1)
-    assert daemon_overhead([pod()], shape()) == Resources()
+    assert sum_daemon_overhead(daemons, shape()) == ResourceAmounts(cpu=150, memory=GI, pods=2)
+    assert sum_daemon_overhead(daemons, shape(taints=TAINTED)) == ResourceAmounts(cpu=50, pods=1)
+    assert sum_daemon_overhead(daemons, shape(architecture=Architecture.AMD64)) == ResourceAmounts(
+        cpu=1150, memory=GI, pods=3
+    )
+    assert sum_daemon_overhead(pods(huge), shape()) == ResourceAmounts(cpu=64000, pods=1)
+    assert sum_daemon_overhead([pod()], shape()) == ResourceAmounts()
 
 
 UNMODELLED: list[tuple[dict[str, Any], str]] = [
@@ -207,7 +209,7 @@ UNMODELLED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("more", "begins"), UNMODELLED)
 def test_what_is_not_judged_is_said(more: dict[str, Any], begins: str) -> None:
-    clauses = unmodelled(pod(**more))
+    clauses = list_unmodelled(pod(**more))
     assert len(clauses) == 1
     assert clauses[0].startswith(begins)
 
@@ -215,24 +217,28 @@ def test_what_is_not_judged_is_said(more: dict[str, Any], begins: str) -> None:
 def test_a_usual_pod_has_nothing_that_is_not_judged() -> None:
     rules: dict[str, Any] = {"affinity": required([expression("disk", "Exists")]), "tolerations": [ARM64_TOLERATION]}
     volumes = [{"name": "a", "configMap": {}}, {"name": "b", "emptyDir": {}}, {"name": "c", "projected": {}}]
-    assert unmodelled(pod(**rules, volumes=volumes, nodeSelector={"a": "b"}, schedulerName="default-scheduler")) == ()
-    assert unmodelled(pod(runtimeClassName="gvisor", overhead={"cpu": "1"})) == ()
-    assert unmodelled(pod(priorityClassName="low", preemptionPolicy="Never")) == ()
+    assert (
+        list_unmodelled(pod(**rules, volumes=volumes, nodeSelector={"a": "b"}, schedulerName="default-scheduler")) == ()
+    )
+    assert list_unmodelled(pod(runtimeClassName="gvisor", overhead={"cpu": "1"})) == ()
+    assert list_unmodelled(pod(priorityClassName="low", preemptionPolicy="Never")) == ()
 
 
 def test_claims_of_a_stateful_set_are_said() -> None:
     claims = [{"metadata": {"name": "data"}}]
     (made,) = pods(workload("StatefulSet", volumeClaimTemplates=claims))
-    assert unmodelled(made) == ("volume claim templates: the zones of the volumes that exist already",)
+    assert list_unmodelled(made) == ("volume claim templates: the zones of the volumes that exist already",)
 
 
-AMOUNTS = st.builds(Resources, st.integers(-5, 20), st.integers(-5, 20), st.integers(-5, 20), st.integers(-1, 3))
-WANTED = st.builds(Resources, st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.just(1))
+AMOUNTS = st.builds(ResourceAmounts, st.integers(-5, 20), st.integers(-5, 20), st.integers(-5, 20), st.integers(-1, 3))
+WANTED = st.builds(ResourceAmounts, st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.just(1))
 
 
 @settings(deadline=None)
 @given(AMOUNTS, WANTED)
-def test_what_covers_a_request_is_what_leaves_no_shortage_and_a_place(free: Resources, wanted: Resources) -> None:
+def test_what_covers_a_request_is_what_leaves_no_shortage_and_a_place(
+    free: ResourceAmounts, wanted: ResourceAmounts
+) -> None:
     assert free.covers(wanted) is (not free.shortages(wanted) and free.pods >= 1)
     assert (free - wanted) + wanted == free
 
@@ -241,4 +247,4 @@ def test_preferences_about_other_pods_are_judged() -> None:
     soft = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
     apart = [{"weight": 1, "podAffinityTerm": {"topologyKey": ZONE}}]
     affinity = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": apart}}
-    assert unmodelled(pod(topologySpreadConstraints=[soft], affinity=affinity)) == ()
+    assert list_unmodelled(pod(topologySpreadConstraints=[soft], affinity=affinity)) == ()

@@ -9,7 +9,7 @@ from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling import pod_spec
-from multiarch.scheduling.pods import Pod, Workload, pods_from, workloads_from
+from multiarch.scheduling.pods import Pod, Workload, read_pods, read_workloads
 from tests.scheduling.manifests import container, pod_manifest, pods, spec, workload
 
 
@@ -35,7 +35,7 @@ def test_a_template_that_names_its_node_is_not_modelled() -> None:
 
 
 @pytest.mark.parametrize("document", [workload("Deployment", replicas=2), pod_manifest("one"), workload("DaemonSet")])
-def test_an_object_that_is_given_twice_is_refused(document: dict[str, Any]) -> None:
+def test_an_object_that_is_given_twice_is_rejected(document: dict[str, Any]) -> None:
     with pytest.raises(ManifestError, match=r"document 2, .* shop/.*: is given twice") as raised:
         names(document, copy.deepcopy(document))
     assert raised.value.hint == "`kubectl apply` would keep the last one. Give each object once."
@@ -91,7 +91,7 @@ def test_a_cron_job_becomes_the_pods_of_one_run() -> None:
     assert names(cron) == ["default/report-0", "default/report-1"]
     cron["spec"]["suspend"] = True
     assert names(cron) == []
-    assert [type(found) for found in workloads_from([cron])] == [Workload]
+    assert [type(found) for found in read_workloads([cron])] == [Workload]
 
 
 def test_pods_of_a_workload_have_its_template_and_share_one_spec() -> None:
@@ -127,7 +127,7 @@ def test_equal_specs_that_are_written_differently_are_one() -> None:
 
 
 class Watched(dict[str, Any]):
-    """A mapping that notes which keys are asked for."""
+    """A mapping that notes which keys are requested."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
@@ -138,10 +138,10 @@ class Watched(dict[str, Any]):
         return super().get(key, default)
 
 
-def test_what_is_left_out_when_specs_are_compared_is_never_read() -> None:
+def test_what_is_omitted_when_specs_are_compared_is_never_read() -> None:
     main = Watched(container({"cpu": "1"}, ports=[{"hostPort": 80}]))
     watched = Watched(spec(containers=[main], tolerations=[{"operator": "Exists"}], priorityClassName="high"))
-    pod_spec.pod_spec_from(Value(watched, ObjectReference(1)))
+    pod_spec.read_pod_spec(Value(watched, ObjectReference(1)))
     assert {"containers", "tolerations", "affinity"} <= watched.asked
     assert watched.asked.isdisjoint(pod_spec._NOT_READ)  # noqa: SLF001 # the rule under test
     assert {"resources", "ports"} <= main.asked
@@ -341,13 +341,13 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("document", "words"), BROKEN)
-def test_a_document_that_kubernetes_would_refuse_is_refused_with_its_place(document: object, words: str) -> None:
+def test_a_document_that_kubernetes_would_reject_is_rejected_with_its_place(document: object, words: str) -> None:
     with pytest.raises(ManifestError) as caught:
         pods(document)
     assert str(caught.value) == words
 
 
 def test_pods_come_in_the_order_of_the_documents() -> None:
-    made = [pod.name for pod in pods_from([workload("Job", "z"), pod_manifest("a"), workload("Job", "m")])]
+    made = [pod.name for pod in read_pods([workload("Job", "z"), pod_manifest("a"), workload("Job", "m")])]
     assert made == ["z-0", "a", "m-0"]
-    assert all(isinstance(pod, Pod) for pod in pods_from([pod_manifest()]))
+    assert all(isinstance(pod, Pod) for pod in read_pods([pod_manifest()]))

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multiarch.manifests.values import ManifestError
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.resources import ResourceAmounts
 from tests.scheduling.manifests import container, pod, pods, workload
 
 MI = 2**20
 
 
-def requests(**spec: Any) -> Resources:
+def requests(**spec: Any) -> ResourceAmounts:
     return pod(**spec).requests
 
 
@@ -29,19 +29,19 @@ def sidecar(amount: str) -> dict[str, Any]:
 def test_containers_add_up_and_the_pod_itself_counts_as_one() -> None:
     first = container({"cpu": "250m", "memory": "64Mi", "ephemeral-storage": "1Gi", "nvidia.com/gpu": 1})
     second = container({"cpu": "0.5", "memory": "128e6", "nvidia.com/gpu": "2"})
-    assert requests(containers=[first, second]) == Resources(
+    assert requests(containers=[first, second]) == ResourceAmounts(
         cpu=750, memory=64 * MI + 128_000_000, ephemeral_storage=2**30, pods=1, extended=(("nvidia.com/gpu", 3),)
     )
 
 
 def test_a_pod_without_requests_takes_only_its_place() -> None:
-    assert requests() == Resources(pods=1)
+    assert requests() == ResourceAmounts(pods=1)
 
 
 def test_a_limit_stands_in_for_a_missing_request() -> None:
     limited = container()
     limited["resources"] = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "250m"}}
-    assert requests(containers=[limited]) == Resources(cpu=250, memory=2**30, pods=1)
+    assert requests(containers=[limited]) == ResourceAmounts(cpu=250, memory=2**30, pods=1)
 
 
 # containers, init containers, CPU in all. https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
@@ -73,14 +73,14 @@ def test_init_containers_run_one_by_one_beside_the_sidecars_before_them(
 
 def test_each_resource_has_its_own_maximum() -> None:
     start = container({"cpu": "100m", "memory": "2Gi"})
-    assert requests(containers=[container({"cpu": "1", "memory": "1Gi"})], initContainers=[start]) == Resources(
+    assert requests(containers=[container({"cpu": "1", "memory": "1Gi"})], initContainers=[start]) == ResourceAmounts(
         cpu=1000, memory=2 * 2**30, pods=1
     )
 
 
 def test_overhead_comes_on_top() -> None:
     made = requests(containers=[cpu("500m")], initContainers=[cpu("2")], overhead={"cpu": "250m", "memory": "120Mi"})
-    assert made == Resources(cpu=2250, memory=120 * MI, pods=1)
+    assert made == ResourceAmounts(cpu=2250, memory=120 * MI, pods=1)
 
 
 def test_pod_level_requests_take_the_place_of_the_containers() -> None:
@@ -89,23 +89,23 @@ def test_pod_level_requests_take_the_place_of_the_containers() -> None:
         resources={"requests": {"cpu": "2"}},
         overhead={"cpu": "100m"},
     )
-    assert made == Resources(cpu=2100, memory=2**30, pods=1, extended=(("nvidia.com/gpu", 1),))
+    assert made == ResourceAmounts(cpu=2100, memory=2**30, pods=1, extended=(("nvidia.com/gpu", 1),))
 
 
 def test_a_pod_level_limit_counts_only_where_no_container_requests() -> None:
     made = requests(containers=[cpu("500m")], resources={"limits": {"cpu": "4", "memory": "2Gi"}})
-    assert made == Resources(cpu=500, memory=2 * 2**30, pods=1)
+    assert made == ResourceAmounts(cpu=500, memory=2 * 2**30, pods=1)
 
 
 def test_a_pod_level_limit_of_huge_pages_is_their_request() -> None:
     pages = "hugepages-2Mi"
     made = requests(containers=[container({pages: "2Mi"})], resources={"limits": {pages: "8Mi"}})
-    assert made == Resources(pods=1, extended=((pages, 8 * MI),))
+    assert made == ResourceAmounts(pods=1, extended=((pages, 8 * MI),))
 
 
 def test_parts_of_a_millicore_and_of_a_byte_are_rounded_up_once_in_the_sum() -> None:
     small = container({"cpu": "0.4m", "memory": "0.5"})
-    assert requests(containers=[small, small]) == Resources(cpu=1, memory=1, pods=1)
+    assert requests(containers=[small, small]) == ResourceAmounts(cpu=1, memory=1, pods=1)
 
 
 @pytest.mark.parametrize(

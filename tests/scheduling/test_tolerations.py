@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from multiarch.facts.taints import Effect, Taint, parse_taint
-from multiarch.facts.tolerations import COMPARISON_GATE, Toleration, toleration_for
+from multiarch.facts.tolerations import COMPARISON_GATE, Toleration, make_toleration
 from multiarch.manifests.values import ManifestError
-from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.scheduling.tolerations import find_untolerated
 from tests.scheduling.manifests import pod
 
 ARM64 = parse_taint("arch=arm64:NoSchedule")
@@ -47,18 +47,18 @@ def test_a_toleration_tolerates_a_taint_by_kubernetes_rules(
 
 def test_the_first_taint_that_keeps_a_pod_off_is_named() -> None:
     taints = [parse_taint(text) for text in ("team=a:NoSchedule", "arch=arm64:NoSchedule", "gpu:NoExecute")]
-    assert first_untolerated(tolerations({"key": "team", "operator": "Exists"}), taints) == ARM64
+    assert find_untolerated(tolerations({"key": "team", "operator": "Exists"}), taints) == ARM64
 
 
 def test_a_taint_of_every_effect_but_prefer_no_schedule_keeps_off() -> None:
-    assert first_untolerated((), [parse_taint("a:PreferNoSchedule")]) is None
-    assert first_untolerated((), [parse_taint("a:NoExecute")]) == parse_taint("a:NoExecute")
+    assert find_untolerated((), [parse_taint("a:PreferNoSchedule")]) is None
+    assert find_untolerated((), [parse_taint("a:NoExecute")]) == parse_taint("a:NoExecute")
 
 
 def test_different_taints_may_be_tolerated_by_different_tolerations() -> None:
     written = tolerations({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"})
     taints: list[Taint] = [parse_taint("a:NoSchedule"), parse_taint("b=1:NoExecute")]
-    assert first_untolerated(written, taints) is None
+    assert find_untolerated(written, taints) is None
 
 
 TAINTS = [parse_taint(f"{key}{value}:{effect}") for key in "ab" for value in ("", "=1", "=2") for effect in Effect]
@@ -66,7 +66,7 @@ TAINTS = [parse_taint(f"{key}{value}:{effect}") for key in "ab" for value in (""
 
 @pytest.mark.parametrize("taint", TAINTS, ids=str)
 def test_the_toleration_for_a_taint_matches_that_taint_and_no_other(taint: Taint) -> None:
-    written = toleration_for(taint).as_dict()
+    written = make_toleration(taint).as_dict()
     (read,) = tolerations(dict(written))
     assert [each for each in TAINTS if read.tolerates(each)] == [taint]
     assert ("value" in written) is bool(taint.value)
@@ -91,7 +91,7 @@ def test_a_numeric_comparison_says_that_it_is_not_judged(operator: str) -> None:
         ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, "effect", "needs the effect NoExecute"),
     ],
 )
-def test_a_toleration_that_the_api_server_refuses_is_refused(written: dict[str, Any], path: str, words: str) -> None:
+def test_a_toleration_that_the_api_server_rejects_is_rejected(written: dict[str, Any], path: str, words: str) -> None:
     with pytest.raises(ManifestError, match=words) as caught:
         tolerations({"key": "fine", "operator": "Exists"}, written)
     assert caught.value.path == f"spec.tolerations[1].{path}"

@@ -215,7 +215,7 @@ def test_match_label_keys_narrow_the_selector_to_the_pods_own_values() -> None:
     assert allowed(placements, of("2"), *NODES) == ["a", "b", "c"]
 
 
-def test_pods_on_their_way_out_are_not_counted() -> None:
+def test_pods_on_their_fix_are_not_counted() -> None:
     leaving = pod_manifest("web", labels={"app": "web"})
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert allowed(placed((pods(leaving)[0], ON_A), nodes=NODES), web(constraint()), *NODES) == ["a", "b", "c"]
@@ -287,7 +287,7 @@ def test_a_term_means_its_own_namespace_the_named_ones_or_those_selected() -> No
     assert allowed(elsewhere, apart(term(namespaces=["other"])), ON_A) == ["a"]
 
 
-def test_mismatch_label_keys_leave_out_the_pods_own_value() -> None:
+def test_mismatch_label_keys_omit_the_pods_own_value() -> None:
     one = {"app": "web", "tenant": "a"}
     exclusive = pod(labels=one, affinity=affinity("podAntiAffinity", term(mismatchLabelKeys=["tenant"])))
     assert allowed(placed((pod(labels=one), ON_A)), exclusive, ON_A) == ["a"]

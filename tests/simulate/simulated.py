@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
-from multiarch.simulate.model import Answer, GroupOutcome, Simulation, WorkloadOutcome
+from multiarch.simulate.model import GroupAnswer, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, container, workload
 from tests.stack.words import merged, plan
@@ -42,7 +42,7 @@ def pods(name: str = "api", count: int = 1, *, cpu: str = "1", memory: str = "1G
 def run(words: Mapping[str, Any], *documents: object, zones: Sequence[str] = ZONES) -> Simulation:
     made = plan(words)
     return simulate_nodes(
-        made.autoscaling, made.node_groups, SimulationContext(tuple(zones)), pods_from(documents)
+        made.autoscaling, made.node_groups, SimulationContext(tuple(zones)), read_pods(documents)
     ).simulation
 
 
@@ -55,7 +55,7 @@ def got(result: Simulation, name: str = "api") -> dict[str, int]:
     return {answer.group: answer.pods for answer in of(result, name).answers if answer.pods}
 
 
-def answer(result: Simulation, group: str, name: str = "api") -> Answer:
+def answer(result: Simulation, group: str, name: str = "api") -> GroupAnswer:
     return next(each for each in of(result, name).answers if each.group == group)
 
 

@@ -158,7 +158,7 @@ def test_daemon_sets_are_counted_on_planned_nodes() -> None:
     assert answer(result, "general-arm64-spot").reason == "too large for its instance types, DaemonSets included"
 
 
-def test_pods_of_daemon_sets_and_bound_pods_are_left_out() -> None:
+def test_pods_of_daemon_sets_and_bound_pods_are_omitted() -> None:
     bound = pods()["spec"]["template"] | {"kind": "Pod"}
     bound = {**bound, "metadata": {"name": "bound"}, "spec": {**bound["spec"], "nodeName": "ip-10-0-0-1"}}
     assert run(pooled(XLARGE), bound).omitted == (("already on a node, or finished", 1),)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.scheduling.pods import Pod, read_pods
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled
-from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import NONE, grown, pods
 from tests.stack.words import merged, plan
@@ -22,14 +22,14 @@ HOST = "kubernetes.io/hostname"
 
 def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
     made = plan(words)
-    wanted = list(pods_from(documents))
-    given = planned_nodes(made.node_groups, CONTEXT, wanted)
-    return settle(made.autoscaling, made.node_groups, CONTEXT, given, wanted).nodes
+    wanted = list(read_pods(documents))
+    given = list_planned_nodes(made.node_groups, CONTEXT, wanted)
+    return settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted).nodes
 
 
 def then(words: dict[str, Any], nodes: Iterable[NodeState], *documents: object) -> Settled:
     made = plan(words)
-    return settle(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), pods_from(documents))
+    return settle_pods(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), read_pods(documents))
 
 
 def on_nodes(settled: Settled) -> list[list[str]]:
@@ -114,7 +114,7 @@ def test_a_priority_class_says_which_pods_are_important() -> None:
         return {"kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}
 
     def read(*documents: object) -> list[Pod]:
-        return list(pods_from(documents))
+        return list(read_pods(documents))
 
     classes = [priority_class("low", -5), priority_class("waits", 7, preemptionPolicy="Never")]
     low, waits, usual = read(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.pools import relaxations
+from multiarch.scheduling.pods import read_pods
+from multiarch.simulate.pools import relax_spec
 from tests.scheduling.manifests import expression, required
 from tests.simulate.simulated import TOLERANT, answer, got, group, of, pods, pooled, run
 
@@ -79,10 +79,10 @@ def test_preferred_anti_affinity_takes_all_pools_to_their_limits_before_it_is_dr
 
 
 def asked(affinity: Mapping[str, Any], **spec: Any) -> list[tuple[str, ...]]:
-    """What each way of asking for a pod still minds, as words."""
-    (pod,) = pods_from([pods(affinity=affinity, **spec)])
+    """What each way of requesting a pod still minds, as words."""
+    (pod,) = read_pods([pods(affinity=affinity, **spec)])
     found = []
-    for relaxed, soft_taints in relaxations(pod.spec, soft_taints=True):
+    for relaxed, soft_taints in relax_spec(pod.spec, soft_taints=True):
         terms = relaxed.affinity.required or ()
         words = [str(each.values[0]) for term in terms for each in term.expressions]
         words += [f"near {term.topology_key}" for term in relaxed.pod_affinity]
@@ -146,8 +146,8 @@ def test_of_preferences_about_pods_the_one_with_the_highest_weight_goes_first(ki
 
 
 def test_a_pod_without_preferences_is_tried_once() -> None:
-    (pod,) = pods_from([pods()])
-    assert list(relaxations(pod.spec, soft_taints=False)) == [(pod.spec, True)]
+    (pod,) = read_pods([pods()])
+    assert list(relax_spec(pod.spec, soft_taints=False)) == [(pod.spec, True)]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_pods_are_spread_over_the_values_of_labels_that_pools_set(
     ],
 )
 @pytest.mark.parametrize("kind", ["spread", "podAffinity", "podAntiAffinity"])
-def test_karpenter_refuses_topology_keys_that_it_does_not_know(key: str, kind: str) -> None:
+def test_karpenter_rejects_topology_keys_that_it_does_not_know(key: str, kind: str) -> None:
     rules = spread(key) if kind == "spread" else {"affinity": rule(kind, key)}
     result = run(pooled({"general": XLARGE}), pods(**BIG, **rules, **TOLERANT))
     assert result.unplaced == 1

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.prices.model import RegionPrices
-from multiarch.scheduling.pods import pods_from
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.pods import read_pods
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import Settled
-from multiarch.simulate.shapes import pool_shape
+from multiarch.simulate.shapes import build_pool_shape
 from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, answer, got, group, pods, pooled
@@ -44,7 +44,7 @@ def prices(
 def bought(words: Mapping[str, Any], known: RegionPrices | None, *documents: object) -> Settled:
     made = plan(words)
     context = SimulationContext(ZONES, region="eu-west-1", prices=known)
-    return simulate_nodes(made.autoscaling, made.node_groups, context, pods_from(documents))
+    return simulate_nodes(made.autoscaling, made.node_groups, context, read_pods(documents))
 
 
 def types(settled: Settled, pool: str) -> dict[str, int]:
@@ -175,15 +175,15 @@ def test_no_cheaper_type_would_hold_the_pods_of_a_node(
     ]
     region = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), known)
     context = SimulationContext(ZONES, region="eu-west-1", prices=region)
-    found = simulate_nodes(made.autoscaling, made.node_groups, context, pods_from(documents))
+    found = simulate_nodes(made.autoscaling, made.node_groups, context, read_pods(documents))
     assert made.autoscaling.karpenter is not None
     (pool,) = (each for each in made.autoscaling.karpenter.pools if each.name == ARM)
     shapes = {
-        each.name: pool_shape(pool, made.autoscaling.karpenter.node_class, each, ZONES, region="eu-west-1")
+        each.name: build_pool_shape(pool, made.autoscaling.karpenter.node_class, each, ZONES, region="eu-west-1")
         for each in pool.instance_types
     }
     for node in (each for each in found.nodes if each.group == ARM):
-        wanted = sum((pod.requests for pod in node.pods), Resources())
+        wanted = sum((pod.requests for pod in node.pods), ResourceAmounts())
         assert not known or node.instance_type in known
         cheaper = [name for name in known if known[name] < known[node.instance_type]]
         assert not [name for name in cheaper if shapes[name].allocatable.covers(wanted)]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.schema.stack import StackSpec
-from multiarch.simulate.context import simulation_context
+from multiarch.simulate.context import build_simulation_context
 from multiarch.simulate.model import Simulation
 from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.load import Stack
@@ -38,7 +38,7 @@ def simulated(scenario: Mapping[str, Any]) -> Simulation:
     stack = Stack(scenario["name"], StackSpec.model_validate(words), config["aws:region"], Origin())
     plan = make_plan(stack, today=TODAY)
     return simulate_nodes(
-        plan.autoscaling, plan.node_groups, simulation_context(plan), pods_from(scenario["manifests"])
+        plan.autoscaling, plan.node_groups, build_simulation_context(plan), read_pods(scenario["manifests"])
     ).simulation
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from multiarch.facts.labels import ARCHITECTURE
-from multiarch.scheduling.fit import why_never
-from multiarch.scheduling.scores import scores
-from multiarch.simulate.batches import batches_of
+from multiarch.scheduling.fit import explain_never
+from multiarch.scheduling.scores import score_candidates
+from multiarch.simulate.batches import make_batches
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.settled import NodeState, Settled
-from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.cluster.failure_cases import Case, cases
 from tests.scheduling.manifests import ZONES, container, expression, workload
 from tests.simulate.simulated import TOLERANT, grown, pods
@@ -94,7 +94,7 @@ def test_pods_that_are_there_count_for_the_spread_of_the_others() -> None:
     kept = [next(node for node in first.nodes if node.pods), *left]
     made = plan(words)
     lost = [pod for node in first.nodes for pod in node.pods if node not in kept]
-    again = settle(made.autoscaling, made.node_groups, CONTEXT, kept, lost)
+    again = settle_pods(made.autoscaling, made.node_groups, CONTEXT, kept, lost)
     assert len(by_zone(again)) == 2
 
 
@@ -194,21 +194,23 @@ def test_full_nodes_are_not_candidates() -> None:
 def scores_short_of_the_best(case: Case) -> list[int]:
     """By how much the score of each pod's node is below the best one, when all nodes are looked at."""
     plan, pods = case.stack.plan, list(case.pods())
-    batches = batches_of(pod for pod in pods if not pod.per_node)
+    batches = make_batches(pod for pod in pods if not pod.per_node)
     daemons = [pod for pod in pods if pod.per_node]
-    nodes = Nodes(batches, daemons, planned_nodes(plan.node_groups, CONTEXT, pods))
+    nodes = Nodes(batches, daemons, list_planned_nodes(plan.node_groups, CONTEXT, pods))
     short = []
     for batch, pod in ((each, pod) for each in batches for pod in each.pods):
         able = [
             node
             for node in nodes.all
-            if why_never(pod.spec, node.shape) is None
+            if explain_never(pod.spec, node.shape) is None
             and node.free.covers(pod.requests)
             and pod.spec.affinity.allows(node.node.labels)
             and nodes.why_not(batch, node.node) is None
         ]
         found = (
-            scores([nodes.candidate(batch, node) for node in able], nodes.soft[batch.number].spread, len(able))
+            score_candidates(
+                [nodes.candidate(batch, node) for node in able], nodes.soft[batch.number].spread, len(able)
+            )
             if able
             else []
         )

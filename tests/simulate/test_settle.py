@@ -11,10 +11,10 @@ import pytest
 from multiarch.autoscaling.model import Capacity
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
-from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.scheduling.pods import Pod, read_pods
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, answer, grown, pods, pooled
 from tests.stack.words import merged, plan
@@ -46,9 +46,9 @@ def run(
     **options: Any,
 ) -> Settled:
     made = plan(words)
-    wanted = [*pods_from(documents), *more]
-    given = planned_nodes(made.node_groups, CONTEXT, wanted) if nodes is None else nodes
-    return settle(made.autoscaling, made.node_groups, CONTEXT, given, wanted, **options)
+    wanted = [*read_pods(documents), *more]
+    given = list_planned_nodes(made.node_groups, CONTEXT, wanted) if nodes is None else nodes
+    return settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted, **options)
 
 
 def without(settled: Settled, *, zone: str) -> tuple[tuple[NodeState, ...], list[Pod]]:
@@ -217,7 +217,7 @@ def test_karpenter_plans_a_node_for_the_emptiest_zone_alone_even_where_that_is_l
 def test_of_equally_empty_zones_karpenter_comes_to_one_that_has_nodes() -> None:
     one = run(pooled(POOLS), pods(**BIG, **spread(), **TOLERANT), nodes=())
     gone = Unavailable(zones=frozenset((ZONES[1],)))
-    more = pods_from([pods(**BIG, **spread(), **TOLERANT)])
+    more = read_pods([pods(**BIG, **spread(), **TOLERANT)])
     after = run(pooled(POOLS), nodes=one.nodes, more=more, unavailable=gone)
     assert (by_zone(one), by_zone(after)) == ({ZONES[0]: 1}, {ZONES[0]: 1, ZONES[2]: 1})
 
@@ -225,7 +225,7 @@ def test_of_equally_empty_zones_karpenter_comes_to_one_that_has_nodes() -> None:
 def test_a_spread_goes_to_the_zone_with_the_fewest_pods_those_of_given_nodes_counted() -> None:
     first = run(pooled(POOLS), pods(count=5, **BIG, **spread(skew=2), **TOLERANT), nodes=())
     assert sorted(by_zone(first).values()) == [1, 2, 2]
-    (more,) = pods_from([pods(**BIG, **spread(skew=2), **TOLERANT)])
+    (more,) = read_pods([pods(**BIG, **spread(skew=2), **TOLERANT)])
     assert by_zone(run(pooled(POOLS), nodes=first.nodes, more=[more])) == dict.fromkeys(ZONES, 2)
 
 
@@ -251,14 +251,14 @@ def test_given_pods_count_for_the_rules_of_others(words: Mapping[str, Any]) -> N
 @pytest.mark.parametrize("words", [grown(AMD), pooled(POOLS)], ids=["cluster autoscaler", "Karpenter"])
 def test_a_spread_goes_on_from_the_pods_that_are_there(words: Mapping[str, Any]) -> None:
     first = run(words, pods(count=2, **BIG, **spread(), **TOLERANT), nodes=())
-    (more,) = pods_from([pods(**BIG, **spread(), **TOLERANT)])
+    (more,) = read_pods([pods(**BIG, **spread(), **TOLERANT)])
     second = run(words, nodes=first.nodes, more=[more])
     assert [by_zone(each) for each in (first, second)] == [dict.fromkeys(ZONES[:2], 1), dict.fromkeys(ZONES, 1)]
 
 
 def test_nodes_of_no_group_have_room_too() -> None:
     made = plan(grown(AMD))
-    own = planned_nodes(made.node_groups, CONTEXT, ())
+    own = list_planned_nodes(made.node_groups, CONTEXT, ())
     other = NodeState("by-hand", "", own[0].shape, ZONES[0])
     result = run(grown(AMD), pods(**BIG), nodes=[other])
     assert [(node.name, len(node.pods)) for node in result.nodes] == [("by-hand", 1)]
@@ -279,6 +279,6 @@ def test_an_auto_scaling_group_replaces_lost_nodes_by_itself() -> None:
 
 
 def test_two_nodes_of_one_name_are_an_error() -> None:
-    node = planned_nodes(plan(grown(AMD)).node_groups, CONTEXT, ())[0]
+    node = list_planned_nodes(plan(grown(AMD)).node_groups, CONTEXT, ())[0]
     with pytest.raises(ValueError, match="two nodes are called amd-1"):
         run(grown(AMD), pods(), nodes=[node, node])

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from multiarch.autoscaling.model import Capacity
-from multiarch.scheduling.pods import Pod, pods_from
-from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.pods import Pod, read_pods
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
-from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from multiarch.stack.model import Plan
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, grown, pods, pooled
@@ -81,7 +81,7 @@ def check(made: Plan, given: tuple[NodeState, ...], wanted: list[Pod], result: S
     assert [node.name for node in result.nodes[: len(given)]] == [node.name for node in given]
     assert len({node.name for node in result.nodes}) == len(result.nodes)
     for node in result.nodes:
-        room: Resources = node.shape.allocatable
+        room: ResourceAmounts = node.shape.allocatable
         for pod in node.pods:
             assert room.covers(pod.requests), node.name
             room -= pod.requests
@@ -99,9 +99,9 @@ def check(made: Plan, given: tuple[NodeState, ...], wanted: list[Pod], result: S
 def test_pods_are_kept_and_nodes_hold_them(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 (nothing secret)
     made = plan(words(chance))
-    wanted = list(pods_from(workload(chance, number) for number in range(chance.randint(1, 6))))
-    given = planned_nodes(made.node_groups, CONTEXT, wanted)
-    first = settle(made.autoscaling, made.node_groups, CONTEXT, given, wanted)
+    wanted = list(read_pods(workload(chance, number) for number in range(chance.randint(1, 6))))
+    given = list_planned_nodes(made.node_groups, CONTEXT, wanted)
+    first = settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted)
     check(made, given, wanted, first, Unavailable())
     gone = unavailable(chance, made)
     left = tuple(node for node in first.nodes if node.zone not in gone.zones and chance.random() < 0.8)
@@ -109,10 +109,10 @@ def test_pods_are_kept_and_nodes_hold_them(seed: int) -> None:
     lost = [pod for node in first.nodes if node.name not in names for pod in node.pods]
     again = [*lost, *first.unplaced]
     desired = {group.name: group.sizes.desired for group in made.node_groups}
-    second = settle(made.autoscaling, made.node_groups, CONTEXT, left, again, unavailable=gone, desired=desired)
+    second = settle_pods(made.autoscaling, made.node_groups, CONTEXT, left, again, unavailable=gone, desired=desired)
     check(made, left, again, second, gone)
     # The same again: nothing depends on an order that is not given.
-    same = settle(made.autoscaling, made.node_groups, CONTEXT, left, again, unavailable=gone, desired=desired)
+    same = settle_pods(made.autoscaling, made.node_groups, CONTEXT, left, again, unavailable=gone, desired=desired)
     assert [(node.name, node.pods) for node in same.nodes] == [(node.name, node.pods) for node in second.nodes]
     assert same.simulation == second.simulation
 
@@ -125,11 +125,11 @@ def test_pods_without_rules_are_shared_out_as_if_they_came_one_by_one(
     made = plan(groups(chance))
     sizes = [(f"{chance.randrange(100, 1900, 100)}m", f"{chance.randrange(128, 4096, 128)}Mi") for _ in range(12)]
     wanted = list(
-        pods_from(pods(f"w{n}", chance.randint(1, 9), cpu=c, memory=m, **TOLERANT) for n, (c, m) in enumerate(sizes))
+        read_pods(pods(f"w{n}", chance.randint(1, 9), cpu=c, memory=m, **TOLERANT) for n, (c, m) in enumerate(sizes))
     )
 
     def counts() -> list[Counter[str]]:
-        result = settle(made.autoscaling, made.node_groups, CONTEXT, (), wanted)
+        result = settle_pods(made.autoscaling, made.node_groups, CONTEXT, (), wanted)
         return [Counter(pod.name.partition("-")[0] for pod in node.pods) for node in result.nodes]
 
     together = counts()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from multiarch.facts.architectures import Architecture
-from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.model import Simulation
 from multiarch.simulate.preference import with_preference
@@ -20,7 +20,7 @@ GROUPS = {
 
 def run(*documents: object, prefer: Architecture | None = None) -> Simulation:
     made = plan(grown(GROUPS))
-    given = pods_from(documents)
+    given = read_pods(documents)
     wanted = with_preference(given, prefer) if prefer else given
     return simulate_nodes(made.autoscaling, made.node_groups, SimulationContext(tuple(ZONES)), wanted).simulation
 
@@ -44,8 +44,8 @@ def test_pods_that_may_not_be_on_an_architecture_do_not_prefer_it() -> None:
     )
     preferring = {
         pod.name.partition("-")[0]: len(pod.spec.affinity.preferred)
-        for pod in with_preference(pods_from(documents), Architecture.ARM64)
+        for pod in with_preference(read_pods(documents), Architecture.ARM64)
     }
     assert preferring == {"old": 0, "both": 1, "agent": 0}
-    twice = with_preference(with_preference(pods_from(documents), Architecture.ARM64), Architecture.ARM64)
+    twice = with_preference(with_preference(read_pods(documents), Architecture.ARM64), Architecture.ARM64)
     assert max(len(pod.spec.affinity.preferred) for pod in twice) == 1

@@ -13,8 +13,8 @@ import pytest
 from botocore.config import Config
 
 from multiarch.errors import OutsideError
-from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.ssm.run_command import run
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
+from multiarch.ssm.run_command import run_script
 from sandbox.aws.ssm_commands import Faults, Target
 from tests.ssm.wired import Wired
 
@@ -36,8 +36,8 @@ def aws(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> Wired:
     return wired
 
 
-def ask(aws: Wired, *instances: str, seconds: float = 60, deadline: float = 20) -> dict[str, Answer]:
-    return run(aws.client, "true", instances, seconds=seconds, deadline=deadline)
+def ask(aws: Wired, *instances: str, seconds: float = 60, deadline: float = 20) -> dict[str, InstanceAnswer]:
+    return run_script(aws.client, "true", instances, seconds=seconds, deadline=deadline)
 
 
 def left_running(aws: Wired) -> list[str]:
@@ -49,7 +49,9 @@ def left_running(aws: Wired) -> list[str]:
 
 def test_a_script_that_ends_well_is_done_with_its_output(aws: Wired) -> None:
     (name,) = aws.register(1, Target(output='{"machine":"aarch64"}', delay=0.05))
-    assert ask(aws, name)[name] == Answer(name, AnswerStatus.DONE, '{"machine":"aarch64"}', agent_version="3.3.3050.0")
+    assert ask(aws, name)[name] == InstanceAnswer(
+        name, AnswerStatus.DONE, '{"machine":"aarch64"}', agent_version="3.3.3050.0"
+    )
 
 
 def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
@@ -128,7 +130,7 @@ def test_an_instance_that_went_away_leaves_the_others_asked(aws: Wired) -> None:
     aws.client.meta.events.unregister("before-call.ssm.SendCommand", unique_id="go")
     statuses = Counter(each.status for each in answers.values())
     assert statuses == {AnswerStatus.DONE: 49, AnswerStatus.NOT_ASKED: 1}
-    assert answers[gone].reason.startswith("SSM refused the command (InvalidInstanceId):")
+    assert answers[gone].reason.startswith("SSM rejected the command (InvalidInstanceId):")
     assert aws.calls["SendCommand"] <= 13
 
 
@@ -228,18 +230,18 @@ def test_missing_credentials_and_an_endpoint_that_is_gone_are_one_error(monkeypa
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     client = boto3.session.Session().client("ssm", region_name="eu-west-1")
     with pytest.raises(OutsideError, match="Can't get AWS credentials"):
-        run(client, "true", [UNKNOWN])
+        run_script(client, "true", [UNKNOWN])
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
     once = Config(retries={"total_max_attempts": 1})
     gone = boto3.session.Session().client("ssm", "eu-west-1", endpoint_url="http://127.0.0.1:9", config=once, **keys)
     with pytest.raises(OutsideError, match="Can't reach AWS"):
-        run(gone, "true", [UNKNOWN], deadline=60)
+        run_script(gone, "true", [UNKNOWN], deadline=60)
 
 
 def test_progress_counts_every_instance_once(aws: Wired) -> None:
     names = [*aws.register(7), *aws.register(2, Target(status="Inactive")), UNKNOWN]
     steps: list[tuple[int, int]] = []
-    run(aws.client, "true", names, progress=lambda done, total: steps.append((done, total)))
+    run_script(aws.client, "true", names, progress=lambda done, total: steps.append((done, total)))
     assert steps[0] == (3, 10)
     assert steps[-1] == (10, 10)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)

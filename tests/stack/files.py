@@ -47,7 +47,7 @@ class Project:
         return load_file(self.file)
 
     def problems(self, text: str | bytes, *, project: str = PROJECT) -> Sequence[Problem]:
-        """What refuses the file; none when it is accepted."""
+        """What rejects the file; none when it is accepted."""
         try:
             self.load(text, project=project)
         except StackError as error:

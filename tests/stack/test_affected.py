@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.stack import affected as module
-from multiarch.stack.affected import FileChange, affected
+from multiarch.stack.affected import FileChange, list_affected
 
 _OWN = "config/stacks/Pulumi.shop-dev.yaml"
 _SHOP = (
@@ -28,7 +28,7 @@ config:
 
 
 def _names(*changes: FileChange) -> list[str]:
-    return list(affected(changes, _STACKS))
+    return list(list_affected(changes, _STACKS))
 
 
 def _project(after: str) -> list[str]:
@@ -37,7 +37,7 @@ def _project(after: str) -> list[str]:
 
 def test_a_stacks_own_values_touch_it_alone() -> None:
     after = _SHOP.replace("shop", "shops")
-    assert affected([FileChange(_OWN, _SHOP, after)], {**_STACKS, "shop-dev": after}) == {
+    assert list_affected([FileChange(_OWN, _SHOP, after)], {**_STACKS, "shop-dev": after}) == {
         "shop-dev": (f"{_OWN} changed",)
     }
 
@@ -54,7 +54,7 @@ def test_values_of_another_type_are_other_values(before: str, after: str) -> Non
 
 
 def test_a_new_stack_file_is_named_as_new() -> None:
-    assert affected([FileChange(_OWN, None, _SHOP)], _STACKS) == {"shop-dev": (f"{_OWN} is new",)}
+    assert list_affected([FileChange(_OWN, None, _SHOP)], _STACKS) == {"shop-dev": (f"{_OWN} is new",)}
 
 
 def test_a_file_that_is_not_yaml_counts() -> None:

@@ -29,10 +29,10 @@ def errors(project: Project, text: str) -> list[str]:
     project.write(text)
     try:
         make_plan(load_file(project.file), today=TODAY)
-    except StackError as refused:
+    except StackError as rejected:
         return [
             str(problem).replace(f"{project.file.parent.as_posix()}/", "")
-            for problem in refused.problems
+            for problem in rejected.problems
             if problem.severity is Severity.ERROR
         ]
     return []
@@ -59,7 +59,7 @@ def errors(project: Project, text: str) -> list[str]:
         ("{use: karpenter, karpenter: {controllerGroup: arm}}", CONTROLLER, "It can run on web"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_message_with_file_line_key_and_the_way_out(
+def test_a_mistake_is_one_message_with_file_line_key_and_the_fix(
     project: Project, words: str, key: str, hint: str
 ) -> None:
     lines = errors(project, f"{STACK}  multiarch-eks:autoscaling: {words}\n")

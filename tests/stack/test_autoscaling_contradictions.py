@@ -1,4 +1,4 @@
-"""Each contradiction about autoscaling that is refused before any AWS call: its rule, its key, and what it says."""
+"""Each contradiction about autoscaling that is rejected before any AWS call: its rule, its key, and what it says."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
 @pytest.mark.parametrize(
     ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+def test_a_contradiction_is_named_with_its_key_and_the_fix(
     rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
 ) -> None:
     found = [p for p in problems(change) if (p.rule, p.key) not in UNPINNED and p.rule == rule]
@@ -223,11 +223,11 @@ def test_a_contradiction_is_named_with_its_key_and_the_way_out(
         {"use": "karpenter", "migrateFrom": "cluster-autoscaler"},
     ],
 )
-def test_a_stack_without_node_groups_is_refused_for_that_alone(words: dict[str, Any]) -> None:
+def test_a_stack_without_node_groups_is_rejected_for_that_alone(words: dict[str, Any]) -> None:
     found = problems({"nodeGroups": {"web": None, "web-arm": None}, "autoscaling": words})
-    [refused] = [p for p in found if p.severity is ERROR]
-    assert (refused.rule, refused.key) == ("no-node-groups", "nodeGroups")
-    assert refused.hint == "Add one: nodeGroups: {NAME: {instanceTypes: [...], minSize: 2}}."
+    [rejected] = [p for p in found if p.severity is ERROR]
+    assert (rejected.rule, rejected.key) == ("no-node-groups", "nodeGroups")
+    assert rejected.hint == "Add one: nodeGroups: {NAME: {instanceTypes: [...], minSize: 2}}."
 
 
 def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() -> None:
@@ -289,7 +289,9 @@ def test_settings_of_an_absent_autoscaler_are_not_checked_further() -> None:
         ("{order: [arm64]}", "arm64-spot"),
     ],
 )
-def test_numbers_and_words_out_of_range_are_refused_with_file_and_line(project: Project, words: str, says: str) -> None:
+def test_numbers_and_words_out_of_range_are_rejected_with_file_and_line(
+    project: Project, words: str, says: str
+) -> None:
     lines = project.lines(f"{CONFIG}  multiarch-eks:autoscaling: {words}\n")
     assert len(lines) == 1
     assert lines[0].startswith("Pulumi.shop-dev.yaml:10 autoscaling.")
@@ -297,9 +299,9 @@ def test_numbers_and_words_out_of_range_are_refused_with_file_and_line(project: 
 
 
 def test_every_fault_of_a_pool_is_found_at_once() -> None:
-    with pytest.raises(StackError) as refused:
+    with pytest.raises(StackError) as rejected:
         plan(pool(budget="x", expireAfter="x", families=["m7i", "nope"]))
-    rules = {p.rule for p in refused.value.problems if p.severity is ERROR}
+    rules = {p.rule for p in rejected.value.problems if p.severity is ERROR}
     assert {"budget", "duration", "unknown-selection", "no-instance-type"} <= rules
 
 

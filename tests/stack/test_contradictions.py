@@ -1,4 +1,4 @@
-"""Each contradiction that is refused before any AWS call: its rule, its key, and what the message says."""
+"""Each contradiction that is rejected before any AWS call: its rule, its key, and what the message says."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("termination-handler", {"nodeTerminationHandler": True}, "nodeTerminationHandler", "no self-managed group", ERROR),
     ("termination-handler",
      web(kind="self-managed") | {"nodeTerminationHandler": True, "network": {"nat": "none", "endpoints": ["s3"]}},
-     "nodeTerminationHandler", "no way out", ERROR),
+     "nodeTerminationHandler", "no fix", ERROR),
     ("termination-handler-unreachable", web(kind="self-managed") | {"nodeTerminationHandler": True},
      "nodeTerminationHandler", "the first run", WARNING),
     ("driver-too-old", web(instanceTypes=["g7.2xlarge"]), "nodeGroups.web.instanceTypes", "NVIDIA driver 595", ERROR),
@@ -223,7 +223,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
 @pytest.mark.parametrize(
     ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+def test_a_contradiction_is_named_with_its_key_and_the_fix(
     rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
 ) -> None:
     found = [p for p in problems(change) if p.rule == rule]
@@ -257,7 +257,7 @@ def test_support_dates_are_those_of_the_day_that_is_asked_about() -> None:
     assert "kubernetes-extended" in {p.rule for p in problems({"kubernetesVersion": "1.33"}, today=TODAY)}
 
 
-def test_a_version_that_ended_is_not_its_own_way_out() -> None:
+def test_a_version_that_ended_is_not_its_own_fix() -> None:
     change = {"kubernetesVersion": "1.35"}
     (found,) = [p for p in problems(change, today=date(2028, 4, 1)) if p.rule == "kubernetes-unsupported"]
     assert found.message == "EKS support for Kubernetes 1.35 ended on 2028-03-27."
@@ -272,7 +272,7 @@ def test_coredns_finds_a_node_in_a_cluster_of_arm64_groups_alone() -> None:
     assert '"key": "arch"' in coredns.configuration
 
 
-def test_an_image_that_is_about_to_be_pinned_is_not_refused_for_its_driver() -> None:
+def test_an_image_that_is_about_to_be_pinned_is_not_rejected_for_its_driver() -> None:
     g7 = web(instanceTypes=["g7.2xlarge"])
     assert make_plan(stack(g7), today=TODAY, pinning=True).node_groups[0].ami_type.name == "AL2023_x86_64_NVIDIA"
     with pytest.raises(StackError, match="NVIDIA driver 595"):

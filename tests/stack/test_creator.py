@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from multiarch.schema.cluster import Access
-from multiarch.stack.checks.access import creator_problem
+from multiarch.stack.checks.access import check_creator
 from multiarch.stack.origin import Origin, Place
 from tests.stack.files import CONFIG, Project
 
@@ -26,7 +26,7 @@ STS = "arn:aws:sts::111122223333:assumed-role"
 )
 def test_a_creator_is_recognised(listed: str, creator: str) -> None:
     for spec in (Access(admins=["arn:aws:iam::111122223333:role/other", listed]), Access(readers=[listed])):
-        problem = creator_problem(spec, creator, Origin())
+        problem = check_creator(spec, creator, Origin())
         assert problem is not None
         assert problem.rule == "creator-in-access"
         assert listed in problem.message
@@ -44,12 +44,12 @@ def test_a_creator_is_recognised(listed: str, creator: str) -> None:
     ],
 )
 def test_another_principal_is_not_taken_for_the_creator(listed: str, creator: str) -> None:
-    assert creator_problem(Access(admins=[listed]), creator, Origin()) is None
+    assert check_creator(Access(admins=[listed]), creator, Origin()) is None
 
 
 def test_the_problem_has_the_entrys_place(project: Project) -> None:
     stack = project.load(f"{CONFIG}  multiarch-eks:access:\n    admins:\n      - {USER}\n      - {ROLE}\n")
-    problem = creator_problem(stack.spec.access, f"{STS}/platform/ci", stack.origin)
+    problem = check_creator(stack.spec.access, f"{STS}/platform/ci", stack.origin)
     assert problem is not None
     assert (problem.key, problem.line) == ("access.admins[1]", 13)
     assert stack.origin.place(("access", "admins", 1)) == Place(str(problem.file), 13)

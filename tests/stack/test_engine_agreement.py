@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.stack.engine_config import project_layer, stack_layer
-from multiarch.stack.yaml_source import read
+from multiarch.stack.engine_config import read_project_layer, read_stack_layer
+from multiarch.stack.yaml_source import read_yaml_file
 from tools import build
 
 pytestmark = pytest.mark.e2e
@@ -111,8 +111,8 @@ def engine_values(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[
 
 def test_every_value_is_the_engines(engine_values: tuple[Path, dict[str, object]]) -> None:
     root, values = engine_values
-    project = project_layer(read(root / "Pulumi.yaml"))
-    stack = stack_layer(read(root / "config" / "stacks" / "Pulumi.shop-dev.yaml"))
+    project = read_project_layer(read_yaml_file(root / "Pulumi.yaml"))
+    stack = read_stack_layer(read_yaml_file(root / "config" / "stacks" / "Pulumi.shop-dev.yaml"))
     assert project.problems + stack.problems == []
     assert project.values | stack.values == values
     assert len(values) == 39

@@ -1,4 +1,4 @@
-"""Whose identity the Kubernetes provider gets: the AWS provider's, or the stack is refused."""
+"""Whose identity the Kubernetes provider gets: the AWS provider's, or the stack is rejected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.errors import StackError
 from multiarch.stack.identity import AwsIdentity
-from multiarch.stack.load import from_engine
+from multiarch.stack.load import load_from_engine
 from tests.stack.files import CONFIG, PROJECT, Project
 
 ROLE = "arn:aws:iam::111122223333:role/deployer"
@@ -23,7 +23,7 @@ ENGINE: Mapping[str, str] = {
 
 
 def of_engine(config: Mapping[str, str]) -> AwsIdentity:
-    return from_engine("shop-dev", {**ENGINE, **config}, file=None, project_file=None).identity
+    return load_from_engine("shop-dev", {**ENGINE, **config}, file=None, project_file=None).identity
 
 
 def test_without_settings_the_identity_is_the_environments(project: Project) -> None:
@@ -65,7 +65,7 @@ def test_a_profile_of_the_whole_project_counts_unless_the_stack_has_its_own(proj
         ),
     ],
 )
-def test_an_identity_that_a_kubeconfig_cant_name_is_refused_with_its_line(
+def test_an_identity_that_a_kubeconfig_cant_name_is_rejected_with_its_line(
     setting: str, said: str, project: Project
 ) -> None:
     (line,) = project.lines(f"{CONFIG}  {setting}\n")
@@ -73,9 +73,9 @@ def test_an_identity_that_a_kubeconfig_cant_name_is_refused_with_its_line(
 
 
 def test_a_secret_is_never_repeated() -> None:
-    with pytest.raises(StackError) as refused:
+    with pytest.raises(StackError) as rejected:
         of_engine({"aws:accessKey": "AKIAEXAMPLE", "aws:secretKey": "hush", "aws:token": "hush"})
-    assert len(refused.value.problems) == 3
-    assert "hush" not in str(refused.value)
-    assert "AKIAEXAMPLE" not in str(refused.value)
-    assert "aws:profile" in str(refused.value)
+    assert len(rejected.value.problems) == 3
+    assert "hush" not in str(rejected.value)
+    assert "AKIAEXAMPLE" not in str(rejected.value)
+    assert "aws:profile" in str(rejected.value)

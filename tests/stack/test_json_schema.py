@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from multiarch.stack.json_schema import SCHEMA_FILE, stack_file_schema, text
-from multiarch.stack.load import stack_files
-from multiarch.stack.yaml_source import parse, read
+from multiarch.stack.json_schema import SCHEMA_FILE, build_stack_file_schema, render_schema
+from multiarch.stack.load import list_stack_files
+from multiarch.stack.yaml_source import parse_yaml_file, read_yaml_file
 from tests.stack.files import CONFIG, Project
 
 CLONE = Path(__file__).parents[2]
@@ -19,20 +19,20 @@ CLONE = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def validator() -> Any:  # noqa: ANN401  (jsonschema has no types)
-    return Draft202012Validator(stack_file_schema())
+    return Draft202012Validator(build_stack_file_schema())
 
 
 def test_the_committed_schema_is_current() -> None:
-    assert (CLONE / SCHEMA_FILE).read_text(encoding="utf-8") == text(), "run `multiarch stack schema --write`"
+    assert (CLONE / SCHEMA_FILE).read_text(encoding="utf-8") == render_schema(), "run `multiarch stack schema --write`"
 
 
 def test_the_schema_is_a_schema() -> None:
-    Draft202012Validator.check_schema(stack_file_schema())
+    Draft202012Validator.check_schema(build_stack_file_schema())
 
 
-@pytest.mark.parametrize("file", stack_files(CLONE), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", list_stack_files(CLONE), ids=lambda file: file.stem)
 def test_the_shipped_stacks_are_accepted(validator: Any, file: Path) -> None:  # noqa: ANN401
-    assert [error.message for error in validator.iter_errors(read(file).value)] == []
+    assert [error.message for error in validator.iter_errors(read_yaml_file(file).value)] == []
     schema = file.read_text().splitlines()[0].partition("$schema=")[2]
     assert (file.parent / schema).resolve() == CLONE / SCHEMA_FILE
 
@@ -51,14 +51,14 @@ def test_the_shipped_stacks_are_accepted(validator: Any, file: Path) -> None:  #
         "  team: shop\n",
     ],
 )
-def test_a_key_that_the_loader_refuses_is_refused(
+def test_a_key_that_the_loader_rejects_is_rejected(
     validator: Any,  # noqa: ANN401
     project: Project,
     added: str,
 ) -> None:
     text = CONFIG + added
     assert next(problem.rule for problem in project.problems(text)) in {"unknown-key", "duplicate-key"}
-    assert not validator.is_valid(parse(text, "F").value)
+    assert not validator.is_valid(parse_yaml_file(text, "F").value)
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,17 @@ def test_a_key_that_the_loader_refuses_is_refused(
 )
 def test_what_the_loader_accepts_is_accepted(validator: Any, project: Project, added: str) -> None:  # noqa: ANN401
     project.load(CONFIG + added)
-    assert validator.is_valid(parse(CONFIG + added, "F").value)
+    assert validator.is_valid(parse_yaml_file(CONFIG + added, "F").value)
 
 
 @pytest.mark.parametrize("added", ["  multiarch-eks:network: {nat: best}\n", '      minSize: "1"\n', "      kind: 3\n"])
-def test_a_value_that_the_loader_refuses_is_refused(validator: Any, project: Project, added: str) -> None:  # noqa: ANN401
+def test_a_value_that_the_loader_rejects_is_rejected(validator: Any, project: Project, added: str) -> None:  # noqa: ANN401
     assert project.problems(CONFIG + added)
-    assert not validator.is_valid(parse(CONFIG + added, "F").value)
+    assert not validator.is_valid(parse_yaml_file(CONFIG + added, "F").value)
 
 
 def test_every_key_is_described() -> None:
-    schema = stack_file_schema()
+    schema = build_stack_file_schema()
 
     def undescribed(node: Any, path: str) -> list[str]:  # noqa: ANN401
         if not isinstance(node, dict):
@@ -99,6 +99,6 @@ def test_every_key_is_described() -> None:
 
 
 def test_the_schema_is_written_for_people() -> None:
-    written = text()
+    written = render_schema()
     assert "``" not in written
-    assert json.loads(written) == stack_file_schema()
+    assert json.loads(written) == build_stack_file_schema()

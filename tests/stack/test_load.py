@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.errors import MultiarchError, StackError
 from multiarch.rules import Severity
-from multiarch.stack.load import from_engine, load_file, project_root, stack_files
+from multiarch.stack.load import find_project_root, list_stack_files, load_file, load_from_engine
 from multiarch.stack.origin import Place
 from tests.stack.files import CONFIG, PROJECT, Project
 
@@ -22,7 +22,7 @@ def test_keys_may_stand_without_the_namespace(project: Project) -> None:
     assert project.load(CONFIG.replace("multiarch-eks:", "")).spec == project.load(CONFIG).spec
 
 
-def test_duplicate_group_names_are_refused_with_both_lines(project: Project) -> None:
+def test_duplicate_group_names_are_rejected_with_both_lines(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}    web:\n      instanceTypes: [m7g.large]\n")
     assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.web: Duplicate key web, first on line 8.")
 
@@ -37,7 +37,7 @@ def test_an_esc_environment_warns_that_its_values_are_not_seen(project: Project)
     assert (warning.rule, warning.line, warning.severity) == ("esc-environment", 10, Severity.WARNING)
 
 
-def test_an_encrypted_value_is_refused_wherever_it_stands(project: Project) -> None:
+def test_an_encrypted_value_is_rejected_wherever_it_stands(project: Project) -> None:
     text = CONFIG.replace("shop@example.com", "{secure: AAA}")
     (line,) = project.lines(f"{text}      labels: {{a: {{secure: BBB}}}}\n")[:1]
     assert line == (
@@ -68,13 +68,13 @@ def test_a_flag_at_the_top_may_be_a_text(project: Project, written: str, *, valu
         (" {karpenter: {version: 1.14}}", "takes a string. Write MAJOR.MINOR.PATCH, such as 1.14.1."),
     ],
 )
-def test_where_the_way_out_is_not_plain_an_example_is_given(project: Project, written: str, said: str) -> None:
+def test_where_the_fix_is_not_plain_an_example_is_given(project: Project, written: str, said: str) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:autoscaling:{written}\n")
     assert line.endswith(said)
 
 
 @pytest.mark.parametrize("written", ["", " ~", ' ""', " null"])
-def test_an_empty_value_at_the_top_is_refused(project: Project, written: str) -> None:
+def test_an_empty_value_at_the_top_is_rejected(project: Project, written: str) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:clusterName:{written}\n")
     assert line.startswith("Pulumi.shop-dev.yaml:10 clusterName: clusterName is empty.")
 
@@ -93,7 +93,7 @@ def test_a_null_takes_a_default_back(project: Project) -> None:
     assert words.tags == {"b": "org"}
 
 
-def test_a_null_that_takes_nothing_back_is_refused(project: Project) -> None:
+def test_a_null_that_takes_nothing_back_is_rejected(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}    api:\n")
     assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.api: api is empty.")
 
@@ -127,7 +127,7 @@ def test_project_keys_count_key_by_key_where_the_stack_has_none(project: Project
     assert project.load(CONFIG.replace("  aws:region: eu-west-1\n", ""), project=settings).region == "us-east-1"
 
 
-def test_defaults_in_a_stack_file_are_refused(project: Project) -> None:
+def test_defaults_in_a_stack_file_are_rejected(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:defaults: {{tags: {{a: b}}}}\n")
     assert line.startswith("Pulumi.shop-dev.yaml:10 defaults: defaults belongs to Pulumi.yaml, not to a stack file")
 
@@ -164,7 +164,7 @@ def test_the_file_is_called_as_team_and_environment_say(project: Project) -> Non
 
 
 @pytest.mark.parametrize("name", ["shop-dev.yaml", "Pulumi.shop-dev.yml", "Pulumi.yaml"])
-def test_a_file_of_another_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_file_of_another_name_is_rejected(tmp_path: Path, name: str) -> None:
     file = tmp_path / "stacks" / name
     file.parent.mkdir()
     file.write_text(CONFIG)
@@ -183,7 +183,7 @@ def test_a_file_of_another_name_is_refused(tmp_path: Path, name: str) -> None:
         ("config: a\n", "config holds no keys."),
     ],
 )
-def test_a_file_of_another_kind_is_refused(project: Project, text: str, message: str) -> None:
+def test_a_file_of_another_kind_is_rejected(project: Project, text: str, message: str) -> None:
     assert message in [problem.message for problem in project.problems(text)]
 
 
@@ -215,28 +215,28 @@ def test_the_engines_texts_make_the_same_stack(project: Project) -> None:
         "multiarch-eks:nodeGroups": json.dumps({"web": {"instanceTypes": ["m7i.large"]}}),
         "multiarch-eks:defaults": json.dumps({"tags": {"c": "d"}}),
     }
-    assert from_engine("shop-dev", config, file=project.file, project_file=project.root / "Pulumi.yaml") == loaded
+    assert load_from_engine("shop-dev", config, file=project.file, project_file=project.root / "Pulumi.yaml") == loaded
 
 
-def test_an_engine_value_that_no_file_holds_is_refused_without_a_place(project: Project) -> None:
+def test_an_engine_value_that_no_file_holds_is_rejected_without_a_place(project: Project) -> None:
     project.write(CONFIG)
     config = {f"multiarch-eks:{key}": value for key, value in {"team": "shop", "nodeGroup": '{"a": 1}'}.items()}
-    with pytest.raises(StackError) as refused:
-        from_engine("shop-dev", config, file=project.file, project_file=None)
-    lines = {problem.key: problem.line for problem in refused.value.problems}
+    with pytest.raises(StackError) as rejected:
+        load_from_engine("shop-dev", config, file=project.file, project_file=None)
+    lines = {problem.key: problem.line for problem in rejected.value.problems}
     assert lines == {"environment": 1, "owner": 1, "costCenter": 1, "nodeGroup": 1}
 
 
 @pytest.mark.parametrize("value", ["[" * 100_000, '{"a":' * 100_000])
-def test_values_from_the_engine_that_are_nested_too_deeply_are_refused(project: Project, value: str) -> None:
+def test_values_from_the_engine_that_are_nested_too_deeply_are_rejected(project: Project, value: str) -> None:
     with pytest.raises(StackError):
-        from_engine("shop-dev", {"multiarch-eks:nodeGroups": value}, file=project.file, project_file=None)
+        load_from_engine("shop-dev", {"multiarch-eks:nodeGroups": value}, file=project.file, project_file=None)
 
 
 def test_the_project_is_found_from_below(project: Project, tmp_path: Path) -> None:
     project.write(CONFIG)
-    assert project_root(project.file.parent) == tmp_path
-    assert stack_files(tmp_path) == [project.file]
+    assert find_project_root(project.file.parent) == tmp_path
+    assert list_stack_files(tmp_path) == [project.file]
 
 
 def test_another_pulumi_project_is_not_taken_for_this_one(project: Project, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_another_pulumi_project_is_not_taken_for_this_one(project: Project, tmp_
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / "Pulumi.yaml").write_text("name: multiarch-eks-fork\n")
-    assert project_root(inner) == tmp_path
+    assert find_project_root(inner) == tmp_path
     (tmp_path / "Pulumi.yaml").write_text("name: other\n")
     with pytest.raises(MultiarchError, match=r"no Pulumi\.yaml of the project multiarch-eks"):
-        project_root(inner)
+        find_project_root(inner)

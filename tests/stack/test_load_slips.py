@@ -9,7 +9,7 @@ import pytest
 from multiarch.errors import StackError
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import load_file
-from multiarch.stack.schema_paths import fields, nearest
+from multiarch.stack.schema_paths import find_nearest, list_fields
 
 STACK = """\
 config:
@@ -57,9 +57,9 @@ config:
 def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: str, instead: str, says: str) -> None:
     file = tmp_path / "Pulumi.shop-dev.yaml"
     file.write_text(STACK.replace(written, instead, 1), encoding="utf-8")
-    with pytest.raises(StackError) as refused:
+    with pytest.raises(StackError) as rejected:
         load_file(file)
-    assert any(says in str(problem) and problem.line for problem in refused.value.problems)
+    assert any(says in str(problem) and problem.line for problem in rejected.value.problems)
 
 
 @pytest.mark.parametrize(
@@ -77,24 +77,24 @@ def test_a_slip_is_one_problem_without_its_consequences(tmp_path: Path, written:
     file = tmp_path / "Pulumi.shop-dev.yaml"
     text = STACK.replace(written, instead, 1)
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(StackError) as refused:
+    with pytest.raises(StackError) as rejected:
         load_file(file)
-    assert len(refused.value.problems) == 1, refused.value
+    assert len(rejected.value.problems) == 1, rejected.value
 
 
 def test_keys_above_config_are_named_without_those_that_seem_to_be_missing(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.shop-dev.yaml"
     file.write_text(STACK.replace("config:\n", "").replace("  ", "", 6), encoding="utf-8")
-    with pytest.raises(StackError) as refused:
+    with pytest.raises(StackError) as rejected:
         load_file(file)
-    assert {problem.rule for problem in refused.value.problems} <= {"unknown-key", "not-yaml"}
+    assert {problem.rule for problem in rejected.value.problems} <= {"unknown-key", "not-yaml"}
 
 
 @pytest.mark.parametrize(
     ("written", "meant"), [("version", "kubernetesVersion"), ("groups", "nodeGroups"), ("seson", "session")]
 )
 def test_the_word_that_is_meant_is_found_by_its_parts(written: str, meant: str | None) -> None:
-    assert nearest(written, list(fields(StackSpec))) == meant
+    assert find_nearest(written, list(list_fields(StackSpec))) == meant
 
 
 def test_keys_of_other_namespaces_pass(tmp_path: Path) -> None:

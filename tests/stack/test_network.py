@@ -1,4 +1,4 @@
-"""Subnets cut from a VPC's range, and the room in them."""
+"""Subnets cut from a VPC's CIDR block, and the room in them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork
-from multiarch.stack.network import addresses, cut
+from multiarch.stack.network import count_addresses, cut_subnets
 from tests.stack.words import plan, problems
 
 
 def test_a_16_with_three_zones_gives_each_an_eighth_and_small_public_subnets() -> None:
-    subnets = cut(IPv4Network("10.0.0.0/16"), 3)
+    subnets = cut_subnets(IPv4Network("10.0.0.0/16"), 3)
     assert [(s.name, s.cidr, s.zone) for s in subnets if not s.public] == [
         ("private-0", "10.0.0.0/19", 0),
         ("private-1", "10.0.32.0/19", 1),
@@ -26,13 +26,13 @@ def test_a_16_with_three_zones_gives_each_an_eighth_and_small_public_subnets() -
 @given(st.integers(16, 22), st.integers(2, 5))
 def test_a_further_zone_moves_no_subnet(prefix: int, zones: int) -> None:
     vpc = IPv4Network(f"10.0.0.0/{prefix}")
-    assert set(cut(vpc, zones)) < set(cut(vpc, zones + 1))
+    assert set(cut_subnets(vpc, zones)) < set(cut_subnets(vpc, zones + 1))
 
 
 @given(st.integers(16, 22), st.integers(2, 6))
 def test_subnets_lie_in_the_vpc_and_apart_from_each_other(prefix: int, zones: int) -> None:
     vpc = IPv4Network(f"10.0.0.0/{prefix}")
-    subnets = cut(vpc, zones)
+    subnets = cut_subnets(vpc, zones)
     networks = [IPv4Network(s.cidr) for s in subnets]
     assert len(networks) == 2 * zones
     assert all(n.subnet_of(vpc) and n.prefixlen <= 28 for n in networks)
@@ -62,11 +62,11 @@ def test_a_full_node_takes_its_interfaces_whole_and_whole_prefixes_with_prefix_d
     web = plan().node_groups[0]
     # m7i.large: 3 interfaces of 10 addresses, 29 pods, two of them on the host's network.
     assert (web.name, web.max_pods) == ("web", 29)
-    assert addresses(web, prefix_delegation=False) == 30
+    assert count_addresses(web, prefix_delegation=False) == 30
     dense = plan({"addons": {"vpcCni": {"prefixDelegation": True}}}).node_groups[0]
     assert dense.max_pods == 110
     assert dense.max_pods_written
-    assert addresses(dense, prefix_delegation=True) == 1 + 112  # seven /28 prefixes fit on one interface
+    assert count_addresses(dense, prefix_delegation=True) == 1 + 112  # seven /28 prefixes fit on one interface
 
 
 def test_groups_bound_to_one_zone_count_against_its_subnet_alone() -> None:

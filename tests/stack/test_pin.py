@@ -1,4 +1,4 @@
-"""What is pinned, where it is written, and what is left alone. AWS is a stand-in here; tests/cli asks moto."""
+"""What is pinned, where it is written, and what is left alone. AWS is a stand-in here; tests/cli queries moto."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.load import load_file
-from multiarch.stack.pin import Clients, Pin, Pins, find_pins, without_releases, write_pins
+from multiarch.stack.pin import Pin, PinClients, Pins, find_pins, remove_releases, write_pins
 from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, PROJECT, Project
 from tests.stack.words import TODAY
@@ -71,9 +71,9 @@ class FakeAws:
 def find(project: Project, text: str, aws: FakeAws | None = None, *, upgrade: bool = False) -> Pins:
     project.write(text)
     stack = load_file(project.file)
-    plan = make_plan(without_releases(stack) if upgrade else stack, today=TODAY)
+    plan = make_plan(remove_releases(stack) if upgrade else stack, today=TODAY)
     fake = aws or FakeAws()
-    return find_pins(stack, plan, Clients(fake, fake, fake), upgrade=upgrade)
+    return find_pins(stack, plan, PinClients(fake, fake, fake), upgrade=upgrade)
 
 
 def test_each_kind_of_group_is_pinned_in_its_own_way(project: Project) -> None:
@@ -197,7 +197,7 @@ def test_a_group_of_the_organisations_is_pinned_in_the_stacks_own_file(project: 
     project.write(CONFIG, project=settings)
     stack = load_file(project.file)
     fake = FakeAws()
-    pins = find_pins(stack, make_plan(stack, today=TODAY), Clients(fake, fake, fake), upgrade=False)
+    pins = find_pins(stack, make_plan(stack, today=TODAY), PinClients(fake, fake, fake), upgrade=False)
     written = write_pins(CONFIG, pins.changes)
     assert '    base:\n      ami:\n        release: "1.35.2-20261101"\n' in written
     assert project.load(written, project=settings).spec.node_groups["base"].instance_types == ["m7i.large"]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from multiarch.rules import Severity
 from multiarch.stack.model import Plan
 from tests.stack.words import plan, problems
@@ -103,7 +103,7 @@ def parts_agree(group: NodeGroupPlan, made: Plan) -> None:
     if half and made.arm64_taint is not None:
         assert carries
         assert group.name.endswith(f"-{architecture}")
-    text = render(group, FACTS)
+    text = render_user_data(group, FACTS)
     if group.case is not BootstrapCase.EKS and carries and group.family is not AmiFamily.BOTTLEROCKET:
         assert str(made.arm64_taint) in text
 
@@ -123,7 +123,7 @@ def test_the_parts_of_an_accepted_plan_agree_about_the_architecture(words: dict[
 @given(st.lists(st.sampled_from(NEAR), min_size=1, max_size=3, unique=True))
 def test_a_group_is_accepted_exactly_when_ec2_says_one_architecture(types: list[str]) -> None:
     accelerated = {name.startswith("g5g") for name in types}
-    refused = {
+    rejected = {
         p.rule for p in problems({"nodeGroups": {"web": {"instanceTypes": types}}}) if p.severity is Severity.ERROR
     }
     expected: set[str] = set()
@@ -131,4 +131,4 @@ def test_a_group_is_accepted_exactly_when_ec2_says_one_architecture(types: list[
         expected = {"mixed-architectures"}
     elif len(accelerated) > 1:
         expected = {"mixed-accelerators"}
-    assert refused == expected
+    assert rejected == expected

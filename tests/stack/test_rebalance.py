@@ -53,7 +53,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
 @pytest.mark.parametrize(
     ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+def test_a_contradiction_is_named_with_its_key_and_the_fix(
     rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
 ) -> None:
     check_contradiction(rule, change, key, says, severity)

@@ -68,7 +68,7 @@ TESTED_BESIDE_THEIR_CODE = {
     "no-change": "tests/components/provider/test_components.py",
     "no-manifests": "tests/components/provider/test_components.py",
     "prefer-and-require": "tests/components/provider/test_components.py",
-    "refused": "tests/cli/test_stack_check.py",
+    "rejected": "tests/cli/test_stack_check.py",
     "too-few-zones": "tests/components/test_network.py",
     "value-known-later": "tests/components/provider/test_components.py",
 } | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}
@@ -76,7 +76,7 @@ TESTED_BESIDE_THEIR_CODE = {
 
 
 @pytest.mark.parametrize(("rule", "text"), FILES, ids=[rule for rule, _ in FILES])
-def test_a_file_triggers_its_rule_and_is_told_the_way_out(project: Project, rule: str, text: str | bytes) -> None:
+def test_a_file_triggers_its_rule_and_is_told_the_fix(project: Project, rule: str, text: str | bytes) -> None:
     problems = project.problems(text) or project.load(text).warnings
     found = [problem for problem in problems if problem.rule == rule]
     assert found, problems
@@ -88,9 +88,9 @@ def test_a_project_file_triggers_its_rule(project: Project, rule: str, text: str
     assert rule in {problem.rule for problem in project.problems(CONFIG, project=text)}
 
 
-def test_a_refusal_that_has_no_words_of_its_own_is_a_rule_too() -> None:
+def test_a_rejection_that_has_no_words_of_its_own_is_a_rule_too() -> None:
     error: Any = {"type": "other", "loc": ("owner",), "msg": "Input is odd", "input": "x"}
-    (problem,) = wording.problems([error], Origin(values={"owner": "x"}))
+    (problem,) = wording.describe_problems([error], Origin(values={"owner": "x"}))
     assert (problem.rule, problem.message) == ("not-valid", "the string 'x' is not valid: Input is odd.")
 
 
@@ -115,7 +115,7 @@ def test_a_problem_whose_rule_is_not_in_the_table_can_not_be_made() -> None:
         Problem("no-such-rule", "x")
 
 
-def test_a_problem_takes_severity_and_way_out_from_its_rule() -> None:
+def test_a_problem_takes_severity_and_fix_from_its_rule() -> None:
     problem = Problem("open-to-all", "x")
-    assert (problem.severity, problem.hint) == (Severity.WARNING, RULES["open-to-all"].way_out)
+    assert (problem.severity, problem.hint) == (Severity.WARNING, RULES["open-to-all"].fix)
     assert Problem("open-to-all", "x", "Do y.").hint == "Do y."

@@ -55,7 +55,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
 @pytest.mark.parametrize(
     ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+def test_a_contradiction_is_named_with_its_key_and_the_fix(
     rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
 ) -> None:
     check_contradiction(rule, change, key, says, severity)
@@ -128,7 +128,7 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
     assert [line for line in lines if "memory_mib" in line and "memoryMib" in line]
 
 
-def test_what_the_installation_refuses_is_refused_with_file_and_line(project: Project) -> None:
+def test_what_the_installation_rejects_is_rejected_with_file_and_line(project: Project) -> None:
     lines = project.lines(f"{CONFIG}  multiarch-eks:admissionWebhook: {{resources: {{memoryMib: 64}}}}\n")
     assert len(lines) == 1
     assert lines[0].startswith("Pulumi.shop-dev.yaml:10 admissionWebhook: ")

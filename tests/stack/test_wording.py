@@ -1,4 +1,4 @@
-"""The schema's refusals are sentences: what was written, what is taken, the fix."""
+"""The schema's rejections are sentences: what was written, what is taken, the fix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.stack.files import CONFIG, Project
 
-# What is added to the group ``web`` (line 10), and the line that refuses it.
+# What is added to the group ``web`` (line 10), and the line that rejects it.
 IN_GROUP = [
     ("colour: red", "nodeGroups.web.colour: colour is unknown here. Known here: kind, capacityType,"),
     ("min_size: 1", "nodeGroups.web.min_size: min_size is unknown here. Did you mean minSize?"),
@@ -37,7 +37,7 @@ IN_GROUP = [
         "nodeGroups.web.ami: ami is the string 'ami-0123'; it takes a mapping: keys with values below it.",
     ),
 ]
-# What is added at the top (line 10), and the line that refuses it.
+# What is added at the top (line 10), and the line that rejects it.
 AT_TOP = [
     ("network: {zones: two}", "network.zones: zones is the string 'two'; it takes a whole number or a list."),
     (
@@ -62,14 +62,14 @@ AT_TOP = [
 
 
 @pytest.mark.parametrize(("added", "expected"), IN_GROUP, ids=[added for added, _ in IN_GROUP])
-def test_a_group_that_is_refused_says_why(project: Project, added: str, expected: str) -> None:
+def test_a_group_that_is_rejected_says_why(project: Project, added: str, expected: str) -> None:
     lines = project.lines(f"{CONFIG}      {added}\n")
     assert len(lines) == 1
     assert lines[0].startswith(f"Pulumi.shop-dev.yaml:10 {expected}")
 
 
 @pytest.mark.parametrize(("added", "expected"), AT_TOP, ids=[added for added, _ in AT_TOP])
-def test_a_stack_that_is_refused_says_why(project: Project, added: str, expected: str) -> None:
+def test_a_stack_that_is_rejected_says_why(project: Project, added: str, expected: str) -> None:
     lines = project.lines(f"{CONFIG}  multiarch-eks:{added}\n")
     assert len(lines) == 1
     assert lines[0].startswith(f"Pulumi.shop-dev.yaml:10 {expected}")
@@ -79,14 +79,14 @@ def test_a_text_that_other_yaml_takes_for_a_flag_is_a_text(project: Project) -> 
     assert project.load(f"{CONFIG}      labels: {{tier: on}}\n").spec.node_groups["web"].labels == {"tier": "on"}
 
 
-def test_an_empty_list_that_must_not_be_is_refused(project: Project) -> None:
+def test_an_empty_list_that_must_not_be_is_rejected(project: Project) -> None:
     (line,) = project.lines(CONFIG.replace("[m7i.large]", "[]"))
     assert line == (
         "Pulumi.shop-dev.yaml:9 nodeGroups.web.instanceTypes: instanceTypes is an empty list. Name at least 1."
     )
 
 
-def test_a_list_that_is_too_long_is_refused(project: Project) -> None:
+def test_a_list_that_is_too_long_is_rejected(project: Project) -> None:
     types = ", ".join(["m7i.large"] * 21)
     (line,) = project.lines(CONFIG.replace("m7i.large", types))
     assert line.endswith("instanceTypes has 21 items. Name at most 20.")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import StackError
-from multiarch.stack.yaml_source import parse, read, read_text
+from multiarch.stack.yaml_source import parse_yaml_file, read_text, read_yaml_file
 
 
 def test_every_key_and_list_item_has_its_line() -> None:
-    document = parse("a: 1\nb:\n  - x\n  - y: 2\nc: {d: [3]}\n", "F")
+    document = parse_yaml_file("a: 1\nb:\n  - x\n  - y: 2\nc: {d: [3]}\n", "F")
     assert document.value == {"a": 1, "b": ["x", {"y": 2}], "c": {"d": [3]}}
     assert document.lines == {
         ("a",): 1,
@@ -56,7 +56,7 @@ def test_every_key_and_list_item_has_its_line() -> None:
     ],
 )
 def test_scalars_mean_what_they_mean_to_pulumi(written: str, value: object) -> None:
-    found = parse(f"a: {written}", "F").value["a"]
+    found = parse_yaml_file(f"a: {written}", "F").value["a"]
     assert (found, type(found)) == (value, type(value))
 
 
@@ -85,7 +85,7 @@ def test_scalars_mean_what_they_mean_to_pulumi(written: str, value: object) -> N
     ],
 )
 def test_a_value_that_pulumi_reads_otherwise_is_a_fault_with_its_line(written: str, rule: str) -> None:
-    faults = parse(f"x: 1\na: {written}\n", "F").faults
+    faults = parse_yaml_file(f"x: 1\na: {written}\n", "F").faults
     assert [(fault.rule, fault.path, fault.line) for fault in faults] == [(rule, ("a",), 2)]
 
 
@@ -100,25 +100,25 @@ def test_a_value_that_pulumi_reads_otherwise_is_a_fault_with_its_line(written: s
 def test_a_key_that_is_there_twice_is_a_fault_at_any_depth(
     text: str, path: tuple[str | int, ...], message: str
 ) -> None:
-    (fault,) = parse(text, "F").faults
+    (fault,) = parse_yaml_file(text, "F").faults
     assert (fault.rule, fault.path, fault.message) == ("duplicate-key", path, message)
     assert fault.line == text.count("\n")
 
 
 def test_a_fault_in_a_mapping_that_is_merged_where_it_is_written_is_one_of_the_mapping_around_it() -> None:
-    faults = parse("a:\n  <<: [{1: x}, {b: 2,\n    b: 3}]\n", "F").faults
+    faults = parse_yaml_file("a:\n  <<: [{1: x}, {b: 2,\n    b: 3}]\n", "F").faults
     assert [(each.rule, each.path, each.line) for each in faults] == [
         ("key-not-text", ("a",), 2),
         ("duplicate-key", ("a", "b"), 3),
     ]
 
 
-def test_aliases_that_grow_without_end_are_refused() -> None:
+def test_aliases_that_grow_without_end_are_rejected() -> None:
     ten = ", ".join(["*{0}"] * 10)
     lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"{name}: &{name} [{ten.format(before)}]" for before, name in zip("abcd", "bcde", strict=True)]
     with pytest.raises(StackError, match="50,000 values"):
-        parse("\n".join(lines), "F")
+        parse_yaml_file("\n".join(lines), "F")
 
 
 @pytest.mark.parametrize(
@@ -129,56 +129,56 @@ def test_aliases_that_grow_without_end_are_refused() -> None:
         ("a: 1".encode("utf-16"), 1, "not UTF-8"),
     ],
 )
-def test_a_file_in_another_encoding_is_refused_with_its_line(
+def test_a_file_in_another_encoding_is_rejected_with_its_line(
     tmp_path: Path, data: bytes, line: int, message: str
 ) -> None:
     file = tmp_path / "f.yaml"
     file.write_bytes(data)
-    with pytest.raises(StackError) as refused:
-        read(file)
-    (problem,) = refused.value.problems
+    with pytest.raises(StackError) as rejected:
+        read_yaml_file(file)
+    (problem,) = rejected.value.problems
     assert (problem.line, message in problem.message) == (line, True)
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     file.write_bytes(b"\xef\xbb\xbfa: 1\n")
-    assert read(file).value == {"a": 1}
+    assert read_yaml_file(file).value == {"a": 1}
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", "."])
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_file_that_cannot_be_read_is_rejected(tmp_path: Path, name: str) -> None:
     with pytest.raises(StackError, match="can't be read"):
-        read(tmp_path / name)
+        read_yaml_file(tmp_path / name)
 
 
-def refusal(path: Path) -> str:
+def rejection(path: Path) -> str:
     with pytest.raises(StackError) as caught:
-        read(path)
+        read_yaml_file(path)
     (problem,) = caught.value.problems
     assert problem.rule == "unreadable-file"
     return problem.message
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/full"])
-def test_a_device_is_refused_unread(path: str) -> None:
-    assert refusal(Path(path)) == "The file can't be read: it is a device."
+def test_a_device_is_rejected_unread(path: str) -> None:
+    assert rejection(Path(path)) == "The file can't be read: it is a device."
 
 
-def test_a_folder_is_refused() -> None:
-    assert refusal(Path("/dev")) == "The file can't be read: Is a directory."
+def test_a_folder_is_rejected() -> None:
+    assert rejection(Path("/dev")) == "The file can't be read: Is a directory."
 
 
-def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+def test_a_link_to_itself_is_rejected(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(link)
-    assert refusal(link) == "The file can't be read: Too many levels of symbolic links."
+    assert rejection(link) == "The file can't be read: Too many levels of symbolic links."
 
 
-def test_a_file_of_a_megabyte_is_read_and_a_larger_one_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_a_megabyte_is_read_and_a_larger_one_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "F"
     path.write_bytes(b"a: 1\n" + b"#" * 999_995)
-    assert read(path).value == {"a": 1}
+    assert read_yaml_file(path).value == {"a": 1}
     assert len(read_text(path)) == 1_000_000
     path.write_bytes(path.read_bytes() + b"#")
-    assert refusal(path) == "The file can't be read: it is larger than 1 MB."
+    assert rejection(path) == "The file can't be read: it is larger than 1 MB."

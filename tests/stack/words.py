@@ -53,7 +53,7 @@ def plan(change: Mapping[str, Any] | None = None, *, today: date = TODAY, region
 
 
 def problems(change: Mapping[str, Any], *, today: date = TODAY) -> tuple[Problem, ...]:
-    """All problems of a stack, whether it is refused or not."""
+    """All problems of a stack, whether it is rejected or not."""
     try:
         return plan(change, today=today).warnings
     except StackError as error:

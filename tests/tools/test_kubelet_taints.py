@@ -56,7 +56,7 @@ def test_a_node_without_arguments_has_neither(kubelet_taints: Path) -> None:
         ("arch=arm64:NoSchedule", "unknown command"),
     ],
 )
-def test_what_the_kubelet_refuses_is_refused_with_its_reason(kubelet_taints: Path, argument: str, reason: str) -> None:
+def test_what_the_kubelet_rejects_is_rejected_with_its_reason(kubelet_taints: Path, argument: str, reason: str) -> None:
     result = parse(kubelet_taints, argument)
     assert result.returncode == 1
     assert reason in result.stderr

@@ -1,4 +1,4 @@
-"""The strict reader of NodeConfig documents refuses what nodes would refuse, or would ignore in silence."""
+"""The strict reader of NodeConfig documents rejects what nodes would reject, or would ignore in silence."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_a_complete_document_comes_back_as_json(nodeconfig: Path, arguments: tup
 
 def test_the_cluster_part_may_be_absent_only_where_eks_adds_it(nodeconfig: Path) -> None:
     assert read(nodeconfig, WITHOUT_CLUSTER, "--partial").returncode == 0
-    refused = read(nodeconfig, WITHOUT_CLUSTER)
-    assert refused.returncode == 1
+    rejected = read(nodeconfig, WITHOUT_CLUSTER)
+    assert rejected.returncode == 1
     for field in ("name", "apiServerEndpoint", "certificateAuthority", "cidr"):
-        assert f"spec.cluster.{field} is missing" in refused.stderr
+        assert f"spec.cluster.{field} is missing" in rejected.stderr
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_cluster_part_may_be_absent_only_where_eks_adds_it(nodeconfig: Path)
         ("spec:", "spec: [", "yaml"),
     ],
 )
-def test_a_broken_document_is_refused_with_the_reason(nodeconfig: Path, was: str, becomes: str, reason: str) -> None:
+def test_a_broken_document_is_rejected_with_the_reason(nodeconfig: Path, was: str, becomes: str, reason: str) -> None:
     assert was in COMPLETE
     result = read(nodeconfig, COMPLETE.replace(was, becomes, 1))
     assert result.returncode == 1
@@ -84,13 +84,13 @@ def test_a_broken_document_is_refused_with_the_reason(nodeconfig: Path, was: str
 
 
 @pytest.mark.parametrize("document", ["", f"{COMPLETE}---\n{COMPLETE}"])
-def test_anything_but_one_document_is_refused(nodeconfig: Path, document: str) -> None:
+def test_anything_but_one_document_is_rejected(nodeconfig: Path, document: str) -> None:
     result = read(nodeconfig, document)
     assert result.returncode == 1
     assert "expected one NodeConfig document" in result.stderr
 
 
-def test_an_empty_document_is_refused(nodeconfig: Path) -> None:
+def test_an_empty_document_is_rejected(nodeconfig: Path) -> None:
     assert read(nodeconfig, "---\n").returncode == 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.verify.on_node import script
-from multiarch.verify.on_node.registration import of_kubelet
+from multiarch.verify.on_node.registration import read_kubelet_registration
 from tools import build
 
 _CODE = (Path(script.__file__).parent / "shell" / "common.sh").read_text() + "\nkubelet_flags\n"
@@ -41,7 +41,7 @@ def test_flags_mean_what_they_mean_to_the_kubelet(kubelet_taints: Path, argument
     kubelet = json.loads(parsed.stdout)
     text = "".join(f"{argument}\n" for argument in ("kubelet", *arguments))
     flags = subprocess.run(["sh", "-c", _CODE], input=text, capture_output=True, text=True, check=True).stdout
-    found = of_kubelet(flags.splitlines(), ())
+    found = read_kubelet_registration(flags.splitlines(), ())
 
     assert found.labels == kubelet["labels"]
     assert [

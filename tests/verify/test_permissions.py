@@ -88,7 +88,7 @@ def _make_every_call_necessary(
     remote.register(names[1], CANCELLED)
     remote.register(names[2], Target(status=None))
     del nodes[2]
-    monkeypatch.setattr("multiarch.verify.nodes.instances.instance_types", dict)
+    monkeypatch.setattr("multiarch.verify.nodes.instances.list_instance_types", dict)
     for group in aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]:
         template = group["MixedInstancesPolicy"]["LaunchTemplate"]["LaunchTemplateSpecification"]["LaunchTemplateId"]
         aws.client("autoscaling").update_auto_scaling_group(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Decision, Outcome, Reason
+from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason
 from tests.webhook.stand_ins import (
     IMAGES,
     RecordingObserver,
@@ -28,7 +28,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 class Decided:
     """A review of a pod with :data:`IMAGES`, and what came of it: no failure, and a patch only as decided."""
 
-    def __init__(self, whole: dict[str, Any], mode: Mode | None = None, /, **configuration: Any) -> None:
+    def __init__(self, whole: dict[str, Any], mode: AdmissionMode | None = None, /, **configuration: Any) -> None:
         observer, self.images = RecordingObserver(), StandInImages(IMAGES)
         handler = Handler(WebhookConfiguration(**configuration), self.images, observer)
         answered = answer_at_once(handler, review_of(whole), mode)
@@ -41,7 +41,7 @@ class Decided:
         self.pod = patched(whole, answered)
 
     @property
-    def outcome(self) -> tuple[Outcome, Reason]:
+    def outcome(self) -> tuple[DecisionOutcome, DecisionReason]:
         return self.decision.outcome, self.decision.reason
 
 

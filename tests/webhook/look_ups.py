@@ -11,9 +11,9 @@ from typing import Any
 
 from multiarch.images.model import Verdict
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.images.clients import Clients, SecretReader, settings_of
+from multiarch.webhook.images.clients import RegistryClients, SecretReader, build_settings
 from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, PodImage, PullSecretNames, Reason
+from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, ImageFound, NotFound, PodImage, PullSecretNames
 
 SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
 
@@ -49,8 +49,8 @@ async def looking_up(
 ) -> AsyncIterator[LookUps]:
     """Look-ups that know nothing yet."""
     found = found or configuration()
-    quick = dataclasses.replace(settings_of(found), **{"backoff_seconds": 0.001, "down_seconds": 0.001, **settings})
-    clients = Clients(quick, secrets=secrets)
+    quick = dataclasses.replace(build_settings(found), **{"backoff_seconds": 0.001, "down_seconds": 0.001, **settings})
+    clients = RegistryClients(quick, secrets=secrets)
     async with LookUps(clients, found, clock or time.monotonic) as look_ups:
         yield look_ups
 
@@ -80,10 +80,10 @@ async def settled(look_ups: LookUps) -> None:
 
 
 def verdicts(answer: Answer | None) -> tuple[Verdict, ...]:
-    assert isinstance(answer, Found), answer
+    assert isinstance(answer, ImageFound), answer
     return tuple(each.verdict for each in answer.judgements)
 
 
-def reason(answer: Answer | None) -> tuple[Reason, str]:
+def reason(answer: Answer | None) -> tuple[DecisionReason, str]:
     assert isinstance(answer, NotFound), answer
     return answer.reason, answer.text

@@ -1,4 +1,4 @@
-"""Verdicts, and images that are remembered without asking a registry."""
+"""Verdicts, and images that are remembered without querying a registry."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.webhook.images.fetching import Verdicts
-from multiarch.webhook.images.look_ups import LookUps, _Entry
-from multiarch.webhook.model import Found
+from multiarch.webhook.images.look_ups import LookUps, _RememberedImage
+from multiarch.webhook.model import ImageFound
 
 
 def verdicts(*supported: Architecture, why: str = "index has linux/{0}") -> Verdicts:
@@ -18,7 +18,7 @@ def verdicts(*supported: Architecture, why: str = "index has linux/{0}") -> Verd
         Judgement(each, Verdict.SUPPORTED if each in supported else Verdict.UNSUPPORTED, why.format(each), None)
         for each in Architecture
     )
-    found = Found(judgements)
+    found = ImageFound(judgements)
     return Verdicts(found, found)
 
 
@@ -32,5 +32,5 @@ def digest(number: int) -> str:
 def remember(look_ups: LookUps, name: str, number: int, found: Verdicts) -> None:
     """As after a look-up: of a tag that is fresh for a day."""
     now = time.monotonic()
-    entry = _Entry(found, now + 2e5 + number, now + 1e5 + number, digest(number))
+    entry = _RememberedImage(found, now + 2e5 + number, now + 1e5 + number, digest(number))
     look_ups._entries[name] = entry  # noqa: SLF001 (a registry with so many images takes too long)

@@ -12,7 +12,16 @@ from typing import Any, cast
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import NO_SECRETS, Answer, Decision, Found, NotFound, PodImage, PullSecretNames, Reason
+from multiarch.webhook.model import (
+    NO_SECRETS,
+    Answer,
+    Decision,
+    DecisionReason,
+    ImageFound,
+    NotFound,
+    PodImage,
+    PullSecretNames,
+)
 from multiarch.webhook.model import Request as DecidedRequest
 
 UID = "0df28fbd-5f5f-11e8-bc74-36e6bb280816"
@@ -23,9 +32,9 @@ _REASONS = {
 }
 
 
-def found(**verdicts: str) -> Found:
+def found(**verdicts: str) -> ImageFound:
     """The answer about an image, as in ``found(amd64="supported", arm64="unknown")``."""
-    return Found(
+    return ImageFound(
         tuple(
             Judgement(Architecture(name), verdict := Verdict(text), _REASONS[verdict].format(name), None)
             for name, text in verdicts.items()
@@ -37,8 +46,8 @@ BOTH = found(amd64="supported", arm64="supported")
 AMD64_ONLY = found(amd64="supported", arm64="unsupported")
 ARM64_ONLY = found(amd64="unsupported", arm64="supported")
 UNCLEAR = found(amd64="supported", arm64="unknown")
-REFUSED = NotFound(Reason.UNREADABLE_IMAGE, "the registry answered 401 Unauthorized")
-LATE = NotFound(Reason.DEADLINE, "the registry did not answer in time")
+REJECTED = NotFound(DecisionReason.UNREADABLE_IMAGE, "the registry answered 401 Unauthorized")
+LATE = NotFound(DecisionReason.DEADLINE, "the registry did not answer in time")
 
 
 IMAGES: Mapping[str, Answer] = {
@@ -46,7 +55,7 @@ IMAGES: Mapping[str, Answer] = {
     "amd": AMD64_ONLY,
     "arm": ARM64_ONLY,
     "unclear": UNCLEAR,
-    "refused": REFUSED,
+    "rejected": REJECTED,
     "late": LATE,
 }
 """Images by name, one of each kind."""
@@ -56,7 +65,7 @@ class StandInImages:
     """Images without a registry: answers by the image's name, ``default`` for all others.
 
     With ``seconds`` an image is known only after a look-up that takes as long; ``hook`` is called at each look-up.
-    ``looked_up`` and ``secrets`` have what was asked for.
+    ``looked_up`` and ``secrets`` have what was requested.
     """
 
     def __init__(

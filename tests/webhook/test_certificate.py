@@ -1,4 +1,4 @@
-"""The server's certificate: what is refused at the start, and what changes without a request being dropped."""
+"""The server's certificate: what is rejected at the start, and what changes without a request being dropped."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def encrypted_key() -> bytes:
         ("tls.crt", pair(1.0, starting=-3.0).certificate, "KEY_VALUES_MISMATCH"),
     ],
 )
-def test_an_unusable_pair_is_refused_at_the_start(
+def test_an_unusable_pair_is_rejected_at_the_start(
     tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:
     made = pair()
@@ -75,7 +75,7 @@ def test_an_unusable_pair_is_refused_at_the_start(
         certificate_of(tmp_path)
 
 
-def test_a_certificate_of_another_time_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_a_certificate_of_another_time_is_rejected_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, pair(1.0, starting=-3.0))
     with pytest.raises(CertificateError, match=r"expired on 20..-..-.. ..:.. UTC\. Issue a new certificate"):
         certificate_of(tmp_path)
@@ -112,7 +112,7 @@ def test_an_expired_certificate_makes_it_unready(tmp_path: Path) -> None:
     assert certificate.why_not_ready() == "the certificate has expired"
 
 
-def test_an_old_version_of_tls_is_refused_and_http_1_1_is_agreed_on(tmp_path: Path) -> None:
+def test_an_old_version_of_tls_is_rejected_and_http_1_1_is_agreed_on(tmp_path: Path) -> None:
     made = pair()
     write(tmp_path, made)
 

@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.configuration import ConfigurationError, from_stack, load
+from multiarch.webhook.configuration import ConfigurationError, complete_from_stack, load_configuration
 from tests.stack.words import plan
 from tests.webhook.serving import pair
 
@@ -16,15 +16,15 @@ from tests.webhook.serving import pair
 def faults(folder: Path, text: str) -> list[str]:
     file = folder / "webhook.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError) as refused:
-        load(file)
-    return [str(problem).removeprefix(f"{file}:") for problem in refused.value.problems]
+    with pytest.raises(ConfigurationError) as rejected:
+        load_configuration(file)
+    return [str(problem).removeprefix(f"{file}:") for problem in rejected.value.problems]
 
 
 def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
     file = tmp_path / "webhook.yaml"
     file.write_text("# nothing set\n", encoding="utf-8")
-    assert load(file) == WebhookConfiguration()
+    assert load_configuration(file) == WebhookConfiguration()
 
 
 def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
@@ -42,11 +42,11 @@ def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
         f" dockerConfig: {tmp_path}/config.json, pullSecrets: [team-a/registry]}}\n",
         encoding="utf-8",
     )
-    found = load(file)
+    found = load_configuration(file)
     assert (found.mode, found.deadline_seconds, found.registries.pull_secrets) == ("prefer", 1, ["team-a/registry"])
 
 
-def test_what_the_schema_refuses_is_named_with_line_key_and_value(tmp_path: Path) -> None:
+def test_what_the_schema_rejects_is_named_with_line_key_and_value(tmp_path: Path) -> None:
     text = (
         "mode: tolerat\n"
         "deadlineSeconds: soon\n"
@@ -127,32 +127,32 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
         ("mode: observe\nmode: pin\n", "duplicate-key"),
     ],
 )
-def test_what_is_not_a_mapping_in_yaml_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+def test_what_is_not_a_mapping_in_yaml_is_rejected(tmp_path: Path, text: str, fault: str) -> None:
     file = tmp_path / "webhook.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError) as refused:
-        load(file)
-    problem = refused.value.problems[0]
+    with pytest.raises(ConfigurationError) as rejected:
+        load_configuration(file)
+    problem = rejected.value.problems[0]
     assert fault in f"{problem} {problem.rule}"
 
 
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="No such file or directory"):
-        load(tmp_path / "missing.yaml")
+        load_configuration(tmp_path / "missing.yaml")
     with pytest.raises(ConfigurationError, match=r"it is a folder\. Name the file in it\."):
-        load(tmp_path)
+        load_configuration(tmp_path)
 
 
 def test_taint_and_architectures_are_taken_from_a_stack() -> None:
-    found = from_stack(plan({"arm64Taint": "cpu=arm:NoExecute"}), WebhookConfiguration(mode="pin"))
+    found = complete_from_stack(plan({"arm64Taint": "cpu=arm:NoExecute"}), WebhookConfiguration(mode="pin"))
     assert (found.mode, found.taints, found.architectures) == ("pin", ["cpu=arm:NoExecute"], ["amd64", "arm64"])
     only = plan({"nodeGroups": {"web": None}})
-    assert from_stack(only, WebhookConfiguration()).architectures == ["arm64"]
+    assert complete_from_stack(only, WebhookConfiguration()).architectures == ["arm64"]
 
 
 def test_what_the_configuration_sets_is_kept_if_it_covers_the_stack() -> None:
     taints = ["arch=arm64:NoSchedule", "spot:NoSchedule"]
-    found = from_stack(plan(), WebhookConfiguration(taints=taints, architectures=["arm64", "amd64"]))
+    found = complete_from_stack(plan(), WebhookConfiguration(taints=taints, architectures=["arm64", "amd64"]))
     assert (found.taints, found.architectures) == (taints, ["arm64", "amd64"])
 
 
@@ -164,8 +164,8 @@ def test_what_the_configuration_sets_is_kept_if_it_covers_the_stack() -> None:
         ({}, WebhookConfiguration(architectures=["amd64"]), "the stack shop-dev also has arm64 nodes"),
     ],
 )
-def test_contradictions_between_configuration_and_stack_are_refused(
+def test_contradictions_between_configuration_and_stack_are_rejected(
     change: dict[str, str], configuration: WebhookConfiguration, message: str
 ) -> None:
     with pytest.raises(MultiarchError, match=message):
-        from_stack(plan(change), configuration)
+        complete_from_stack(plan(change), configuration)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Outcome, PodImage, Reason
+from multiarch.webhook.model import DecisionOutcome, DecisionReason, PodImage
 from tests.webhook.decided import ARM, REQUIRED, Decided, among, requires, requiring
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -22,12 +22,12 @@ from tests.webhook.stand_ins import (
     review_of,
 )
 
-TOLERATE, OBSERVE = Mode.TOLERATE, Mode.OBSERVE
-MODES = list(Mode)
+TOLERATE, OBSERVE = AdmissionMode.TOLERATE, AdmissionMode.OBSERVE
+MODES = list(AdmissionMode)
 LACKS_ARM64 = "amd does not support arm64: index lacks linux/arm64"
 LACKS_AMD64 = "arm does not support amd64: index lacks linux/amd64"
 IS_LATE = "late could not be read: the registry did not answer in time"
-IS_REFUSED = "refused could not be read: the registry answered 401 Unauthorized"
+IS_REJECTED = "rejected could not be read: the registry answered 401 Unauthorized"
 IS_UNCLEAR = "unclear may not support arm64: single manifest, and its config has no architecture"
 
 # -- what the pod says itself ------------------------------------------------------------------------------------------
@@ -58,20 +58,20 @@ TOLERATING = [[ARM], [{"operator": "Exists"}], [{"key": "arch", "operator": "Exi
 
 @pytest.mark.parametrize("own", TOLERATING)
 @pytest.mark.parametrize("mode", [TOLERATE, OBSERVE])
-def test_a_pod_that_tolerates_already_is_left_alone(own: list[dict[str, Any]], mode: Mode) -> None:
+def test_a_pod_that_tolerates_already_is_left_alone(own: list[dict[str, Any]], mode: AdmissionMode) -> None:
     for image in IMAGES:
         decided = Decided(pod(image, tolerations=own), mode)
-        assert decided.outcome == (Outcome.SKIP, Reason.TOLERATES_ALREADY)
+        assert decided.outcome == (DecisionOutcome.SKIP, DecisionReason.TOLERATES_ALREADY)
         assert decided.patch == []
         assert decided.images.asked == []
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_pod_may_opt_out(mode: Mode) -> None:
+def test_a_pod_may_opt_out(mode: AdmissionMode) -> None:
     whole = pod("both")
     whole["metadata"]["annotations"] = {"multiarch-eks/webhook": "off", "other": "x"}
     decided = Decided(whole, mode, annotate=True)
-    assert (decided.outcome, decided.patch) == ((Outcome.SKIP, Reason.OPTED_OUT), [])
+    assert (decided.outcome, decided.patch) == ((DecisionOutcome.SKIP, DecisionReason.OPTED_OUT), [])
     assert decided.images.asked == []
 
 
@@ -80,7 +80,7 @@ def test_another_value_of_the_annotation_is_said_and_the_pod_left_alone(written:
     whole = pod("both")
     whole["metadata"]["annotations"] = {"multiarch-eks/webhook": written}
     decided = Decided(whole)
-    assert (decided.outcome, decided.patch) == ((Outcome.SKIP, Reason.INVALID_MODE), [])
+    assert (decided.outcome, decided.patch) == ((DecisionOutcome.SKIP, DecisionReason.INVALID_MODE), [])
     text = f"annotation multiarch-eks/webhook must be off, not {written!r}: left alone"
     assert decided.decision.text == text
     assert decided.response["warnings"] == [text]
@@ -104,15 +104,18 @@ ZONE = {"matchExpressions": [among("topology.kubernetes.io/zone", "a")]}
         ({"affinity": named_by_field({**ONE_NODE, **ZONE}, ONE_NODE)}, "the node affinity names a node"),
     ],
 )
-def test_a_pod_that_is_scheduled_by_name_is_left_alone(spec: dict[str, Any], text: str, mode: Mode) -> None:
+def test_a_pod_that_is_scheduled_by_name_is_left_alone(spec: dict[str, Any], text: str, mode: AdmissionMode) -> None:
     decided = Decided(pod("both", **spec), mode)
-    assert decided.outcome == (Outcome.SKIP, Reason.SCHEDULED_BY_NAME)
+    assert decided.outcome == (DecisionOutcome.SKIP, DecisionReason.SCHEDULED_BY_NAME)
     assert (decided.decision.text, decided.patch, decided.images.asked) == (text, [], [])
 
 
 @pytest.mark.parametrize("terms", [(NOT_ONE_NODE,), (ONE_NODE, ZONE), (ZONE,)])
 def test_other_terms_name_no_node(terms: tuple[dict[str, Any], ...]) -> None:
-    assert Decided(pod("both", affinity=named_by_field(*terms))).outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert Decided(pod("both", affinity=named_by_field(*terms))).outcome == (
+        DecisionOutcome.TOLERATE,
+        DecisionReason.SUPPORTED,
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -144,10 +147,10 @@ def test_other_terms_name_no_node(terms: tuple[dict[str, Any], ...]) -> None:
         ),
     ],
 )
-def test_a_pod_that_excludes_arm64_is_left_alone(spec: dict[str, Any], text: str, mode: Mode) -> None:
+def test_a_pod_that_excludes_arm64_is_left_alone(spec: dict[str, Any], text: str, mode: AdmissionMode) -> None:
     for image in IMAGES:
         decided = Decided(pod(image, **spec), mode)
-        assert decided.outcome == (Outcome.SKIP, Reason.EXCLUDED)
+        assert decided.outcome == (DecisionOutcome.SKIP, DecisionReason.EXCLUDED)
         assert (decided.decision.text, decided.patch, decided.images.asked) == (text, [], [])
 
 
@@ -162,18 +165,18 @@ FOR_ARM64: list[dict[str, Any]] = [
 """Rules by which a pod requires arm64 itself."""
 
 
-@pytest.mark.parametrize("mode", [TOLERATE, Mode.PREFER, Mode.PIN])
+@pytest.mark.parametrize("mode", [TOLERATE, AdmissionMode.PREFER, AdmissionMode.PIN])
 @pytest.mark.parametrize("spec", FOR_ARM64)
 @pytest.mark.parametrize("images", [["arm"], ["both", "arm"]])
 def test_a_pod_that_requires_arm64_gets_the_tolerations_alone(
-    images: list[str], spec: dict[str, Any], mode: Mode
+    images: list[str], spec: dict[str, Any], mode: AdmissionMode
 ) -> None:
     """Without them it would stay Pending; there is nothing to prefer, and nothing to require."""
     decided = Decided(pod(*images, **spec), mode)
-    assert decided.outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert decided.outcome == (DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED)
     assert decided.decision.text == ("its image supports arm64" if len(images) == 1 else "all 2 images support arm64")
     assert decided.patch == [{"op": "add", "path": "/spec/tolerations", "value": [ARM]}]
-    assert Decided(decided.pod, mode).outcome == (Outcome.SKIP, Reason.TOLERATES_ALREADY)
+    assert Decided(decided.pod, mode).outcome == (DecisionOutcome.SKIP, DecisionReason.TOLERATES_ALREADY)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -183,23 +186,29 @@ def test_a_pod_that_requires_arm64_gets_the_tolerations_alone(
     [
         (
             ["amd"],
-            Outcome.LEAVE,
-            Reason.UNSUPPORTED_IMAGE,
+            DecisionOutcome.LEAVE,
+            DecisionReason.UNSUPPORTED_IMAGE,
             f"no node that the pod allows can run all images: {LACKS_ARM64}",
             "amd does not support arm64",
         ),
-        (["arm", "late"], Outcome.UNKNOWN, Reason.DEADLINE, IS_LATE, "late could not be read"),
+        (["arm", "late"], DecisionOutcome.UNKNOWN, DecisionReason.DEADLINE, IS_LATE, "late could not be read"),
         (
             ["unclear"],
-            Outcome.UNKNOWN,
-            Reason.UNREADABLE_IMAGE,
+            DecisionOutcome.UNKNOWN,
+            DecisionReason.UNREADABLE_IMAGE,
             IS_UNCLEAR,
             "unclear may not support arm64",
         ),
     ],
 )
 def test_a_pod_that_requires_arm64_with_other_images_is_left_alone(
-    images: list[str], outcome: Outcome, reason: Reason, text: str, warning: str, architectures: list[str], mode: Mode
+    images: list[str],
+    outcome: DecisionOutcome,
+    reason: DecisionReason,
+    text: str,
+    warning: str,
+    architectures: list[str],
+    mode: AdmissionMode,
 ) -> None:
     whole = pod(*images, **FOR_ARM64[0])
     decided = Decided(whole, mode, architectures=architectures, warnings=True)
@@ -215,30 +224,30 @@ def test_what_an_architecture_lacks_that_the_pod_excludes_is_not_said() -> None:
     assert observer.last.text.endswith(" images: x does not support arm64: index lacks linux/arm64")
     assert observer.last.images == ("x",)
     answer_at_once(handler, review_of(pod("y", **FOR_ARM64[0])))
-    assert observer.last.outcome is Outcome.TOLERATE
+    assert observer.last.outcome is DecisionOutcome.TOLERATE
 
 
-@pytest.mark.parametrize("mode", [TOLERATE, Mode.PREFER, Mode.PIN])
-def test_with_amd64_alone_required_the_taints_are_those_of_amd64_nodes(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [TOLERATE, AdmissionMode.PREFER, AdmissionMode.PIN])
+def test_with_amd64_alone_required_the_taints_are_those_of_amd64_nodes(mode: AdmissionMode) -> None:
     """Nothing is known about arm64, so it is not preferred."""
     for rules in ({}, {"nodeSelector": {"kubernetes.io/arch": "amd64"}}):
         decided = Decided(pod("amd", **rules), mode, architectures=["amd64"])
         assert (decided.outcome, decided.decision.text) == (
-            (Outcome.TOLERATE, Reason.SUPPORTED),
+            (DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED),
             "its image supports amd64",
         )
         assert [each["path"] for each in decided.patch] == ["/spec/tolerations"]
     decided = Decided(pod("both", **FOR_ARM64[0]), mode, architectures=["amd64"])
-    assert decided.outcome == (Outcome.SKIP, Reason.EXCLUDED)
+    assert decided.outcome == (DecisionOutcome.SKIP, DecisionReason.EXCLUDED)
     assert decided.decision.text == "the pod can't use amd64 nodes: nodeSelector requires kubernetes.io/arch=arm64"
 
 
 @pytest.mark.parametrize("spec", [{}, {"containers": []}, {"containers": None, "initContainers": [{"image": "both"}]}])
 def test_a_pod_without_containers_is_left_alone(spec: dict[str, Any]) -> None:
     decided = Decided({"metadata": {"name": "p"}, "spec": spec})
-    assert decided.outcome == (Outcome.SKIP, Reason.NO_CONTAINERS)
+    assert decided.outcome == (DecisionOutcome.SKIP, DecisionReason.NO_CONTAINERS)
     assert decided.patch == []
-    assert Decided({"kind": "Pod"}).outcome == (Outcome.SKIP, Reason.NO_CONTAINERS)
+    assert Decided({"kind": "Pod"}).outcome == (DecisionOutcome.SKIP, DecisionReason.NO_CONTAINERS)
 
 
 # -- images ------------------------------------------------------------------------------------------------------------
@@ -254,7 +263,7 @@ EVERYWHERE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("spec", EVERYWHERE)
 def test_every_image_counts_wherever_it_is_used(spec: dict[str, Any]) -> None:
     decided = Decided(pod("both", **spec))
-    assert decided.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert decided.outcome == (DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE)
     assert decided.decision.text == "amd does not support arm64: index lacks linux/arm64"
     assert decided.decision.images == ("amd",)
     assert decided.patch == []
@@ -279,32 +288,37 @@ def test_each_image_is_asked_for_once_with_how_it_is_used() -> None:
 @pytest.mark.parametrize(
     ("images", "outcome", "reason", "text"),
     [
-        (["both", "both2"], Outcome.TOLERATE, Reason.SUPPORTED, "all 2 images support amd64 and arm64"),
-        (["both"], Outcome.TOLERATE, Reason.SUPPORTED, "its image supports amd64 and arm64"),
-        (["amd", "late"], Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, LACKS_ARM64),
-        (["late", "arm"], Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, LACKS_AMD64),
+        (["both", "both2"], DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED, "all 2 images support amd64 and arm64"),
+        (["both"], DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED, "its image supports amd64 and arm64"),
+        (["amd", "late"], DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, LACKS_ARM64),
+        (["late", "arm"], DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, LACKS_AMD64),
         (
             ["amd", "arm"],
-            Outcome.LEAVE,
-            Reason.UNSUPPORTED_IMAGE,
+            DecisionOutcome.LEAVE,
+            DecisionReason.UNSUPPORTED_IMAGE,
             f"no amd64 or arm64 node can run all images: {LACKS_ARM64}; {LACKS_AMD64}",
         ),
-        (["both", "late"], Outcome.UNKNOWN, Reason.DEADLINE, IS_LATE),
-        (["refused", "late"], Outcome.UNKNOWN, Reason.UNREADABLE_IMAGE, f"{IS_REFUSED}; {IS_LATE}"),
+        (["both", "late"], DecisionOutcome.UNKNOWN, DecisionReason.DEADLINE, IS_LATE),
+        (["rejected", "late"], DecisionOutcome.UNKNOWN, DecisionReason.UNREADABLE_IMAGE, f"{IS_REJECTED}; {IS_LATE}"),
         (
             ["unclear"],
-            Outcome.UNKNOWN,
-            Reason.UNREADABLE_IMAGE,
+            DecisionOutcome.UNKNOWN,
+            DecisionReason.UNREADABLE_IMAGE,
             IS_UNCLEAR,
         ),
-        (["", "both"], Outcome.UNKNOWN, Reason.UNREADABLE_IMAGE, "a container or image volume names no image"),
-        (["", "amd"], Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, LACKS_ARM64),
+        (
+            ["", "both"],
+            DecisionOutcome.UNKNOWN,
+            DecisionReason.UNREADABLE_IMAGE,
+            "a container or image volume names no image",
+        ),
+        (["", "amd"], DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, LACKS_ARM64),
     ],
 )
-def test_images_decide(images: list[str], outcome: Outcome, reason: Reason, text: str) -> None:
+def test_images_decide(images: list[str], outcome: DecisionOutcome, reason: DecisionReason, text: str) -> None:
     decided = Decided(pod(*images))
     assert (decided.outcome, decided.decision.text) == ((outcome, reason), text)
-    assert bool(decided.patch) == (outcome is Outcome.TOLERATE)
+    assert bool(decided.patch) == (outcome is DecisionOutcome.TOLERATE)
     assert set(decided.decision.images) <= set(images)
     assert decided.response["auditAnnotations"] == {"decision": outcome, "reason": f"{reason}: {text}"}
 
@@ -319,7 +333,7 @@ def test_many_images_are_named_by_the_first_three() -> None:
 
 def test_a_pod_with_too_many_images_is_left_alone() -> None:
     decided = Decided(pod("a", "b", "c"), limits={"images": 2})
-    assert decided.outcome == (Outcome.UNKNOWN, Reason.TOO_MANY_IMAGES)
+    assert decided.outcome == (DecisionOutcome.UNKNOWN, DecisionReason.TOO_MANY_IMAGES)
     assert decided.decision.text == "the pod has 3 images, more than limits.images, which is 2"
     assert (decided.patch, decided.images.asked) == ([], [])
     assert Decided(pod("a", "b", "b"), limits={"images": 2}).patch

@@ -9,8 +9,8 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
-from multiarch.webhook.images.clients import settings_of
-from multiarch.webhook.model import Found, PodImage, Reason
+from multiarch.webhook.images.clients import build_settings
+from multiarch.webhook.model import DecisionReason, ImageFound, PodImage
 from tests.registry.hostile import Hostile, http
 from tests.webhook.look_ups import ask, configuration, looking_up, reason
 from tests.webhook.registry_stand_in import serving
@@ -25,16 +25,16 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("image", "text"), TEXTS.items(), ids=list(TEXTS))
-def test_a_refused_address_is_an_answer_that_names_the_key(image: str, text: str) -> None:
-    async def scenario() -> tuple[Reason, str]:
+def test_a_rejected_address_is_an_answer_that_names_the_key(image: str, text: str) -> None:
+    async def scenario() -> tuple[DecisionReason, str]:
         async with looking_up() as look_ups:
             return reason(await ask(look_ups, image))
 
-    assert asyncio.run(scenario()) == (Reason.REGISTRY_NOT_ALLOWED, text)
+    assert asyncio.run(scenario()) == (DecisionReason.REGISTRY_NOT_ALLOWED, text)
 
 
 def test_a_registry_that_is_not_allowed_is_not_asked() -> None:
-    async def scenario() -> tuple[tuple[Reason, str], int]:
+    async def scenario() -> tuple[tuple[DecisionReason, str], int]:
         async with serving() as registry:
             registry.index("team/app")
             found = configuration(registries={"allowed": ["docker.io"]})
@@ -42,7 +42,7 @@ def test_a_registry_that_is_not_allowed_is_not_asked() -> None:
                 return reason(await ask(look_ups, registry.name("team/app"))), registry.asked.total()
 
     (why, text), asked = asyncio.run(scenario())
-    assert why is Reason.REGISTRY_NOT_ALLOWED
+    assert why is DecisionReason.REGISTRY_NOT_ALLOWED
     assert "is not in registries.allowed; add 127.0.0.1:" in text
     assert asked == 0
 
@@ -50,7 +50,7 @@ def test_a_registry_that_is_not_allowed_is_not_asked() -> None:
 @pytest.mark.parametrize("registries", [{"allowed": ["https://quay.io"]}, {"allowedNetworks": ["10.0.0.1/8"]}])
 def test_invalid_entries_are_an_error_at_the_start(registries: dict[str, list[str]]) -> None:
     with pytest.raises(MultiarchError, match=r"registries\.allowed(Networks)?: '.*' is not a "):
-        settings_of(configuration(registries=registries))
+        build_settings(configuration(registries=registries))
 
 
 def _index(entries: int) -> bytes:
@@ -88,7 +88,7 @@ def test_images_that_are_expensive_to_read_keep_no_other_pod_waiting(body: bytes
             while not reading.done():
                 registry.index(f"team/app{answered}")
                 answers = await look_ups.look_up([PodImage(registry.name(f"team/app{answered}"))], seconds=30)
-                assert all(isinstance(each, Found) for each in answers.values())
+                assert all(isinstance(each, ImageFound) for each in answers.values())
                 answered += 1
                 await asyncio.sleep(0.02)
             return answered, len(hostile.asked)

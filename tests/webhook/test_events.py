@@ -13,22 +13,26 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import events as module
 from multiarch.webhook.events import REPEAT_SECONDS, Events
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
 from tests.kubernetes import api_server, kubeconfigs
 from tests.webhook.serving import run
 from tests.webhook.stand_ins import AMD64_ONLY, UID, RecordingObserver, StandInImages, pod, review_of
 
-LEAVE = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, "shop/api:1 lacks arm64", images=("shop/api:1",))
+LEAVE = Decision(
+    DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, "shop/api:1 lacks arm64", images=("shop/api:1",)
+)
 
 
 def request(**changed: Any) -> Request:
     fields = {"uid": "u", "namespace": "shop", "name": "api-*", "owner": "ReplicaSet/api", "dry_run": False}
-    return Request(**{**fields, "mode": Mode.TOLERATE, "owner_api_version": "apps/v1", "owner_uid": "o-1", **changed})
+    return Request(
+        **{**fields, "mode": AdmissionMode.TOLERATE, "owner_api_version": "apps/v1", "owner_uid": "o-1", **changed}
+    )
 
 
 @asynccontextmanager
@@ -37,10 +41,10 @@ async def writing(
 ) -> AsyncIterator[tuple[api_server.ApiServer, Events, Counter[str]]]:
     """Events, and an API server that gets them and answers with ``status``."""
     results: Counter[str] = Counter()
-    refusal = {"kind": "Status", "reason": "Forbidden", "message": "no"}
+    rejection = {"kind": "Status", "reason": "Forbidden", "message": "no"}
 
     def answer(_: api_server.Request) -> api_server.Answer:
-        return status, {} if status == HTTPStatus.CREATED else refusal, {}
+        return status, {} if status == HTTPStatus.CREATED else rejection, {}
 
     with api_server.serving(answer) as server:
 
@@ -94,8 +98,8 @@ def test_repetitions_dry_runs_and_other_decisions_make_no_event(tmp_path: Path) 
                 events.decided(request(), LEAVE, 0.001)
             events.decided(request(dry_run=True, owner="Job/a"), LEAVE, 0.001)
             events.decided(request(owner="", name="bare-*"), LEAVE, 0.001)
-            for outcome in (Outcome.TOLERATE, Outcome.SKIP, Outcome.UNKNOWN):
-                events.decided(request(owner="Job/b"), Decision(outcome, Reason.DEADLINE, "…"), 0.001)
+            for outcome in (DecisionOutcome.TOLERATE, DecisionOutcome.SKIP, DecisionOutcome.UNKNOWN):
+                events.decided(request(owner="Job/b"), Decision(outcome, DecisionReason.DEADLINE, "…"), 0.001)
             events.decided(request(owner="", name="bare"), LEAVE, 0.001)
             await settled(results, 2)
             clock[0] = REPEAT_SECONDS + 1

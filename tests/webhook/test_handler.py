@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.schema.webhook import Limits, RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.decision import Decider
 from multiarch.webhook.handler import INVALID, Handler
-from multiarch.webhook.model import Answer, Decision, Outcome, PodImage, PullSecretNames, Reason
-from multiarch.webhook.pod import Pod
+from multiarch.webhook.model import Answer, Decision, DecisionOutcome, DecisionReason, PodImage, PullSecretNames
+from multiarch.webhook.pod import AdmittedPod
 from multiarch.webhook.review import FailureReason, ReviewError
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -40,7 +40,7 @@ class Rig:
         self.observer = RecordingObserver()
         self.handler = Handler(WebhookConfiguration(**configuration), self.images, self.observer)
 
-    def now(self, body: bytes, mode: Mode | None = None) -> bytes:
+    def now(self, body: bytes, mode: AdmissionMode | None = None) -> bytes:
         return answer_at_once(self.handler, body, mode)
 
     def wait(self, body: bytes, mode: str | None = None) -> bytes:
@@ -63,8 +63,12 @@ def test_a_pod_whose_images_support_both_architectures_gets_the_toleration() -> 
     }
     (request, decision, seconds) = rig.observer.decisions[0]
     assert (request.uid, request.namespace, request.name) == (UID, "shop", "api-6d4cf56db6-*")
-    assert (request.owner, request.mode, request.dry_run) == ("ReplicaSet/api-6d4cf56db6", Mode.TOLERATE, False)
-    assert (decision.outcome, decision.reason) == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert (request.owner, request.mode, request.dry_run) == (
+        "ReplicaSet/api-6d4cf56db6",
+        AdmissionMode.TOLERATE,
+        False,
+    )
+    assert (decision.outcome, decision.reason) == (DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED)
     assert 0 < seconds < 1
 
 
@@ -78,10 +82,10 @@ def test_images_that_are_not_known_are_looked_up_once_each() -> None:
 
 def test_the_replicas_of_a_deployment_are_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig()
-    calls: list[Mode] = []
+    calls: list[AdmissionMode] = []
     decide = Decider.with_images
 
-    def counted(decider: Decider, of: Pod, mode: Mode, answers: Sequence[Answer]) -> Decision:
+    def counted(decider: Decider, of: AdmittedPod, mode: AdmissionMode, answers: Sequence[Answer]) -> Decision:
         calls.append(mode)
         return decide(decider, of, mode, answers)
 
@@ -94,7 +98,7 @@ def test_the_replicas_of_a_deployment_are_decided_once(monkeypatch: pytest.Monke
         answered = rig.now(review_of(replica, uid=f"uid-{number}"))
         assert response_in(answered)["uid"] == f"uid-{number}"
         assert patch_in(answered)
-    assert calls == [Mode.TOLERATE]
+    assert calls == [AdmissionMode.TOLERATE]
     assert len(rig.observer.decisions) == 20
 
 
@@ -111,7 +115,10 @@ def test_a_moved_tag_changes_the_decision_about_a_pod_that_is_remembered() -> No
 def test_modes_are_remembered_apart() -> None:
     rig = Rig()
     body = review_of(pod("a"))
-    assert [len(patch_in(rig.now(body, mode))) for mode in (Mode.TOLERATE, Mode.PREFER, Mode.OBSERVE, None)] == [
+    assert [
+        len(patch_in(rig.now(body, mode)))
+        for mode in (AdmissionMode.TOLERATE, AdmissionMode.PREFER, AdmissionMode.OBSERVE, None)
+    ] == [
         1,
         2,
         0,
@@ -126,7 +133,7 @@ def test_the_deadline_is_kept_and_the_pod_allowed_as_it_is() -> None:
     assert time.perf_counter() - began < 5
     assert response_in(answered)["allowed"] is True
     assert not patch_in(answered)
-    assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.UNKNOWN, Reason.DEADLINE)
+    assert (rig.observer.last.outcome, rig.observer.last.reason) == (DecisionOutcome.UNKNOWN, DecisionReason.DEADLINE)
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), RecursionError(), ZeroDivisionError("secret")])
@@ -158,7 +165,7 @@ def test_what_is_not_the_creation_of_a_pod_is_allowed(request_: dict[str, Any], 
     response = response_in(rig.now(review_of(pod("a"), **request_)))
     assert response["allowed"] is True
     assert "patch" not in response
-    assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.SKIP, Reason.NOT_A_POD)
+    assert (rig.observer.last.outcome, rig.observer.last.reason) == (DecisionOutcome.SKIP, DecisionReason.NOT_A_POD)
     assert rig.observer.last.text == text
     assert rig.images.asked == []
 
@@ -170,7 +177,7 @@ def test_an_invalid_mode_changes_nothing_and_is_said_to_the_user() -> None:
     assert "patch" not in response
     (warning,) = response["warnings"]
     assert warning == ("label multiarch-eks/webhook of the namespace must be tolerate, prefer, pin, observe or off")
-    assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.SKIP, Reason.INVALID_MODE)
+    assert (rig.observer.last.outcome, rig.observer.last.reason) == (DecisionOutcome.SKIP, DecisionReason.INVALID_MODE)
     assert "warnings" not in response_in(rig.wait(review_of(pod("a"), operation="UPDATE"), INVALID))
 
 
@@ -184,7 +191,7 @@ def test_pull_secrets_are_handed_over_where_they_may_be_read() -> None:
     assert rig.images.secrets[1] == PullSecretNames("", ())
 
 
-def test_a_body_over_the_limit_is_refused_and_counted() -> None:
+def test_a_body_over_the_limit_is_rejected_and_counted() -> None:
     rig = Rig(limits=Limits(bodyKib=16))
     with pytest.raises(ReviewError, match="more than 16384 bytes"):
         rig.now(review_of(pod("a" * 20_000)))

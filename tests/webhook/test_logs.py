@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.webhook.decision_log import REPEAT_SECONDS, DecisionLog
 from multiarch.webhook.logs import Log, LogFormat, LogLevel
-from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
 
 
 class Written:
@@ -43,14 +43,19 @@ class Written:
 
 def request(**changed: Any) -> Request:
     fields = {"uid": "u-1", "namespace": "team-a", "name": "api-*", "owner": "ReplicaSet/api", "dry_run": False}
-    return Request(**{**fields, "mode": Mode.PREFER, **changed})
+    return Request(**{**fields, "mode": AdmissionMode.PREFER, **changed})
 
 
 LEAVE = Decision(
-    Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, "shop/api:1 lacks arm64", b'[{"op":"add"}]', ("shop/api:1",), "amd64"
+    DecisionOutcome.LEAVE,
+    DecisionReason.UNSUPPORTED_IMAGE,
+    "shop/api:1 lacks arm64",
+    b'[{"op":"add"}]',
+    ("shop/api:1",),
+    "amd64",
 )
-SKIP = Decision(Outcome.SKIP, Reason.OPTED_OUT, "opted out")
-UNKNOWN = Decision(Outcome.UNKNOWN, Reason.DEADLINE, "too slow", images=("shop/api:1",))
+SKIP = Decision(DecisionOutcome.SKIP, DecisionReason.OPTED_OUT, "opted out")
+UNKNOWN = Decision(DecisionOutcome.UNKNOWN, DecisionReason.DEADLINE, "too slow", images=("shop/api:1",))
 
 
 def test_a_decision_is_one_line_with_all_that_it_was_about(tmp_path: Path) -> None:
@@ -100,7 +105,7 @@ def test_repeated_decisions_about_one_owner_are_one_line_a_minute(tmp_path: Path
     for _ in range(1000):
         log.decided(request(), LEAVE, 0.001)
     log.decided(request(owner="ReplicaSet/web"), LEAVE, 0.001)
-    log.decided(request(mode=Mode.PIN), LEAVE, 0.001)
+    log.decided(request(mode=AdmissionMode.PIN), LEAVE, 0.001)
     log.decided(request(), UNKNOWN, 0.001)
     now[0] = REPEAT_SECONDS + 1
     log.decided(request(), LEAVE, 0.001)
@@ -148,7 +153,7 @@ HOSTILE = 'a\x1b[31m\x7f\x9b\u202e\n\r\t"\\é日'
 @pytest.mark.parametrize("style", LogFormat)
 def test_no_text_of_others_steers_a_terminal_or_begins_a_line(tmp_path: Path, style: LogFormat) -> None:
     written = Written(tmp_path, style)
-    decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, HOSTILE, images=(HOSTILE,))
+    decision = Decision(DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, HOSTILE, images=(HOSTILE,))
     DecisionLog(written.log).decided(request(owner=HOSTILE, name=HOSTILE), decision, 0.001)
     (line,) = written.lines()
     assert line.isprintable()

@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from multiarch.registry.settings import MIB
-from multiarch.webhook.images.clients import settings_of
+from multiarch.webhook.images.clients import build_settings
 from multiarch.webhook.images.look_ups import ENTRY_BYTES, REFRESHES
-from multiarch.webhook.model import PodImage, Reason
+from multiarch.webhook.model import DecisionReason, PodImage
 from tests.webhook.look_ups import (
     SUPPORTED,
     UNSUPPORTED,
@@ -77,7 +77,7 @@ def test_a_look_up_goes_on_after_the_deadline_and_is_there_for_the_next_pod() ->
             registry.index("app")
             late = await ask(look_ups, registry.name("app"), seconds=0.02)
             held.set()
-            assert reason(late) == (Reason.DEADLINE, "the registry has not answered within 0.0 s")
+            assert reason(late) == (DecisionReason.DEADLINE, "the registry has not answered within 0.0 s")
             await settled(look_ups)
             assert verdicts(look_ups.known(PodImage(registry.name("app")))) == (SUPPORTED, SUPPORTED)
             assert registry.asked.total() == 1
@@ -97,7 +97,7 @@ def test_a_look_up_that_takes_longer_than_the_deadline_already_is_not_waited_for
             clock.now += 60
             async with asyncio.timeout(30):
                 second = await ask(look_ups, registry.name("app"), seconds=60)
-            assert reason(first)[0] is reason(second)[0] is Reason.DEADLINE
+            assert reason(first)[0] is reason(second)[0] is DecisionReason.DEADLINE
             assert registry.asked.total() == 1
 
     asyncio.run(work())
@@ -116,7 +116,7 @@ def test_images_of_a_pod_are_looked_up_side_by_side_and_one_late_image_keeps_no_
     asyncio.run(work())
 
 
-def test_more_look_ups_than_allowed_are_refused_and_one_registry_gets_half_of_them() -> None:
+def test_more_look_ups_than_allowed_are_rejected_and_one_registry_gets_half_of_them() -> None:
     async def work() -> None:
         found = configuration(limits={"lookUps": 4})
         async with AsyncExitStack() as stack:
@@ -125,8 +125,8 @@ def test_more_look_ups_than_allowed_are_refused_and_one_registry_gets_half_of_th
             images = [PodImage(each.name("app", tag)) for each in registries for tag in ("1", "2", "3")]
             found_of = await look_ups.look_up(images, seconds=0.05)
             answers = [reason(found_of[each]) for each in images]
-            late, refused = Reason.DEADLINE, Reason.TOO_MANY_LOOKUPS
-            assert [each for each, _ in answers] == [late, late, refused, late, late, refused, *[refused] * 3]
+            late, rejected = DecisionReason.DEADLINE, DecisionReason.TOO_MANY_LOOKUPS
+            assert [each for each, _ in answers] == [late, late, rejected, late, late, rejected, *[rejected] * 3]
             host = registries[0].host
             assert answers[2][1] == f"2 images of {host} are being looked up already (half of limits.lookUps)"
             assert answers[8][1] == "4 images are being looked up already (limits.lookUps)"
@@ -135,7 +135,7 @@ def test_more_look_ups_than_allowed_are_refused_and_one_registry_gets_half_of_th
                 if each.held is not None:
                     each.held.set()
             await settled(look_ups)
-            assert reason(await ask(look_ups, images[8].image))[0] is Reason.UNREADABLE_IMAGE
+            assert reason(await ask(look_ups, images[8].image))[0] is DecisionReason.UNREADABLE_IMAGE
 
     asyncio.run(work())
 
@@ -145,7 +145,7 @@ def test_an_invalid_name_is_not_looked_up() -> None:
         async with looking_up() as look_ups:
             for name in ("", "library/Upper", "a b", "https://example.com/x", "x" * 3000, "app@sha256:12"):
                 found, text = reason(await ask(look_ups, name))
-                assert found is Reason.UNREADABLE_IMAGE
+                assert found is DecisionReason.UNREADABLE_IMAGE
                 assert text.startswith("the image's name is not valid: ")
             assert count(look_ups, "lookups_total", purpose="review") == 0
 
@@ -206,7 +206,7 @@ def test_a_deleted_tag_is_forgotten_at_once() -> None:
             assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
             await settled(look_ups)
             found, text = reason(look_ups.known(image))
-            assert found is Reason.UNREADABLE_IMAGE
+            assert found is DecisionReason.UNREADABLE_IMAGE
             assert text.startswith("not found: ")
 
     asyncio.run(work())
@@ -292,7 +292,7 @@ def test_a_failure_is_remembered_for_as_long_as_the_registry_asks(
             asked = registry.asked.total()
             clock.now += pause - 1
             assert look_ups.known(PodImage(registry.name("app"))) == first
-            assert reason(first)[0] is Reason.UNREADABLE_IMAGE
+            assert reason(first)[0] is DecisionReason.UNREADABLE_IMAGE
             assert reason(first)[1].startswith(text)
             assert registry.asked.total() == asked
             clock.now += 2
@@ -306,7 +306,7 @@ def test_other_images_of_an_unreachable_registry_do_not_wait_for_it_again() -> N
         async with serving() as registry:
             host = registry.host
         found = configuration()
-        async with looking_up(found=found, down_seconds=settings_of(found).down_seconds) as look_ups:
+        async with looking_up(found=found, down_seconds=build_settings(found).down_seconds) as look_ups:
             first = reason(await ask(look_ups, f"{host}/app:1"))
             runner = web.AppRunner(web.Application())
             await runner.setup()
@@ -342,7 +342,7 @@ def test_a_fault_inside_of_the_webhook_is_an_answer(monkeypatch: pytest.MonkeyPa
 
             monkeypatch.setattr("multiarch.webhook.images.fetching.judge_all", broken)
             found = reason(await ask(look_ups, registry.name("app")))
-            assert found == (Reason.UNREADABLE_IMAGE, "internal error (KeyError)")
+            assert found == (DecisionReason.UNREADABLE_IMAGE, "internal error (KeyError)")
             assert reason(look_ups.known(PodImage(registry.name("app")))) == found
 
     asyncio.run(work())
@@ -365,10 +365,10 @@ def test_leaving_ends_what_is_under_way() -> None:
                 waiting = asyncio.create_task(ask(look_ups, registry.name("cold")))
                 await asyncio.sleep(0.02)
                 assert count(look_ups, "lookups_in_progress") == 2
-            assert reason(await waiting) == (Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
+            assert reason(await waiting) == (DecisionReason.UNREADABLE_IMAGE, "the webhook is shutting down")
             assert count(look_ups, "lookups_in_progress") == 0
             late = await ask(look_ups, registry.name("later"))
-            assert reason(late) == (Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
+            assert reason(late) == (DecisionReason.UNREADABLE_IMAGE, "the webhook is shutting down")
         assert asyncio.all_tasks() == before
 
     asyncio.run(work(), debug=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from multiarch import __version__
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
 
-REQUEST = Request("u", "team-a", "api", "", Mode.PIN, dry_run=False)
+REQUEST = Request("u", "team-a", "api", "", AdmissionMode.PIN, dry_run=False)
 
 
 def samples(metrics: Metrics) -> dict[str, float]:
@@ -18,7 +18,7 @@ def samples(metrics: Metrics) -> dict[str, float]:
 def test_decisions_are_counted_by_outcome_reason_and_mode_with_their_duration() -> None:
     metrics = Metrics()
     for seconds in (0.0004, 0.002, 0.7):
-        metrics.decided(REQUEST, Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, "…"), seconds)
+        metrics.decided(REQUEST, Decision(DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, "…"), seconds)
     metrics.failed("not-json", "…")
     found = samples(metrics)
     labels = 'mode="pin",outcome="leave",reason="unsupported-image"'

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.facts.taints import TaintSyntaxError
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.decision import Decider
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Outcome, Reason
+from multiarch.webhook.model import DecisionOutcome, DecisionReason
 from tests.webhook.decided import ARM, Decided, among, requires, requiring
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -26,8 +26,8 @@ from tests.webhook.stand_ins import (
     review_of,
 )
 
-TOLERATE, PREFER, PIN, OBSERVE = Mode.TOLERATE, Mode.PREFER, Mode.PIN, Mode.OBSERVE
-MODES = list(Mode)
+TOLERATE, PREFER, PIN, OBSERVE = AdmissionMode.TOLERATE, AdmissionMode.PREFER, AdmissionMode.PIN, AdmissionMode.OBSERVE
+MODES = list(AdmissionMode)
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -38,7 +38,7 @@ def preferring(*weighted: tuple[int, dict[str, Any]]) -> dict[str, Any]:
 
 def test_prefer_adds_a_preference_besides() -> None:
     decided = Decided(pod("both"), PREFER, preferredWeight=7)
-    assert decided.outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert decided.outcome == (DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED)
     assert decided.pod["spec"]["tolerations"] == [ARM]
     assert decided.pod["spec"]["affinity"] == preferring((7, requires("arm64")))
 
@@ -59,19 +59,19 @@ def test_prefer_adds_nothing_to_a_preference_of_the_pods_own(key: str, architect
     decided = Decided(pod("both", affinity=own), PREFER)
     assert decided.pod["spec"]["affinity"] == own
     assert decided.pod["spec"]["tolerations"] == [ARM]
-    assert Decided(decided.pod, PREFER).outcome == (Outcome.SKIP, Reason.TOLERATES_ALREADY)
+    assert Decided(decided.pod, PREFER).outcome == (DecisionOutcome.SKIP, DecisionReason.TOLERATES_ALREADY)
 
 
 def test_prefer_gives_a_pod_that_tolerates_already_the_preference_alone() -> None:
     decided = Decided(pod("both", tolerations=[ARM]), PREFER)
-    assert decided.outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert decided.outcome == (DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED)
     assert [each["path"] for each in decided.patch] == ["/spec/affinity"]
     assert Decided(pod("amd", tolerations=[ARM]), PREFER).patch == []
 
 
 def test_pin_requires_the_one_architecture_of_all_images() -> None:
     decided = Decided(pod("amd", "both"), PIN)
-    assert decided.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert decided.outcome == (DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE)
     assert decided.decision.pinned == "amd64"
     assert decided.decision.text == "amd does not support arm64: index lacks linux/arm64; requires amd64"
     assert decided.pod["spec"]["affinity"] == requiring([requires("amd64")])
@@ -88,13 +88,13 @@ def test_pin_adds_to_every_term_because_terms_are_alternatives() -> None:
 
 def test_pin_to_arm64_tolerates_too_because_the_pod_could_not_be_scheduled_otherwise() -> None:
     decided = Decided(pod("arm", "both"), PIN)
-    assert decided.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert decided.outcome == (DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE)
     assert decided.decision.pinned == "arm64"
     assert decided.pod["spec"]["affinity"] == requiring([requires("arm64")])
     assert decided.pod["spec"]["tolerations"] == [ARM]
 
 
-@pytest.mark.parametrize("images", [["amd", "arm"], ["late"], ["unclear"], ["refused", "both"], ["neither"]])
+@pytest.mark.parametrize("images", [["amd", "arm"], ["late"], ["unclear"], ["rejected", "both"], ["neither"]])
 def test_pin_requires_nothing_that_is_not_known(images: list[str]) -> None:
     observer = RecordingObserver()
     answers = {**IMAGES, "neither": found(amd64="unsupported", arm64="unsupported")}
@@ -110,7 +110,7 @@ def test_pin_does_not_require_what_may_not_be_supported() -> None:
     answers = {"x": found(amd64="unsupported", arm64="unknown")}
     observer = RecordingObserver()
     answer_at_once(Handler(WebhookConfiguration(), StandInImages(answers), observer), review_of(pod("x")), PIN)
-    assert (observer.last.outcome, observer.last.pinned) == (Outcome.LEAVE, "")
+    assert (observer.last.outcome, observer.last.pinned) == (DecisionOutcome.LEAVE, "")
 
 
 def test_pin_of_one_required_architecture_knows_nothing_of_others() -> None:
@@ -118,7 +118,7 @@ def test_pin_of_one_required_architecture_knows_nothing_of_others() -> None:
     observer = RecordingObserver()
     configuration = WebhookConfiguration(architectures=["arm64"])
     answer_at_once(Handler(configuration, StandInImages(answers), observer), review_of(pod("x")), PIN)
-    assert (observer.last.outcome, observer.last.pinned, observer.last.patch) == (Outcome.LEAVE, "", b"")
+    assert (observer.last.outcome, observer.last.pinned, observer.last.patch) == (DecisionOutcome.LEAVE, "", b"")
     assert observer.last.text == "x does not support arm64: index lacks linux/arm64"
 
 
@@ -127,12 +127,12 @@ def test_pin_still_pins_a_pod_that_tolerates_already() -> None:
     assert decided.decision.pinned == "amd64"
     assert decided.pod["spec"]["affinity"] == requiring([requires("amd64")])
     both = Decided(pod("both", tolerations=[{"operator": "Exists"}]), PIN)
-    assert (both.outcome, both.patch) == ((Outcome.SKIP, Reason.TOLERATES_ALREADY), [])
+    assert (both.outcome, both.patch) == ((DecisionOutcome.SKIP, DecisionReason.TOLERATES_ALREADY), [])
 
 
-@pytest.mark.parametrize("configured", list(Mode))
+@pytest.mark.parametrize("configured", list(AdmissionMode))
 @pytest.mark.parametrize("image", list(IMAGES))
-def test_observe_decides_as_the_configured_mode_and_changes_nothing(image: str, configured: Mode) -> None:
+def test_observe_decides_as_the_configured_mode_and_changes_nothing(image: str, configured: AdmissionMode) -> None:
     observed = Decided(pod(image), OBSERVE, mode=str(configured), annotate=True)
     acting = Decided(pod(image), TOLERATE if configured is OBSERVE else configured, annotate=True)
     assert observed.patch == []
@@ -146,7 +146,7 @@ def test_observe_decides_as_the_configured_mode_and_changes_nothing(image: str, 
 @pytest.mark.parametrize("annotate", [True, False])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("images", [["both"], ["amd"], ["arm"], ["unclear"], ["late"], ["amd", "arm"], [""]])
-def test_applied_twice_it_changes_nothing(images: list[str], mode: Mode, *, annotate: bool) -> None:
+def test_applied_twice_it_changes_nothing(images: list[str], mode: AdmissionMode, *, annotate: bool) -> None:
     once = Decided(pod(*images), mode, annotate=annotate)
     assert Decided(once.pod, mode, annotate=annotate).patch == []
 
@@ -160,14 +160,14 @@ def test_a_sidecar_of_one_architecture_that_comes_later_is_reported() -> None:
     """What was added can't be taken back: only the annotation says that it was the webhook that added it."""
     once = Decided(pod("both"), annotate=True)
     again = Decided(with_sidecar(once.pod, "amd"), annotate=True, warnings=True)
-    assert again.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert again.outcome == (DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE)
     assert again.decision.text == (
         "amd does not support arm64: index lacks linux/arm64; the pod tolerates arch=arm64:NoSchedule all the same"
     )
     assert again.patch == []
     assert again.response["warnings"] == ["amd does not support arm64"]
     fine = Decided(with_sidecar(once.pod, "both"), annotate=True)
-    assert (fine.outcome, fine.patch) == ((Outcome.SKIP, Reason.TOLERATES_ALREADY), [])
+    assert (fine.outcome, fine.patch) == ((DecisionOutcome.SKIP, DecisionReason.TOLERATES_ALREADY), [])
 
 
 def test_a_sidecar_of_one_architecture_that_comes_later_is_pinned() -> None:
@@ -175,13 +175,13 @@ def test_a_sidecar_of_one_architecture_that_comes_later_is_pinned() -> None:
     again = Decided(with_sidecar(once.pod, "amd"), PIN)
     assert again.decision.pinned == "amd64"
     assert again.pod["spec"]["affinity"] == requiring([requires("amd64")])
-    assert Decided(again.pod, PIN).outcome == (Outcome.SKIP, Reason.EXCLUDED)
+    assert Decided(again.pod, PIN).outcome == (DecisionOutcome.SKIP, DecisionReason.EXCLUDED)
 
 
 def test_a_sidecar_for_amd64_that_joins_a_pod_pinned_to_arm64_is_reported() -> None:
     once = Decided(pod("arm"), PIN)
     again = Decided(with_sidecar(once.pod, "amd"), PIN)
-    assert again.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert again.outcome == (DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE)
     assert again.decision.text == (
         "no node that the pod allows can run all images: amd does not support arm64: index lacks linux/arm64; the pod "
         "tolerates arch=arm64:NoSchedule all the same"
@@ -191,9 +191,9 @@ def test_a_sidecar_for_amd64_that_joins_a_pod_pinned_to_arm64_is_reported() -> N
 
 def test_an_image_that_another_webhook_fills_in_is_looked_at_then() -> None:
     once = Decided(pod("both", "auto", ""))
-    assert once.outcome == (Outcome.UNKNOWN, Reason.UNREADABLE_IMAGE)
+    assert once.outcome == (DecisionOutcome.UNKNOWN, DecisionReason.UNREADABLE_IMAGE)
     once.pod["spec"]["containers"][2]["image"] = "both"
-    assert Decided(once.pod).outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert Decided(once.pod).outcome == (DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED)
 
 
 # -- annotation and warnings -------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_an_annotation_that_is_there_is_kept() -> None:
     [
         (["both"], None),
         (["amd", "both"], ["amd does not support arm64"]),
-        (["refused", "late"], ["refused could not be read", "late could not be read"]),
+        (["rejected", "late"], ["rejected could not be read", "late could not be read"]),
         (["unclear"], ["unclear may not support arm64"]),
         ([""], ["a container or image volume names no image"]),
     ],
@@ -251,6 +251,6 @@ def test_warnings_have_the_length_that_kubernetes_recommends() -> None:
     assert warnings[0].endswith("-long/0:v1 does not support arm64")
 
 
-def test_a_taint_that_kubernetes_refuses_is_an_error_at_the_start() -> None:
+def test_a_taint_that_kubernetes_rejects_is_an_error_at_the_start() -> None:
     with pytest.raises(TaintSyntaxError):
         Decider(WebhookConfiguration(taints=["arch=arm64"]))

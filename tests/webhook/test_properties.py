@@ -10,19 +10,19 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Verdict
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import ObjectReference, Value
-from multiarch.observed.workloads import uses_of_pod_spec
-from multiarch.scheduling.architectures import allowed_architectures
-from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
+from multiarch.observed.workloads import list_pod_spec_uses
+from multiarch.scheduling.architectures import list_allowed_architectures
+from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Answer, Decision, Found, Outcome, PodImage
+from multiarch.webhook.model import Answer, Decision, DecisionOutcome, ImageFound, PodImage
 from multiarch.webhook.pod import WrittenPod, read_pod
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -111,7 +111,7 @@ METADATA = st.none() | an_object(name=st.just("p"), annotations=ANNOTATIONS)
 PODS = an_object({"spec": SPEC}, metadata=METADATA)
 
 
-def decided(pod: dict[str, Any], mode: Mode, *, annotate: bool) -> tuple[dict[str, Any], Decision, bytes]:
+def decided(pod: dict[str, Any], mode: AdmissionMode, *, annotate: bool) -> tuple[dict[str, Any], Decision, bytes]:
     observer = RecordingObserver()
     configuration = WebhookConfiguration(taints=TAINTS, annotate=annotate, mode="prefer", preferredWeight=9)
     handler = Handler(configuration, StandInImages(IMAGES), observer)
@@ -131,12 +131,12 @@ def survives(before: object, after: object) -> bool:
     return before is None or before == after
 
 
-@given(PODS, st.sampled_from(Mode), st.booleans())
-def test_the_patch_only_adds_and_once_is_enough(pod: dict[str, Any], mode: Mode, annotate: bool) -> None:  # noqa: FBT001
+@given(PODS, st.sampled_from(AdmissionMode), st.booleans())
+def test_the_patch_only_adds_and_once_is_enough(pod: dict[str, Any], mode: AdmissionMode, annotate: bool) -> None:  # noqa: FBT001
     once, decision, answered = decided(pod, mode, annotate=annotate)
     assert {each["op"] for each in patch_in(answered)} <= {"add"}
     assert survives(pod, once)
-    if mode is Mode.OBSERVE or decision.outcome is Outcome.SKIP:
+    if mode is AdmissionMode.OBSERVE or decision.outcome is DecisionOutcome.SKIP:
         assert once == pod
     assert patch_in(decided(once, mode, annotate=annotate)[2]) == []
 
@@ -144,33 +144,33 @@ def test_the_patch_only_adds_and_once_is_enough(pod: dict[str, Any], mode: Mode,
 def runs_on(image: str | None, architectures: Collection[Architecture]) -> bool:
     """Whether an image is known to support each of the architectures."""
     answer = IMAGES.get(image or "")
-    judgements = answer.judgements if isinstance(answer, Found) else ()
+    judgements = answer.judgements if isinstance(answer, ImageFound) else ()
     supported = {each.architecture for each in judgements if each.verdict is Verdict.SUPPORTED}
     return supported.issuperset(architectures)
 
 
-@given(PODS, st.sampled_from([Mode.TOLERATE, Mode.PREFER, Mode.PIN]))
-def test_a_patched_pod_goes_where_was_decided_and_not_elsewhere(pod: dict[str, Any], mode: Mode) -> None:
+@given(PODS, st.sampled_from([AdmissionMode.TOLERATE, AdmissionMode.PREFER, AdmissionMode.PIN]))
+def test_a_patched_pod_goes_where_was_decided_and_not_elsewhere(pod: dict[str, Any], mode: AdmissionMode) -> None:
     after, decision, _ = decided(pod, mode, annotate=False)
     spec = Value(after["spec"], ObjectReference(1))
-    tolerated = first_untolerated(tolerations_from(spec["tolerations"]), map(parse_taint, TAINTS)) is None
-    allowed = allowed_architectures(pod["spec"])
-    if decision.outcome is Outcome.TOLERATE:
+    tolerated = find_untolerated(read_tolerations(spec["tolerations"]), map(parse_taint, TAINTS)) is None
+    allowed = list_allowed_architectures(pod["spec"])
+    if decision.outcome is DecisionOutcome.TOLERATE:
         assert tolerated
-        assert Architecture.ARM64 in allowed == allowed_architectures(after["spec"])
-        assert all(runs_on(each.image, allowed) for each in uses_of_pod_spec(pod["spec"], KEY))
+        assert Architecture.ARM64 in allowed == list_allowed_architectures(after["spec"])
+        assert all(runs_on(each.image, allowed) for each in list_pod_spec_uses(pod["spec"], KEY))
     elif decision.pinned:
-        assert allowed_architectures(after["spec"]) == {Architecture(decision.pinned)}
+        assert list_allowed_architectures(after["spec"]) == {Architecture(decision.pinned)}
         assert tolerated or decision.pinned == "amd64"
         assert allowed == set(Architecture)
     else:
-        if decision.outcome is Outcome.LEAVE:
-            assert not all(runs_on(each.image, allowed) for each in uses_of_pod_spec(pod["spec"], KEY))
+        if decision.outcome is DecisionOutcome.LEAVE:
+            assert not all(runs_on(each.image, allowed) for each in list_pod_spec_uses(pod["spec"], KEY))
         assert after == pod
 
 
-@given(PODS, st.sampled_from(Mode))
-def test_what_is_remembered_is_decided_like_what_is_new(pod: dict[str, Any], mode: Mode) -> None:
+@given(PODS, st.sampled_from(AdmissionMode))
+def test_what_is_remembered_is_decided_like_what_is_new(pod: dict[str, Any], mode: AdmissionMode) -> None:
     handler = Handler(WebhookConfiguration(annotate=True), StandInImages(IMAGES), RecordingObserver())
     body = review_of(pod)
     assert answer_at_once(handler, body, mode) == answer_at_once(handler, body, mode)
@@ -182,7 +182,7 @@ def test_what_is_remembered_is_decided_like_what_is_new(pod: dict[str, Any], mod
 def test_the_same_images_are_read_as_in_audits(spec: dict[str, Any]) -> None:
     written = msgspec.json.decode(json.dumps({"spec": spec}), type=WrittenPod)
     pod = read_pod(written, "shop", frozenset())
-    uses = list(uses_of_pod_spec(spec, KEY))
+    uses = list(list_pod_spec_uses(spec, KEY))
     expected = [PodImage(each.image, each.role is ContainerRole.VOLUME) for each in uses if each.image]
     assert list(pod.images) == list(dict.fromkeys(expected))
     assert pod.without_image == sum(not each.image for each in uses)

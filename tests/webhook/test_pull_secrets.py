@@ -14,13 +14,13 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import cluster as module
-from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.observed.pull_secrets import read_secrets
 from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.registry.settings import RegistrySettings
 from multiarch.webhook.images import clients
-from multiarch.webhook.images.clients import Clients, read_cluster_secrets
-from multiarch.webhook.model import NO_SECRETS, Found, PodImage, PullSecretNames, Reason
+from multiarch.webhook.images.clients import RegistryClients, read_cluster_secrets
+from multiarch.webhook.model import NO_SECRETS, DecisionReason, ImageFound, PodImage, PullSecretNames
 from tests.kubernetes import api_server, kubeconfigs
 from tests.webhook.look_ups import SUPPORTED, Clock, ask, configuration, looking_up, reason, verdicts
 from tests.webhook.registry_stand_in import RegistryStandIn, serving
@@ -49,7 +49,7 @@ def raw_secret(name: str, key: str, data: str) -> dict[str, Any]:
 
 
 class SecretsStandIn:
-    """Answers for the API server; ``read_names`` is what was asked for."""
+    """Answers for the API server; ``read_names`` is what was requested."""
 
     def __init__(self, **secrets: dict[str, Any]) -> None:
         self.secrets = secrets
@@ -57,7 +57,9 @@ class SecretsStandIn:
 
     def __call__(self, names: PullSecretNames) -> PodCredentials:
         self.read_names.append(names)
-        return read_secrets(cast(Cluster, self), [(names.namespace, each) for each in names.names], note_missing=True)
+        return read_secrets(
+            cast(KubernetesCluster, self), [(names.namespace, each) for each in names.names], note_missing=True
+        )
 
     def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
         return self.secrets.get(name) if namespace == "team-a" else None
@@ -79,7 +81,7 @@ def test_a_pull_secret_of_either_format_opens_its_registry_for_pods_that_name_it
                 assert verdicts(await ask(look_ups, name, NAMES)) == (SUPPORTED, SUPPORTED)
                 assert look_ups.known(PodImage(name), NAMES) is not None
                 for others in (NO_SECRETS, PullSecretNames("team-b", ("registry",)), PullSecretNames("team-a", ())):
-                    assert not isinstance(look_ups.known(PodImage(name), others), Found)
+                    assert not isinstance(look_ups.known(PodImage(name), others), ImageFound)
                     assert reason(await ask(look_ups, name, others))[1].startswith("denied: ")
                 assert source.read_names == [NAMES, PullSecretNames("team-b", ("registry",))]
 
@@ -111,14 +113,14 @@ def test_a_pull_secret_of_either_format_opens_its_registry_for_pods_that_name_it
     ],
     ids=["missing", "broken base64", "not JSON", "no colon"],
 )
-def test_a_secret_that_cannot_be_used_is_named_where_the_registry_refuses(
+def test_a_secret_that_cannot_be_used_is_named_where_the_registry_rejects(
     secrets: Mapping[str, dict[str, Any]], fault: str
 ) -> None:
     async def work() -> None:
         async with serving() as registry, looking_up(secrets=SecretsStandIn(**secrets), found=CONFIGURED) as look_ups:
             guarded(registry)
             found, text = reason(await ask(look_ups, registry.name("private"), NAMES))
-            assert found is Reason.UNREADABLE_IMAGE
+            assert found is DecisionReason.UNREADABLE_IMAGE
             assert text.startswith("denied: ")
             assert f"; {fault}" in text
 
@@ -223,13 +225,13 @@ def test_an_api_server_that_does_not_answer_costs_a_bounded_time(monkeypatch: py
         return PodCredentials()
 
     began = time.monotonic()
-    found = asyncio.run(Clients(RegistrySettings(), secrets=read).read_secrets(NAMES))
+    found = asyncio.run(RegistryClients(RegistrySettings(), secrets=read).read_secrets(NAMES))
     assert time.monotonic() - began < 0.4
     assert found.notes == ("the API server did not send the pull secrets within 0.05 s",)
 
 
-def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(_: object) -> Cluster:
+def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(_: object) -> KubernetesCluster:
         raise MultiarchError("No kubeconfig found: config does not exist.")
 
     monkeypatch.setattr(module, "open_cluster", opened)

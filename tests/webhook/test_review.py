@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Outcome, Reason
+from multiarch.webhook.model import DecisionOutcome, DecisionReason
 from multiarch.webhook.review import FailureReason, ReviewError, read_review
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -64,20 +64,20 @@ NOT_REVIEWS: list[tuple[bytes, FailureReason, str]] = [
 
 
 @pytest.mark.parametrize(("body", "reason", "text"), NOT_REVIEWS)
-def test_what_is_not_a_review_is_refused_with_its_reason(body: bytes, reason: FailureReason, text: str) -> None:
-    with pytest.raises(ReviewError) as refused:
+def test_what_is_not_a_review_is_rejected_with_its_reason(body: bytes, reason: FailureReason, text: str) -> None:
+    with pytest.raises(ReviewError) as rejected:
         read_review(body, MOST)
-    assert refused.value.reason is reason
-    assert text in refused.value.message
+    assert rejected.value.reason is reason
+    assert text in rejected.value.message
 
 
 def test_nothing_of_a_pod_is_in_an_error() -> None:
     secret = pod("a")
     secret["spec"]["containers"][0]["env"] = [{"name": "PASSWORD", "value": "hunter2"}]
     for broken in (review_of(secret)[:-2], review_of(secret, uid=3), review_of(secret, kind="hunter2")):
-        with pytest.raises(ReviewError) as refused:
+        with pytest.raises(ReviewError) as rejected:
             read_review(broken, MOST)
-        assert "hunter2" not in refused.value.message
+        assert "hunter2" not in rejected.value.message
 
 
 NOT_PODS: list[tuple[object, str]] = [
@@ -99,30 +99,35 @@ def decided(body: bytes, **configuration: Any) -> tuple[dict[str, Any], Any]:
 
 
 @pytest.mark.parametrize(("object_", "text"), NOT_PODS)
-def test_a_pod_that_the_api_server_would_refuse_is_left_to_it(object_: object, text: str) -> None:
+def test_a_pod_that_the_api_server_would_reject_is_left_to_it(object_: object, text: str) -> None:
     response, decision = decided(review_of(object_))
     assert response["uid"] == UID
     assert response["allowed"] is True
     assert "patch" not in response
-    assert (decision.outcome, decision.reason) == (Outcome.SKIP, Reason.INVALID_POD)
+    assert (decision.outcome, decision.reason) == (DecisionOutcome.SKIP, DecisionReason.INVALID_POD)
     assert text in decision.text
 
 
 def test_bytes_that_are_not_text_inside_of_a_pod_leave_the_pod_alone() -> None:
     _, decision = decided(review_of(pod("a", nodeSelector={"a": "@"})).replace(b'"@"', b'"\xff"'))
-    assert decision.reason is Reason.INVALID_POD
+    assert decision.reason is DecisionReason.INVALID_POD
 
 
 def test_rules_of_more_than_16_kib_are_not_read() -> None:
     _, decision = decided(review_of(pod("a", nodeSelector={"a": "x" * 16384})))
-    assert (decision.reason, decision.text) == (Reason.INVALID_POD, "spec.nodeSelector has more than 16384 bytes")
+    assert (decision.reason, decision.text) == (
+        DecisionReason.INVALID_POD,
+        "spec.nodeSelector has more than 16384 bytes",
+    )
 
 
 def test_null_and_what_is_missing_are_the_same() -> None:
     names = ("tolerations", "nodeSelector", "affinity", "os", "imagePullSecrets", "volumes", "initContainers")
     nulls = pod("a", **dict.fromkeys(names), ephemeralContainers=None, nodeName=None)
     nulls["metadata"] = dict.fromkeys(("name", "generateName", "annotations", "ownerReferences", "namespace"))
-    assert decided(review_of(nulls, dryRun=None, subResource=None, namespace=None))[1].reason is Reason.SUPPORTED
+    assert (
+        decided(review_of(nulls, dryRun=None, subResource=None, namespace=None))[1].reason is DecisionReason.SUPPORTED
+    )
     assert decided(review_of({"metadata": None, "spec": {"containers": [{"image": "a"}]}}))[1].patch
 
 
@@ -188,15 +193,15 @@ def _replaced(value: object, path: tuple[str | int, ...], new: object) -> object
 PLACES = [path for path in _places(json.loads(review_of(FULL))) if path]
 
 
-@given(st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=3), st.sampled_from(Mode))
-def test_a_review_with_any_values_is_answered_or_refused(changes: list[tuple[Any, Any]], mode: Mode) -> None:
+@given(st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=3), st.sampled_from(AdmissionMode))
+def test_a_review_with_any_values_is_answered_or_rejected(changes: list[tuple[Any, Any]], mode: AdmissionMode) -> None:
     review = json.loads(review_of(FULL))
     for path, value in changes:
         review = _replaced(review, path, value)
-    _answered_or_refused(json.dumps(review).encode(), mode)
+    _answered_or_rejected(json.dumps(review).encode(), mode)
 
 
-def _answered_or_refused(body: bytes, mode: Mode | None = None) -> None:
+def _answered_or_rejected(body: bytes, mode: AdmissionMode | None = None) -> None:
     observer = RecordingObserver()
     handler = Handler(WebhookConfiguration(), StandInImages(), observer)
     try:

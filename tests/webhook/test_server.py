@@ -13,14 +13,14 @@ import aiohttp
 import pytest
 
 from multiarch.errors import OutsideError
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.server import Listening, Server
 from tests.webhook.serving import Reviews, pair, run, serving, trusting, write
 
 
-@pytest.mark.parametrize("mode", [None, *Mode])
-def test_each_mode_has_its_path_and_a_query_is_ignored(tmp_path: Path, mode: Mode | None) -> None:
+@pytest.mark.parametrize("mode", [None, *AdmissionMode])
+def test_each_mode_has_its_path_and_a_query_is_ignored(tmp_path: Path, mode: AdmissionMode | None) -> None:
     async def work() -> None:
         async with serving(tmp_path) as it:
             path = "/mutate" if mode is None else f"/mutate/{mode}"
@@ -48,7 +48,7 @@ def test_what_is_not_a_review_gets_one_line_of_json(tmp_path: Path) -> None:
         ("HEAD", "/livez", 200),
     ],
 )
-def test_other_methods_and_paths_are_refused(tmp_path: Path, method: str, path: str, status: int) -> None:
+def test_other_methods_and_paths_are_rejected(tmp_path: Path, method: str, path: str, status: int) -> None:
     async def work() -> None:
         async with serving(tmp_path) as it, it.session.request(method, it.url(path)) as response:
             assert response.status == status
@@ -78,7 +78,7 @@ def test_it_is_not_ready_for_a_reason_and_lives_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_over_the_limit_is_refused_and_one_at_the_limit_is_not(tmp_path: Path, chunked: bool) -> None:  # noqa: FBT001
+def test_a_body_over_the_limit_is_rejected_and_one_at_the_limit_is_not(tmp_path: Path, chunked: bool) -> None:  # noqa: FBT001
     async def chunks(size: int) -> AsyncIterator[bytes]:
         for _ in range(size // 1000):
             yield b"x" * 1000
@@ -203,7 +203,7 @@ def test_above_the_limit_the_oldest_idle_connection_makes_room(tmp_path: Path) -
     run(work)
 
 
-def test_a_connection_is_refused_where_all_others_are_busy(tmp_path: Path) -> None:
+def test_a_connection_is_rejected_where_all_others_are_busy(tmp_path: Path) -> None:
     async def work() -> None:
         async with serving(tmp_path, connections=1) as it:
             slow = asyncio.create_task(it.review(b"slow"))

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from multiarch.yaml_text.dump import dump
-from multiarch.yaml_text.reader import only_document
+from multiarch.yaml_text.dump import dump_yaml
+from multiarch.yaml_text.reader import read_document
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], include_characters="\n\t"))
 VALUES = st.recursive(
@@ -21,8 +21,8 @@ VALUES = st.recursive(
 @example(["a\n", " a\n", "a \nb", "\n", "# a\n", "a\tb\n"])
 @example({"\ufeff": "\x85\n\u2028", "<<": {"a": 1}})
 def test_every_reader_finds_the_value(value: object) -> None:
-    text = dump(value)
-    found = only_document(text)
+    text = dump_yaml(value)
+    found = read_document(text)
     assert found is not None
     assert found.value == value
     assert YAML(typ="safe", pure=True).load(text) == value
@@ -37,12 +37,12 @@ def test_every_reader_finds_the_value(value: object) -> None:
     ],
 )
 def test_values_are_written_in_blocks_and_lines_are_not_folded(value: object, written: str) -> None:
-    assert dump(value) == written
+    assert dump_yaml(value) == written
 
 
 def test_a_value_that_is_there_twice_is_written_twice_and_keys_are_sorted_on_demand() -> None:
     shared = {"b": 1, "a": 2}
-    assert dump([shared, shared], sort_keys=True) == "- a: 2\n  b: 1\n- a: 2\n  b: 1\n"
+    assert dump_yaml([shared, shared], sort_keys=True) == "- a: 2\n  b: 1\n- a: 2\n  b: 1\n"
 
 
 @given(
@@ -52,8 +52,8 @@ def test_a_value_that_is_there_twice_is_written_twice_and_keys_are_sorted_on_dem
 )
 @example({"\u202eabc\x1b": "\x9b\x7f\u2066\n\x07", "a": "\u2028b\r\nc: d"})
 def test_a_person_sees_every_character(value: dict[str, str]) -> None:
-    text = dump(value)
+    text = dump_yaml(value)
     assert text.replace("\n", "").isprintable()
-    found = only_document(text)
+    found = read_document(text)
     assert found is not None
     assert found.value == value

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from multiarch.errors import MultiarchError
-from multiarch.stack.yaml_source import parse
+from multiarch.stack.yaml_source import parse_yaml_file
 from multiarch.yaml_text.additions import Addition
 from multiarch.yaml_text.edit import set_value
 
@@ -152,7 +152,7 @@ def test_a_value_that_is_in_the_way_is_not_overwritten(path: tuple[str, ...]) ->
         set_value(TEXT, Addition(path, "new"))
 
 
-def test_a_text_that_is_not_yaml_is_refused_with_its_line() -> None:
+def test_a_text_that_is_not_yaml_is_rejected_with_its_line() -> None:
     with pytest.raises(MultiarchError, match=r"^line 2: not valid YAML: "):
         set_value("config:\n  a: {b: '\n", Addition(("config", "c"), "new"))
     with pytest.raises(MultiarchError, match=r"^the file is empty$"):
@@ -195,7 +195,7 @@ def test_the_value_is_set_and_all_others_stay(values: dict[str, object], path: l
         expected = expected.setdefault(key, {})
     assert isinstance(expected, dict)
     expected[path[-1]] = "new"
-    assert parse(edited, "F").value == values
+    assert parse_yaml_file(edited, "F").value == values
 
 
 def dumped(values: object, *, flow: bool) -> str:

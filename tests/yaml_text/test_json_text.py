@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.yaml_text.json_text import DuplicateKeyError, json_documents, json_like
+from multiarch.yaml_text.json_text import DuplicateKeyError, format_json_like, read_json_documents
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -19,8 +19,8 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(), VALUES, min_size=1), st.sampled_from([None, 2, 4, "\t"]), st.booleans())
 def test_what_python_wrote_is_written_the_same(value: object, indent: int | str | None, plain: bool) -> None:  # noqa: FBT001
     text = json.dumps(value, indent=indent, ensure_ascii=plain) + "\n"
-    (read,) = json_documents(text)
-    again = json_like(text, read)
+    (read,) = read_json_documents(text)
+    again = format_json_like(text, read)
     assert json.loads(again) == value
     # With ensure_ascii Python escapes DEL too.
     assert again.replace("\\u007f", "\x7f") == text.replace("\\u007f", "\x7f")
@@ -30,16 +30,16 @@ def test_what_python_wrote_is_written_the_same(value: object, indent: int | str 
     "text", ['{"\\ud800": "\\udfff"}\n', '{\r\n  "a": [\r\n    1.5\r\n  ]\r\n}', '{"a":1,"b":[-0.0]}']
 )
 def test_escapes_line_ends_and_compact_documents_stay(text: str) -> None:
-    (read,) = json_documents(text)
-    assert json_like(text, read) == text
+    (read,) = read_json_documents(text)
+    assert format_json_like(text, read) == text
 
 
 @pytest.mark.parametrize("text", ['{"a": 1E400}', '{"a": ' + "9" * 5000 + "}"])
 def test_a_number_that_can_not_be_written_again_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"too large|limit"):
-        list(json_documents(text))
+        list(read_json_documents(text))
 
 
 def test_a_duplicate_key_is_rejected() -> None:
     with pytest.raises(DuplicateKeyError, match="duplicate key a"):
-        list(json_documents('{"a": 1, "b": 2, "a": 3}'))
+        list(read_json_documents('{"a": 1, "b": 2, "a": 3}'))

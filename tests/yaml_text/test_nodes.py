@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.events import MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, line_of
-from multiarch.yaml_text.positions import end_of, pair_end
-from multiarch.yaml_text.reader import nodes
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, find_line
+from multiarch.yaml_text.positions import find_end, find_pair_end
+from multiarch.yaml_text.reader import read_nodes
 
 TEXTS = st.text(st.sampled_from("ab é𝄞:#'\"-{}[],&*!|>%@`?\n"), max_size=12)
 VALUES = st.recursive(
@@ -31,7 +31,7 @@ def dumped(value: object, *, flow: bool | None, style: str | None, line_end: str
 
 
 def read(text: str) -> YamlNode:
-    found = nodes(text)
+    found = read_nodes(text)
     assert found is not None
     return found
 
@@ -75,7 +75,7 @@ def test_every_value_begins_and_ends_where_ruamel_says(
         if isinstance(node, ScalarNode):
             # A block's end is where the next thing begins, and blank lines before that may belong to either.
             block = node.style in {"|", ">"}
-            ends = end_of(text, node), len(text[: event.end_mark.index].rstrip()) if block else event.end_mark.index
+            ends = find_end(text, node), len(text[: event.end_mark.index].rstrip()) if block else event.end_mark.index
             assert node.empty or "+" in text[node.start : node.start + 3] or ends[0] == ends[1]
             assert node.text == event.value
 
@@ -103,8 +103,8 @@ def test_the_end_of_a_pair_is_its_last_character_without_comments(text: str, end
     text, ends_with = (each.replace("\n", line_end) for each in (text, ends_with))
     root = read(text)
     assert isinstance(root, MappingNode)
-    assert text[: pair_end(text, *root.pairs[-1])].endswith(ends_with)
-    assert pair_end(text, *root.pairs[-1]) == end_of(text, root)
+    assert text[: find_pair_end(text, *root.pairs[-1])].endswith(ends_with)
+    assert find_pair_end(text, *root.pairs[-1]) == find_end(text, root)
 
 
 def test_a_list_is_as_far_in_as_its_dash_whatever_stands_in_front() -> None:
@@ -120,4 +120,4 @@ def test_an_alias_stands_where_it_is_written_and_its_target_knows() -> None:
     (_, first), (_, second), (_, third) = root.pairs
     assert isinstance(second, AliasNode)
     assert (second.target, second.line, first.aliased, third.aliased) == (first, 2, True, False)
-    assert [line_of(root, path) for path in (("b", "k"), ("c", "none"), ("d",), ())] == [1, 3, 1, 1]
+    assert [find_line(root, path) for path in (("b", "k"), ("c", "none"), ("d",), ())] == [1, 3, 1, 1]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.yaml_text.events import YamlError
-from multiarch.yaml_text.reader import documents, only_document
+from multiarch.yaml_text.reader import read_document, read_documents
 
 SCALARS = st.one_of(
     st.none(),
@@ -27,7 +27,7 @@ VALUES = st.recursive(
 
 
 def only(text: str) -> object:
-    (found,) = documents(text)
+    (found,) = read_documents(text)
     return found.value
 
 
@@ -81,23 +81,23 @@ def test_anchors_and_merge_keys_are_followed() -> None:
         (f"{'[' * 100_000}", "nested deeper than 200 levels", 1),
     ],
 )
-def test_what_is_not_yaml_is_refused_with_its_line(text: str, fault: str, line: int) -> None:
+def test_what_is_not_yaml_is_rejected_with_its_line(text: str, fault: str, line: int) -> None:
     with pytest.raises(YamlError) as raised:
-        list(documents(text))
+        list(read_documents(text))
     assert (raised.value.fault.message, raised.value.fault.line) == (fault, line)
 
 
-def test_aliases_of_aliases_are_refused_before_they_fill_memory() -> None:
+def test_aliases_of_aliases_are_rejected_before_they_fill_memory() -> None:
     names = [f"a{number}" for number in range(12)]
     lines = ["a0: &a0 [1]"]
     lines += [f"{name}: &{name} [{', '.join([f'*{last}'] * 10)}]" for last, name in pairwise(names)]
     with pytest.raises(YamlError, match="aliases expand to more than"):
-        list(documents("\n".join(lines)))
+        list(read_documents("\n".join(lines)))
 
 
 def test_documents_and_the_items_of_a_list_know_their_lines() -> None:
     text = "# head\n---\na: 1\n---\n---\nkind: List\nitems:\n- kind: A\n\n- {kind: B}\n...\n"
-    found = list(documents(text))
+    found = list(read_documents(text))
     assert [(each.number, each.line, each.items) for each in found] == [(1, 3, ()), (2, 5, ()), (3, 6, (8, 10))]
     assert found[1].value is None
 
@@ -107,11 +107,11 @@ def test_what_looks_like_a_number_but_is_not_one_in_go_is_text(written: str) -> 
     assert only(f"a: {written}\n") == {"a": written}
 
 
-def test_a_text_of_one_document_is_refused_a_second_one() -> None:
-    assert only_document("# none\n") is None
-    found = only_document("\n---\na: 1\n")
+def test_a_text_of_one_document_is_rejected_a_second_one() -> None:
+    assert read_document("# none\n") is None
+    found = read_document("\n---\na: 1\n")
     assert found is not None
     assert (found.value, found.line) == ({"a": 1}, 3)
     with pytest.raises(YamlError, match="more than one YAML document") as raised:
-        only_document("a: 1\n---\n\nb: 2\n")
+        read_document("a: 1\n---\n\nb: 2\n")
     assert raised.value.fault.line == 4

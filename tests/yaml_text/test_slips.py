@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.yaml_text.events import YamlError, YamlFault
-from multiarch.yaml_text.reader import nodes
-from multiarch.yaml_text.scalars import pulumi
-from multiarch.yaml_text.slips import Stop, explain
+from multiarch.yaml_text.reader import read_nodes
+from multiarch.yaml_text.scalars import read_pulumi_scalar
+from multiarch.yaml_text.slips import Stop, explain_error
 
 GROUP = """\
 config:
@@ -68,9 +68,9 @@ SLIPS = [
 
 
 def fault_of(text: str) -> YamlFault:
-    with pytest.raises(YamlError) as refused:
-        nodes(text, pulumi)
-    return refused.value.fault
+    with pytest.raises(YamlError) as rejected:
+        read_nodes(text, read_pulumi_scalar)
+    return rejected.value.fault
 
 
 @pytest.mark.parametrize(("written", "instead", "line", "message", "hint"), SLIPS)
@@ -110,7 +110,7 @@ def test_a_line_of_megabytes_is_explained_in_a_moment_and_not_repeated(part: str
         Stop("mapping values are not allowed in this context", 1, len(line)),
     ]
     began = time.process_time()
-    slips = [explain(f"a: 1\n{line}\nb\n", stop) for stop in stops]
+    slips = [explain_error(f"a: 1\n{line}\nb\n", stop) for stop in stops]
     assert time.process_time() - began < 2
     assert all(len(slip.message) + len(slip.hint) < 500 for slip in slips)
 
@@ -124,7 +124,7 @@ def test_every_fault_names_a_line_of_the_text(at: int, until: int, instead: str)
     text = GROUP[:at] + instead + GROUP[at + until :]
     faults = []
     try:
-        nodes(text, pulumi)
+        read_nodes(text, read_pulumi_scalar)
     except YamlError as error:
         faults.append(error.fault)
     assert all(fault.line is not None and 1 <= fault.line <= text.count("\n") + 1 for fault in faults)

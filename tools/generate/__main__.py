@@ -15,7 +15,7 @@ def main() -> int:
     check = sys.argv[1:] == ["--check"]
     outdated = False
     steps: Sequence[Callable[[], dict[Path, str]]] = (
-        lambda: {ROOT / json_schema.SCHEMA_FILE: json_schema.text()},
+        lambda: {ROOT / json_schema.SCHEMA_FILE: json_schema.render_schema()},
         chart.files,
         lambda: {chart.TARGET: chart.generate_manifests()},
         plugin.files,

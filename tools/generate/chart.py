@@ -15,10 +15,10 @@ from typing import Any
 from multiarch.manifests import restricted
 from multiarch.schema.base import Section
 from multiarch.schema.webhook_installation import ChartValues
-from multiarch.stack.json_schema import tidy
-from multiarch.stack.schema_paths import descriptions, fields, models
+from multiarch.stack.json_schema import tidy_schema
+from multiarch.stack.schema_paths import list_fields, list_models, read_descriptions
 from multiarch.webhook import manifests
-from multiarch.yaml_text.dump import dump
+from multiarch.yaml_text.dump import dump_yaml
 from sandbox.cluster import helm
 from tools.generate import ROOT
 
@@ -28,14 +28,14 @@ _WIDTH = 110
 
 
 def values() -> str:
-    """The text of ``values.yaml``."""
+    """Return the text of ``values.yaml``."""
     head = "# Generated from multiarch/schema/webhook_installation.py: the defaults of all values.\n"
     return head + "\n".join(_values(ChartValues, "")) + "\n"
 
 
 def _values(model: type[Section], indent: str) -> Iterator[str]:
-    meanings = descriptions(model)
-    for key, field in fields(model).items():
+    meanings = read_descriptions(model)
+    for key, field in list_fields(model).items():
         if not indent:
             yield ""
         text = " ".join(meanings[key].replace("``", "").split())
@@ -47,16 +47,16 @@ def _values(model: type[Section], indent: str) -> Iterator[str]:
         elif field.is_required() or default is None:
             yield f"{indent}# {key}:"
         else:
-            yield textwrap.indent(dump({key: default}).rstrip("\n"), indent)
+            yield textwrap.indent(dump_yaml({key: default}).rstrip("\n"), indent)
 
 
 def schema() -> str:
-    """The text of ``values.schema.json``."""
+    """Return the text of ``values.schema.json``."""
     root = ChartValues.model_json_schema()
     definitions = root.pop("$defs")
-    for model in models(ChartValues):
+    for model in list_models(ChartValues):
         described = root["properties"] if model is ChartValues else definitions[model.__name__]["properties"]
-        for key, text in descriptions(model).items():
+        for key, text in read_descriptions(model).items():
             if key in described:
                 described[key]["description"] = text
     # Helm adds the values that a chart shares with those that it depends on.
@@ -64,7 +64,7 @@ def schema() -> str:
     # The draft that every version of Helm knows; what is used here is the same in later ones.
     written = {"$schema": "http://json-schema.org/draft-07/schema#", **root}
     written |= {"title": "multiarch-webhook", "description": "The values of the chart multiarch-webhook."}
-    content: Any = tidy({**written, "$defs": dict(sorted(definitions.items()))})
+    content: Any = tidy_schema({**written, "$defs": dict(sorted(definitions.items()))})
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -78,8 +78,8 @@ def generate_manifests() -> str:
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": manifests.NAMESPACE, "labels": restricted.enforced()},
+        "metadata": {"name": manifests.NAMESPACE, "labels": restricted.list_enforced_labels()},
     }
     values = {"image": manifests.IMAGE, "name": manifests.NAME, "certificates": "cert-manager"}
     rendered = helm.render_chart(helm.WEBHOOK, values, namespace=manifests.NAMESPACE)
-    return "---\n".join(dump(each) for each in (namespace, *rendered))
+    return "---\n".join(dump_yaml(each) for each in (namespace, *rendered))

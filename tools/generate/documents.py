@@ -20,13 +20,13 @@ import yaml
 from typer.core import TyperGroup
 
 from multiarch.cli import main
-from multiarch.cli.application import application
+from multiarch.cli.application import build_application
 from multiarch.review.noise import FILTERS, OF_WARNINGS
 from multiarch.rules import REVIEW_TOPICS, SECTIONS
 from multiarch.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.json_schema import stack_file_schema
-from multiarch.stack.schema_paths import fields
+from multiarch.stack.json_schema import build_stack_file_schema
+from multiarch.stack.schema_paths import list_fields
 from multiarch.verify.nodes.rules import RULES
 from tools.generate import ROOT
 from tools.generate.metrics import list_metrics
@@ -66,7 +66,7 @@ def help_text(command: str) -> str:
 
 
 def help_texts() -> str:
-    """A section for each command with its help text, in the order of ``multiarch --help``."""
+    """Return a section for each command with its help text, in the order of ``multiarch --help``."""
     parts = []
     for words, _ in _commands():
         command = " ".join(words)
@@ -75,7 +75,7 @@ def help_texts() -> str:
 
 
 def command_table() -> str:
-    """A row for each command: what it does, which is the first paragraph of its help text."""
+    """Return a row for each command: what it does, which is the first paragraph of its help text."""
     rows = []
     for words, text in _commands():
         if text is not None:
@@ -85,7 +85,7 @@ def command_table() -> str:
 
 
 def _commands() -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """Each command and group of commands, with its help text; None for a group."""
+    """Yield each command and group of commands, with its help text; None for a group."""
 
     def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str | None]]:  # noqa: ANN401
         group = isinstance(command, TyperGroup)
@@ -93,11 +93,11 @@ def _commands() -> Iterator[tuple[tuple[str, ...], str | None]]:
         for name, inner in command.commands.items() if group else ():
             yield from walk(inner, (*words, name))
 
-    yield from walk(application(), ("multiarch",))
+    yield from walk(build_application(), ("multiarch",))
 
 
 def all_keys() -> str:
-    """Every key of a stack file, a table for each mapping."""
+    """Return every key of a stack file, a table for each mapping."""
     parts = []
     for title, name in _sections("StackSpec", ""):
         rows = [
@@ -111,24 +111,24 @@ def all_keys() -> str:
 
 
 def rules() -> str:
-    """The rules of ``stack check``, a table for each section."""
+    """Return the rules of ``stack check``, a table for each section."""
     parts = []
     for title, rows in SECTIONS.items():
-        cells = [(f"`{row.name}`", str(row.severity), row.finds, row.way_out) for row in rows]
+        cells = [(f"`{row.name}`", str(row.severity), row.finds, row.fix) for row in rows]
         parts.append(f"## {title}\n\n{_table(('Rule', 'Severity', 'Rejects', 'Fix'), cells)}")
     return "\n" + "\n".join(parts) + "\n"
 
 
 def node_rules() -> str:
-    """The rules of ``verify nodes``."""
-    rows = [(f"`{row.name}`", str(row.severity), row.finds, row.way_out) for row in RULES.values()]
+    """Return the rules of ``verify nodes``."""
+    rows = [(f"`{row.name}`", str(row.severity), row.finds, row.fix) for row in RULES.values()]
     return "\n" + _table(("Rule", "Severity", "Finds", "Fix"), rows) + "\n"
 
 
 def review_rules() -> str:
-    """The rules of ``review``, by topic."""
+    """Return the rules of ``review``, by topic."""
     rows = [
-        (f"`{rule.name}`", topic.lower(), rule.risk.name.lower(), rule.finds, rule.way_out)
+        (f"`{rule.name}`", topic.lower(), rule.risk.name.lower(), rule.finds, rule.fix)
         for topic, rules in REVIEW_TOPICS.items()
         for rule in rules
     ]
@@ -136,13 +136,13 @@ def review_rules() -> str:
 
 
 def noise_filters() -> str:
-    """What ``review`` omits."""
+    """Return what ``review`` omits."""
     rows = [(f"`{each.name}`", each.reason) for each in (*FILTERS, *OF_WARNINGS)]
-    return "\n" + _table(("Filter", "What it leaves out"), rows) + "\n"
+    return "\n" + _table(("Filter", "What it omits"), rows) + "\n"
 
 
 def webhook_metrics() -> str:
-    """The metrics of the webhook."""
+    """Return the metrics of the webhook."""
     rows = [
         (f"`{each.name}`", each.kind, ", ".join(f"`{label}`" for label in each.labels), each.text)
         for each in list_metrics()
@@ -164,7 +164,7 @@ def import_contracts() -> str:
 
 
 def workflow_inputs(name: str) -> str:
-    """The inputs and secrets of a reusable workflow of GitHub."""
+    """Return the inputs and secrets of a reusable workflow of GitHub."""
     call = load_workflow(f"{name}.yml")["on"]["workflow_call"]
     rows = [(f"`{key}`", row["description"], row["type"], _value(row)) for key, row in call["inputs"].items()]
     rows += [(f"`{key}`", row["description"], "secret", "–") for key, row in call.get("secrets", {}).items()]
@@ -172,7 +172,7 @@ def workflow_inputs(name: str) -> str:
 
 
 def template_inputs(name: str) -> str:
-    """The inputs of a template of GitLab."""
+    """Return the inputs of a template of GitLab."""
     header = next(yaml.safe_load_all((ROOT / "ci" / "gitlab" / f"{name}.yml").read_text(encoding="utf-8")))
     rows = [
         (f"`{key}`", row["description"].strip(), row.get("type", "string"), _template_default(row))
@@ -227,7 +227,7 @@ def _definition(name: str) -> dict[str, Any]:
 
 @functools.cache
 def _definitions() -> dict[str, Any]:
-    definitions: dict[str, Any] = stack_file_schema()["$defs"]
+    definitions: dict[str, Any] = build_stack_file_schema()["$defs"]
     return definitions
 
 
@@ -237,7 +237,7 @@ def _reference(schema: Mapping[str, Any]) -> str | None:
 
 
 def _sections(name: str, title: str) -> Iterator[tuple[str, str]]:
-    """Title and definition of each mapping, depth first; one that stands in two places comes once."""
+    """Yield title and definition of each mapping, depth first; one that stands in two places comes once."""
     done: set[str] = set()
 
     def walk(name: str, path: str) -> Iterator[tuple[str, str]]:
@@ -265,7 +265,7 @@ def _takes(schema: Mapping[str, Any]) -> str:
         inner = schema.get("items", {})
         return f"list of {_takes(inner)}" if "enum" in inner else "list"
     if kind == "object" and not _reference(schema.get("additionalProperties") or {}):
-        return "texts by name"
+        return "strings by name"
     if kind in ("integer", "number"):
         low, high = schema.get("minimum"), schema.get("maximum")
         return f"{low} to {high}" if high is not None else f"number, {low} or more" if low is not None else "number"
@@ -274,7 +274,7 @@ def _takes(schema: Mapping[str, Any]) -> str:
 
 def _default(name: str, key: str, schema: Mapping[str, Any]) -> str:
     model = _MODELS.get(name)
-    if model and fields(model)[key].is_required():
+    if model and list_fields(model)[key].is_required():
         return "must be given"
     value = schema.get("default")
     if value is None and (told := _DEFAULT.search(str(schema.get("description") or ""))):
@@ -301,7 +301,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def renewed(text: str) -> str:
-    """A document's text with the parts that are made from the code as they are now."""
+    """Return a document's text with the parts that are made from the code as they are now."""
 
     def part(match: re.Match[str]) -> str:
         return f"{match['begin']}{GENERATED[match['name']]()}{match['end']}"

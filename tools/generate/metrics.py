@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from multiarch.facts.admission import Mode
+from multiarch.facts.admission import AdmissionMode
 from multiarch.registry.errors import RegistryReason
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
 from multiarch.webhook.review import FailureReason
 
 
@@ -37,9 +37,9 @@ def list_metrics() -> Iterator[Described]:
 def metric_families() -> Iterable[Metric]:
     """Return what a webhook to which everything has happened exposes."""
     metrics = Metrics()
-    for outcome in Outcome:
-        for reason in Reason:
-            request = Request("uid", "shop", "web-*", "ReplicaSet/web", Mode.TOLERATE, dry_run=False)
+    for outcome in DecisionOutcome:
+        for reason in DecisionReason:
+            request = Request("uid", "shop", "web-*", "ReplicaSet/web", AdmissionMode.TOLERATE, dry_run=False)
             metrics.decided(request, Decision(outcome, reason, "text"), 0.001)
     for failure in FailureReason:
         metrics.failed(failure, "text")

@@ -125,5 +125,5 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// The provider asks for a commit between two releases; this is the release that goes with it.
+// The provider requests a commit between two releases; this is the release that goes with it.
 replace sigs.k8s.io/karpenter => sigs.k8s.io/karpenter v1.14.1

@@ -3,7 +3,7 @@
 //
 //	{"labels": {"KEY": "VALUE"}, "taints": [{"key": "", "value": "", "effect": ""}]}
 //
-// Arguments the kubelet would refuse (an unknown flag, a taint effect it does not know, a label in a
+// Arguments the kubelet would reject (an unknown flag, a taint effect it does not know, a label in a
 // kubernetes.io namespace that it may not set) give exit code 1 and the reason on standard error.
 package main
 

@@ -60,7 +60,7 @@ func run(in io.Reader, out io.Writer, partial bool) error {
 	return encoder.Encode(config)
 }
 
-// onlyDocument refuses a stream of several documents: the YAML library would read the first and be silent about the rest.
+// onlyDocument rejects a stream of several documents: the YAML library would read the first and be silent about the rest.
 func onlyDocument(in io.Reader) ([]byte, error) {
 	var documents [][]byte
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(in))
@@ -82,7 +82,7 @@ func onlyDocument(in io.Reader) ([]byte, error) {
 	return documents[0], nil
 }
 
-// decode refuses unknown fields, fields in the wrong case and repeated keys.
+// decode rejects unknown fields, fields in the wrong case and repeated keys.
 func decode(document []byte) (*v1alpha1.NodeConfig, error) {
 	content, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {

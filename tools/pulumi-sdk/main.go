@@ -1,5 +1,5 @@
 // Writes the SDK of a Pulumi package for one language: pulumi-sdk LANGUAGE SCHEMA FOLDER. `pulumi package gen-sdk` does
-// the same with the same generators, but asks a language host for them, and the newer hosts are in no registry.
+// the same with the same generators, but queries a language host for them, and the newer hosts are in no registry.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 )
 
-// alone refuses to load other packages: the schema refers to none.
+// alone does not load other packages: the schema refers to none.
 type alone struct{}
 
 func (alone) LoadPackage(name string, _ *semver.Version) (*schema.Package, error) {

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-6
 _LEAST_SECONDS = 1.0
 
 
-def cheapest(
+def find_cheapest_values(
     tunables: Sequence[Tunable],
     most: Values,
     conditions: Sequence[Condition],
@@ -43,7 +43,7 @@ def cheapest(
     return programme.solve()
 
 
-class OutOfTimeError(Exception):
+class SolverTimeoutError(Exception):
     """The solver did not end in time."""
 
 
@@ -116,7 +116,7 @@ class _Programme:
         total = sum(terms[1:], terms[0])
         self._model.minimize(total)
         if self._model.getModelStatus() == self._out_of_time:
-            raise OutOfTimeError
+            raise SolverTimeoutError
         if not self._possible or self._model.getModelStatus() != self._optimal:
             return False
         least = self._model.getObjectiveValue()

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.capacity.failures import unavailable
-from multiarch.capacity.model import Failure
-from multiarch.capacity.recommendation.tunables import Key, Tunable, Values, pools_by_key, with_values
+from multiarch.capacity.failures import list_unavailable
+from multiarch.capacity.model import CapacityFailure
+from multiarch.capacity.recommendation.tunables import Key, Tunable, Values, group_pools, with_values
 from multiarch.facts.node_resources import GIB
-from multiarch.scheduling.fit import daemon_overhead
+from multiarch.scheduling.fit import sum_daemon_overhead
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import Unavailable
@@ -33,7 +33,7 @@ class Need:
     least: float
 
     def satisfied(self, values: Values) -> bool:
-        """Whether values satisfy it; rounding errors count for them."""
+        """Return whether values satisfy it; rounding errors count for them."""
         return sum(weight * values[key] for key, weight in self.weights.items()) >= self.least * (1 - 1e-9)
 
 
@@ -41,12 +41,12 @@ class Need:
 class Demand:
     """``count`` pods like ``sample`` have to run in ``failure``."""
 
-    failure: Failure
+    failure: CapacityFailure
     sample: Pod
     count: int
 
 
-class Sources:
+class NodeSources:
     """Where pods can get nodes in a plan whose tunables are to be raised."""
 
     def __init__(
@@ -64,10 +64,10 @@ class Sources:
         daemons = [pod for pod in everything if pod.per_node]
         for group in plan.node_groups:
             shape = self._supply.shapes[group.name]
-            free = shape.allocatable - daemon_overhead(daemons, shape)
+            free = shape.allocatable - sum_daemon_overhead(daemons, shape)
             key = next(key for name in ("maxSize", "desiredSize") if (key := (*group.path, name)) in self._present)
             self._gives[group.name] = {key: {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}}
-        for path, pools in pools_by_key(plan).items():
+        for path, pools in group_pools(plan).items():
             limits = {(*path, "cpuLimit"): {"cpu": 1000}, (*path, "memoryLimit"): {"memory": GIB}}
             for pool in pools:
                 self._gives[pool.name] = {key: each for key, each in limits.items() if key in self._present}
@@ -75,11 +75,11 @@ class Sources:
 
     def needs(self, demands: Sequence[Demand]) -> Iterator[Need]:
         """Yield the needs that the present values do not satisfy."""
-        by_failure: dict[Failure, list[Demand]] = {}
+        by_failure: dict[CapacityFailure, list[Demand]] = {}
         for demand in demands:
             by_failure.setdefault(demand.failure, []).append(demand)
         for failure, own in by_failure.items():
-            lost = unavailable(failure, self._plan)
+            lost = list_unavailable(failure, self._plan)
             there = self._names(lost)
             usable = [self._usable_by(demand.sample) & there for demand in own]
             for chosen in dict.fromkeys(usable):
@@ -93,7 +93,7 @@ class Sources:
                     yield from self._need(chosen, resource, amount)
 
     def _names(self, lost: Unavailable) -> frozenset[str]:
-        """The node groups and NodePools that can have new nodes, or may be able to."""
+        """Return the node groups and NodePools that can have new nodes, or may be able to."""
         groups = {each.name for each in self._plan.node_groups if lost.why_no_node(each, each.zones) is None}
         pools = {
             pool.plan.name

@@ -10,39 +10,39 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from multiarch.capacity.model import Failure
-from multiarch.capacity.recommendation.changes import Change
+from multiarch.capacity.model import CapacityFailure
+from multiarch.capacity.recommendation.changes import ValueChange
 from multiarch.capacity.recommendation.rates import Rates
-from multiarch.capacity.recommendation.tunables import Cost, Key, one_per_zone
-from multiarch.cost.pricing import zones_of
+from multiarch.capacity.recommendation.tunables import Cost, Key, are_one_per_zone
+from multiarch.cost.pricing import list_zones
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.stack.model import Plan
 
 
-def groups_over_zones(plan: Plan) -> list[Key]:
-    """The paths of node groups that could be one for each zone; none without the cluster autoscaler."""
+def list_groups_over_zones(plan: Plan) -> list[Key]:
+    """Return the paths of node groups that could be one for each zone; none without the cluster autoscaler."""
     if plan.autoscaling.cluster_autoscaler is None:
         return []
     return [
         path
         for path, groups in _by_path(plan).items()
-        if len(zones_of(plan, groups[0].name)) > 1 and not one_per_zone(groups)
+        if len(list_zones(plan, groups[0].name)) > 1 and not are_one_per_zone(groups)
     ]
 
 
-def changes_to_one_per_zone(plan: Plan, paths: Sequence[Key]) -> Iterator[Change]:
+def list_one_per_zone_changes(plan: Plan, paths: Sequence[Key]) -> Iterator[ValueChange]:
     """The changes that make one group for each zone of each of ``paths``; its sizes are divided, and rounded up."""
     groups = _by_path(plan)
     for path in paths:
-        zones, sizes = len(zones_of(plan, groups[path][0].name)), groups[path][0].sizes
-        yield Change((*path, "onePerZone"), None, new=True)
+        zones, sizes = len(list_zones(plan, groups[path][0].name)), groups[path][0].sizes
+        yield ValueChange((*path, "onePerZone"), None, new=True)
         for name, size in (("minSize", sizes.minimum), ("desiredSize", sizes.desired), ("maxSize", sizes.maximum)):
             if (divided := -(-size // zones)) != size:
-                yield Change((*path, name), size, divided)
+                yield ValueChange((*path, name), size, divided)
 
 
-def renamed(failures: Sequence[Failure], old: Plan, new: Plan) -> list[Failure]:
-    """The failures with the names that their groups have in the new plan: those of all zones."""
+def rename_failures(failures: Sequence[CapacityFailure], old: Plan, new: Plan) -> list[CapacityFailure]:
+    """Return the failures with the names that their groups have in the new plan: those of all zones."""
     names = {group.name: (group.path, group.architecture) for group in old.node_groups}
     there = {group.name for group in new.node_groups}
 
@@ -54,7 +54,7 @@ def renamed(failures: Sequence[Failure], old: Plan, new: Plan) -> list[Failure]:
     return [replace(each, groups=tuple(new for name in each.groups for new in all_zones(name))) for each in failures]
 
 
-def total(plan: Plan, rates: Rates) -> Cost:
+def sum_group_costs(plan: Plan, rates: Rates) -> Cost:
     """What the node groups of a plan cost: always what they start with, and the rest up to their maximum at most."""
     grown = plan.autoscaling.cluster_autoscaler is not None
     always = sum((rates.node[each.name] * each.sizes.desired for each in plan.node_groups), Decimal(0))
@@ -62,8 +62,8 @@ def total(plan: Plan, rates: Rates) -> Cost:
     return Cost(always, at_most)
 
 
-def merged(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
-    """Changes that are made one after the other, as one change for each key."""
+def merge_changes(first: Sequence[ValueChange], then: Sequence[ValueChange]) -> tuple[ValueChange, ...]:
+    """Return changes that are made one after the other, as one change for each key."""
     found = {each.key: each for each in first}
     for each in then:
         found[each.key] = replace(each, old=found[each.key].old) if each.key in found else each

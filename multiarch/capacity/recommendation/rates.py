@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.cost.pricing import Capacity, capacity_of, node_hour
-from multiarch.facts.instance_types import InstanceType, instance_types
-from multiarch.prices.amounts import per_month
+from multiarch.cost.pricing import PricedCapacity, get_capacity, get_node_hour
+from multiarch.facts.instance_types import InstanceType, list_instance_types
+from multiarch.prices.amounts import compute_month
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.serialization import OMITTED
 from multiarch.stack.model import Plan
@@ -32,17 +32,17 @@ class Rates:
     unknown: str = ""
 
 
-def rates_of(plan: Plan, prices: RegionPrices | UnknownPrice | None) -> Rates:
-    """The rates of a plan. One unknown price makes all of them vCPUs: the two can't be compared."""
+def get_rates(plan: Plan, prices: RegionPrices | UnknownPrice | None) -> Rates:
+    """Return the rates of a plan. One unknown price makes all of them vCPUs: the two can't be compared."""
     why = UnknownPrice("no prices were given") if prices is None else prices
     if isinstance(why, RegionPrices):
         known = why
-        found = _amounts(plan, lambda capacity: per_month(1, node_hour(known, capacity)))
+        found = _amounts(plan, lambda capacity: compute_month(1, get_node_hour(known, capacity)))
         unknown = next((each for table in found for each in table.values() if isinstance(each, UnknownPrice)), None)
         if unknown is None:
             return _rates(known.currency, found)
         why = unknown
-    return _rates("vCPU", _amounts(plan, lambda each: Decimal(instance_types()[each.types[0]].vcpus)), why.reason)
+    return _rates("vCPU", _amounts(plan, lambda each: Decimal(list_instance_types()[each.types[0]].vcpus)), why.reason)
 
 
 _Tables = tuple[dict[str, Amount], dict[str, Amount], dict[str, Amount]]
@@ -53,19 +53,21 @@ def _rates(unit: str, found: _Tables, unknown: str = "") -> Rates:
     return Rates(unit, node, vcpu, gib, unknown)
 
 
-def _amounts(plan: Plan, price: Callable[[Capacity], Amount]) -> _Tables:
+def _amounts(plan: Plan, price: Callable[[PricedCapacity], Amount]) -> _Tables:
     karpenter = plan.autoscaling.karpenter
     pools = [pool for pool in karpenter.pools if pool.instance_types] if karpenter else []
     return (
-        {group.name: price(capacity_of(plan, group)) for group in plan.node_groups},
+        {group.name: price(get_capacity(plan, group)) for group in plan.node_groups},
         {pool.name: _least(pool, price, lambda each: Decimal(each.vcpus)) for pool in pools},
         {pool.name: _least(pool, price, lambda each: Decimal(each.memory_mib) / _MIB_PER_GIB) for pool in pools},
     )
 
 
-def _least(pool: NodePoolPlan, price: Callable[[Capacity], Amount], size: Callable[[InstanceType], Decimal]) -> Amount:
-    """The least that one of an amount costs, over the pool's types with a price; unknown if no type has one."""
+def _least(
+    pool: NodePoolPlan, price: Callable[[PricedCapacity], Amount], size: Callable[[InstanceType], Decimal]
+) -> Amount:
+    """Return the least that one of an amount costs, over the pool's types with a price; unknown if no type has one."""
     kind = pool.capacities[0].capacity_type
-    prices = {each: price(Capacity((each.name,), kind)) for each in pool.instance_types}
+    prices = {each: price(PricedCapacity((each.name,), kind)) for each in pool.instance_types}
     known = [amount / size(each) for each, amount in prices.items() if isinstance(amount, Decimal)]
     return min(known) if known else next(iter(prices.values()))

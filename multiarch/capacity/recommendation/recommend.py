@@ -8,19 +8,19 @@ from functools import cached_property
 from types import MappingProxyType
 
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.model import NO_FAILURE, CapacityReport, Failure, FailureResult, WorkloadResult
-from multiarch.capacity.recommendation.changes import Change, changes_between
-from multiarch.capacity.recommendation.needs import Demand, Need, Sources
+from multiarch.capacity.model import NO_FAILURE, CapacityFailure, CapacityReport, FailureResult, WorkloadResult
+from multiarch.capacity.recommendation.changes import ValueChange, compare_plans
+from multiarch.capacity.recommendation.needs import Demand, Need, NodeSources
 from multiarch.capacity.recommendation.one_per_zone import (
-    changes_to_one_per_zone,
-    groups_over_zones,
-    merged,
-    renamed,
-    total,
+    list_groups_over_zones,
+    list_one_per_zone_changes,
+    merge_changes,
+    rename_failures,
+    sum_group_costs,
 )
-from multiarch.capacity.recommendation.rates import Rates, rates_of
-from multiarch.capacity.recommendation.search import NO_LIMIT, Found, TimeLimit, search
-from multiarch.capacity.recommendation.tunables import Cost, Key, Values, tunables_of, with_values
+from multiarch.capacity.recommendation.rates import Rates, get_rates
+from multiarch.capacity.recommendation.search import NO_LIMIT, FoundValues, TimeLimit, search_values
+from multiarch.capacity.recommendation.tunables import Cost, Key, Values, list_tunables, with_values
 from multiarch.capacity.workloads import name_of
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.serialization import INLINED, OMITTED
@@ -36,7 +36,7 @@ _SHARE = 0.7
 class Unsolved:
     """A workload that does not keep its minimum in a failure: larger sizes and limits and more zones do not help."""
 
-    failure: Failure
+    failure: CapacityFailure
     workload: WorkloadResult
 
 
@@ -49,23 +49,23 @@ class Recommendation:
     have in the changed ``plan``.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[ValueChange, ...]
     plan: Plan = field(metadata=OMITTED)
     cost: Cost
     bound: Cost
     rates: Rates = field(metadata=INLINED)
     unsolved: tuple[Unsolved, ...]
-    failures: tuple[Failure, ...] = field(metadata=OMITTED)
+    failures: tuple[CapacityFailure, ...] = field(metadata=OMITTED)
     report: CapacityReport = field(metadata=OMITTED)
 
 
-Replan = Callable[[Sequence[Change]], Plan | None]
+Replan = Callable[[Sequence[ValueChange]], Plan | None]
 """The plan of the stack file with some changes; None if that is not a valid stack."""
 
 
-def recommend(
+def find_recommendation(
     plan: Plan,
-    failures: Sequence[Failure],
+    failures: Sequence[CapacityFailure],
     evaluate: Evaluation,
     prices: RegionPrices | UnknownPrice | None = None,
     *,
@@ -78,20 +78,20 @@ def recommend(
     cheapest change so far: the evaluations that find one at all are made in any case. Raises MultiarchError without
     highspy.
     """
-    rates = rates_of(plan, prices)
+    rates = get_rates(plan, prices)
     first = _Recommender(plan, failures, evaluate, rates)
     if replan is None or not first.lacking():
         return first.run(limit)
 
-    def split(paths: Sequence[Key]) -> tuple[_Recommender, list[Change]] | None:
-        changes = list(changes_to_one_per_zone(plan, paths))
+    def split(paths: Sequence[Key]) -> tuple[_Recommender, list[ValueChange]] | None:
+        changes = list(list_one_per_zone_changes(plan, paths))
         new = replan(changes) if changes else None
         if new is None:
             return None
-        under = renamed(failures, plan, new)
-        return _Recommender(new, under, evaluate, rates_of(new, prices)), changes
+        under = rename_failures(failures, plan, new)
+        return _Recommender(new, under, evaluate, get_rates(new, prices)), changes
 
-    chosen = groups_over_zones(plan)
+    chosen = list_groups_over_zones(plan)
     best = split(chosen)
     if best is None or (least := best[0].lacking()) >= first.lacking():
         return first.run(limit)
@@ -100,9 +100,12 @@ def recommend(
         if (tried := split(fewer)) is not None and tried[0].lacking() == least:
             chosen, best = fewer, tried
     then = best[0].run(limit)
-    more = total(best[0].plan, then.rates) - total(plan, rates)
+    more = sum_group_costs(best[0].plan, then.rates) - sum_group_costs(plan, rates)
     return replace(
-        then, changes=merged(best[1], then.changes), cost=then.cost + more, bound=min(then.bound, then.cost) + more
+        then,
+        changes=merge_changes(best[1], then.changes),
+        cost=then.cost + more,
+        bound=min(then.bound, then.cost) + more,
     )
 
 
@@ -112,16 +115,16 @@ class _Recommender:
     def __init__(
         self,
         plan: Plan,
-        failures: Sequence[Failure],
+        failures: Sequence[CapacityFailure],
         evaluate: Evaluation,
         rates: Rates,
     ) -> None:
         self.plan = plan
         self._evaluate = evaluate
         self._rates = rates
-        self._tunables = tunables_of(plan, rates)
+        self._tunables = list_tunables(plan, rates)
         self._failures = (NO_FAILURE, *dict.fromkeys(failures))
-        self._unsolved: Mapping[Failure, Mapping[_Name, WorkloadResult]] = {}
+        self._unsolved: Mapping[CapacityFailure, Mapping[_Name, WorkloadResult]] = {}
 
     @cached_property
     def _before(self) -> CapacityReport:
@@ -158,13 +161,13 @@ class _Recommender:
 
     def run(self, limit: TimeLimit) -> Recommendation:
         self._unsolved = _short(self._solved)
-        found = Found({}, Cost(), Cost())
+        found = FoundValues({}, Cost(), Cost())
         if self._solution and (failing := self._open(self._before)):
             found = self._cheapest(failing, limit)
         plan = with_values(self.plan, found.values)
         report = self._report(found.values, explain=True)
         return Recommendation(
-            changes=tuple(changes_between(self.plan, plan)),
+            changes=tuple(compare_plans(self.plan, plan)),
             plan=plan,
             cost=found.cost,
             bound=found.bound,
@@ -178,12 +181,14 @@ class _Recommender:
             report=report,
         )
 
-    def _cheapest(self, failing: list[Failure], limit: TimeLimit) -> Found:
-        """The cheapest values, with those failures that made a difference, until they hold in all of them."""
+    def _cheapest(self, failing: list[CapacityFailure], limit: TimeLimit) -> FoundValues:
+        """Return the cheapest values, with those failures that made a difference, until they hold in all of them."""
         needs, near = self._needs(), _NOTHING
         while True:
             share = limit.share(_SHARE)
-            found = search(self._tunables, self._solution, failing, self._failing, needs=needs, near=near, limit=share)
+            found = search_values(
+                self._tunables, self._solution, failing, self._failing, needs=needs, near=near, limit=share
+            )
             near = found.values
             # A failure that was harmless before: other sizes lead pods to other nodes.
             report = self._report(found.values, explain=True)
@@ -193,21 +198,21 @@ class _Recommender:
             failing += more
 
     def _report(
-        self, values: Values, failures: Sequence[Failure] | None = None, *, explain: bool = False
+        self, values: Values, failures: Sequence[CapacityFailure] | None = None, *, explain: bool = False
     ) -> CapacityReport:
-        """The report with these values, of all failures unless some are given."""
+        """Return the report with these values, of all failures unless some are given."""
         asked = [each for each in (self._failures if failures is None else failures) if each != NO_FAILURE]
         return self._evaluate(with_values(self.plan, values), asked, explain=explain)
 
-    def _open(self, report: CapacityReport) -> list[Failure]:
-        """The failures in which a workload is short that larger values would help."""
+    def _open(self, report: CapacityReport) -> list[CapacityFailure]:
+        """Return the failures in which a workload is short that larger values would help."""
         return [
             failure
             for failure, short in _short(report).items()
             if any(name not in self._unsolved.get(failure, {}) for name in short)
         ]
 
-    def _failing(self, values: Values, failures: Sequence[Failure]) -> list[Failure]:
+    def _failing(self, values: Values, failures: Sequence[CapacityFailure]) -> list[CapacityFailure]:
         return [each for each in self._open(self._report(values, failures)) if each in failures]
 
     def _needs(self) -> list[Need]:
@@ -222,14 +227,14 @@ class _Recommender:
             for each in result.workloads
             if each.keeps_minimum and (sample := samples.get((each.namespace, each.name)))
         ]
-        return list(Sources(self.plan, self._tunables, given.pods, given.context).needs(demands))
+        return list(NodeSources(self.plan, self._tunables, given.pods, given.context).needs(demands))
 
     def _raised(self, raises: int) -> dict[Key, int]:
         return {each.key: each.capped(each.present + each.step * raises) for each in self._tunables}
 
 
-def _short(report: CapacityReport) -> dict[Failure, dict[_Name, WorkloadResult]]:
-    """The workloads that do not keep their minimum, by failure; failures without any are omitted."""
+def _short(report: CapacityReport) -> dict[CapacityFailure, dict[_Name, WorkloadResult]]:
+    """Return the workloads that do not keep their minimum, by failure; failures without any are omitted."""
     results: Sequence[FailureResult] = (report.without_failure, *report.failures)
     found = {
         each.failure: {(workload.namespace, workload.name): workload for workload in each.short} for each in results
@@ -238,5 +243,5 @@ def _short(report: CapacityReport) -> dict[Failure, dict[_Name, WorkloadResult]]
 
 
 def _pending(report: CapacityReport) -> int:
-    """The pods that workloads lack for their minimums, in all failures."""
+    """Return the pods that workloads lack for their minimums, in all failures."""
     return sum(each.lacking for short in _short(report).values() for each in short.values())

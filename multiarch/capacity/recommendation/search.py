@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from multiarch.capacity.model import Failure
-from multiarch.capacity.recommendation.cheapest import Condition, OutOfTimeError, cheapest
+from multiarch.capacity.model import CapacityFailure
+from multiarch.capacity.recommendation.cheapest import Condition, SolverTimeoutError, find_cheapest_values
 from multiarch.capacity.recommendation.needs import Need
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 
-Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
+Failing = Callable[[Values, Sequence[CapacityFailure]], Sequence[CapacityFailure]]
 """Those of the failures in which some workload does not keep its minimum with these values."""
 
 _MOST_PERCENT = 400
@@ -48,7 +48,7 @@ NO_LIMIT = TimeLimit(math.inf)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValues:
     """Values under which nothing fails. ``cost`` is theirs; no values cost less than ``bound``."""
 
     values: Values
@@ -56,21 +56,21 @@ class Found:
     bound: Cost
 
 
-def cost_of(tunables: Sequence[Tunable], values: Values) -> Cost:
-    """What raising tunables to these values costs."""
+def compute_cost(tunables: Sequence[Tunable], values: Values) -> Cost:
+    """Return what raising tunables to these values costs."""
     return sum((each.cost * (values[each.key] - each.present) for each in tunables), Cost())
 
 
-def search(
+def search_values(
     tunables: Sequence[Tunable],
     solution: Values,
-    failures: Sequence[Failure],
+    failures: Sequence[CapacityFailure],
     failing: Failing,
     *,
     needs: Sequence[Need] = (),
     near: Values = _NOTHING,
     limit: TimeLimit = NO_LIMIT,
-) -> Found:
+) -> FoundValues:
     """Find the cheapest values; ``solution`` are some that do not fail in any of ``failures``, ``near`` a first guess.
 
     ``needs`` are satisfied by all values that do not fail; the more there are, the fewer tests are run. When the time
@@ -83,7 +83,7 @@ class _Search:
     def __init__(
         self,
         tunables: Sequence[Tunable],
-        failures: Sequence[Failure],
+        failures: Sequence[CapacityFailure],
         failing: Failing,
         needs: Sequence[Need],
         limit: TimeLimit,
@@ -94,24 +94,24 @@ class _Search:
         self._needs = needs
         self._limit = limit
         self._most: Values = {}
-        self._answers: dict[tuple[Failure, tuple[int, ...]], bool] = {}
+        self._answers: dict[tuple[CapacityFailure, tuple[int, ...]], bool] = {}
 
-    def run(self, solution: Values, near: Values) -> Found:
+    def run(self, solution: Values, near: Values) -> FoundValues:
         needed = self._named(solution, [])
-        bound = Cost() if needed is None else cost_of(self._tunables, needed)
+        bound = Cost() if needed is None else compute_cost(self._tunables, needed)
         guess = {
             each.key: max((needed or _NOTHING).get(each.key, 0), near.get(each.key, 0), each.present)
             for each in self._tunables
         }
         best: Values = self._lowered(self._grown(guess, solution) if needed or near else solution)
-        most = cost_of(self._tunables, best)
+        most = compute_cost(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
         while self._limit.left:
             values = self._named(self._most, conditions)
             if values is None:
                 break  # the test is not monotone here, or the time is over
-            bound = cost_of(self._tunables, values)
+            bound = compute_cost(self._tunables, values)
             failure = self._failing(values)
             if failure is None:
                 best = values
@@ -119,21 +119,21 @@ class _Search:
             if bound >= most:
                 break
             conditions.append(self._condition(values, failure))
-        cost = cost_of(self._tunables, best)
-        return Found(best, cost, min(bound, cost))
+        cost = compute_cost(self._tunables, best)
+        return FoundValues(best, cost, min(bound, cost))
 
     def _named(self, most: Values, conditions: Sequence[Condition]) -> Values | None:
-        """The cheapest values that can be enough; None if there are none, or if the time is over before."""
+        """Return the cheapest values that can be enough; None if there are none, or if the time is over before."""
         try:
-            return cheapest(self._tunables, most, conditions, self._needs, seconds=self._limit.left)
-        except OutOfTimeError:
+            return find_cheapest_values(self._tunables, most, conditions, self._needs, seconds=self._limit.left)
+        except SolverTimeoutError:
             return None
 
-    def _fails(self, values: Values, failure: Failure) -> bool:
+    def _fails(self, values: Values, failure: CapacityFailure) -> bool:
         return self._failing(values, [failure]) is not None
 
-    def _failing(self, values: Values, failures: Sequence[Failure] | None = None) -> Failure | None:
-        """The first of the failures, or of all, in which values fail.
+    def _failing(self, values: Values, failures: Sequence[CapacityFailure] | None = None) -> CapacityFailure | None:
+        """Return the first of the failures, or of all, in which values fail.
 
         It comes first the next time: it is likely to fail again. The others are tested together.
         """
@@ -151,18 +151,18 @@ class _Search:
         return None
 
     def _grown(self, needed: Values, solution: Values) -> Values:
-        """What the needs alone name, with more of everything that they raise until it does not fail.
+        """Return what the needs alone name, with more of everything that they raise until it does not fail.
 
         It takes few tests, and goes on when the time is over.
         """
-        cost = cost_of(self._tunables, solution)
+        cost = compute_cost(self._tunables, solution)
         percent = 0
         while percent < _MOST_PERCENT:
             grown = {
                 each.key: each.capped(needed[each.key] + -(-(needed[each.key] - each.present) * percent // 100))
                 for each in self._tunables
             }
-            if cost_of(self._tunables, grown) >= cost:
+            if compute_cost(self._tunables, grown) >= cost:
                 break
             if self._failing(grown) is None:
                 return grown
@@ -170,7 +170,7 @@ class _Search:
         return solution
 
     def _lowered(self, values: Values) -> dict[Key, int]:
-        """Values that do not fail, each lowered as far as possible, the most expensive first."""
+        """Return values that do not fail, each lowered as far as possible, the most expensive first."""
         lowered = dict(values)
         by_cost = sorted(self._tunables, key=lambda each: (each.cost * each.step, each.key), reverse=True)
         for each in by_cost:
@@ -188,15 +188,15 @@ class _Search:
     def _meets_needs(self, values: Values) -> bool:
         return all(need.satisfied(values) for need in self._needs)
 
-    def _condition(self, values: Values, failure: Failure) -> Condition:
-        """What all values that do not fail satisfy, and these do not; as strong as the time allows."""
+    def _condition(self, values: Values, failure: CapacityFailure) -> Condition:
+        """Return what all values that do not fail satisfy, and these do not; as strong as the time allows."""
         raised = dict(values)
         # Nodes that run all the time come last: more of them can also strand more pods, those of Karpenter's own group.
         by_cost = sorted(self._tunables, key=lambda each: (each.cost, each.key))
         self._raise([each.key for each in by_cost if raised[each.key] < self._most[each.key]], raised, failure)
         return {each.key: raised[each.key] + 1 for each in self._tunables if raised[each.key] < self._most[each.key]}
 
-    def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: Failure) -> None:
+    def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: CapacityFailure) -> None:
         """Raise the values of ``keys`` as far as they still fail; all at once where they have nothing to do with it."""
         if not keys or not self._limit.left:
             return
@@ -209,7 +209,7 @@ class _Search:
             self._raise(keys[:half], values, failure)
             self._raise(keys[half:], values, failure)
 
-    def _largest_failing(self, key: Key, values: Values, failure: Failure) -> int:
+    def _largest_failing(self, key: Key, values: Values, failure: CapacityFailure) -> int:
         low, high, step = values[key], self._most[key], 1
         # It is rarely far away.
         while low + step < high and self._limit.left and self._fails({**values, key: low + step}, failure):
@@ -225,7 +225,7 @@ class _Search:
 
 
 def _affordable(tunable: Tunable, most: Cost, found: int, solution: int) -> int:
-    """The largest value that a solution for less than ``most`` can have, ``found`` at least."""
+    """Return the largest value that a solution for less than ``most`` can have, ``found`` at least."""
     cost = tunable.cost
     if cost.always:
         raises = int(most.always / cost.always)

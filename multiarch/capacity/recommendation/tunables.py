@@ -63,12 +63,12 @@ class Tunable:
     most: int | None = None
 
     def capped(self, value: int) -> int:
-        """The value, or the largest possible one."""
+        """Return the value, or the largest possible one."""
         return value if self.most is None else min(value, self.most)
 
 
-def tunables_of(plan: Plan, rates: Rates) -> tuple[Tunable, ...]:
-    """Everything in a stack file that can give its plan more capacity without a new node group, sorted by key.
+def list_tunables(plan: Plan, rates: Rates) -> tuple[Tunable, ...]:
+    """Return everything in a stack file that can give its plan more capacity without a new node group, sorted by key.
 
     ``maxSize`` where the cluster autoscaler grows node groups, else ``desiredSize``; limits of NodePools that have
     some; ``zones`` of groups and NodePools that leave some of the network's out.
@@ -87,12 +87,12 @@ def _of_groups(plan: Plan, rates: Rates) -> Iterator[Tunable]:
             yield Tunable((*path, "maxSize"), sizes.maximum, Cost(at_most=price))
         else:
             yield Tunable((*path, "desiredSize"), sizes.desired, Cost(always=price))
-        if not one_per_zone(own) and len(_missing_zones(plan, own[0].zones)):
+        if not are_one_per_zone(own) and len(_missing_zones(plan, own[0].zones)):
             yield Tunable((*path, "zones"), 0, Cost(), most=1)
 
 
-def one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
-    """Whether the groups of one path in the stack file are one for each zone."""
+def are_one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
+    """Return whether the groups of one path in the stack file are one for each zone."""
     return len(groups) > len({each.architecture for each in groups})
 
 
@@ -105,7 +105,7 @@ def _missing_zones(plan: Plan, zones: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_pools(plan: Plan, rates: Rates) -> Iterator[Tunable]:
-    for key, own in pools_by_key(plan).items():
+    for key, own in group_pools(plan).items():
         types = [each for pool in own for each in pool.instance_types]
         first = own[0]
         if first.cpu_limit:
@@ -116,12 +116,12 @@ def _of_pools(plan: Plan, rates: Rates) -> Iterator[Tunable]:
             price = sum((rates.gib[pool.name] for pool in own), Decimal(0))
             largest = -(-max(each.memory_mib for each in types) // _MIB_PER_GIB)
             yield Tunable((*key, "memoryLimit"), _gib(first.memory_limit), Cost(at_most=price), largest)
-        if _missing_zones(plan, zones_of(first)):
+        if _missing_zones(plan, list_zones(first)):
             yield Tunable((*key, "zones"), 0, Cost(), most=1)
 
 
-def pools_by_key(plan: Plan) -> dict[Key, list[NodePoolPlan]]:
-    """The NodePools that buy nodes, by their path in the stack file; none while a migration removes them."""
+def group_pools(plan: Plan) -> dict[Key, list[NodePoolPlan]]:
+    """Return the NodePools that buy nodes, by their path in the stack file; none while a migration removes them."""
     karpenter = plan.autoscaling.karpenter
     found: dict[Key, list[NodePoolPlan]] = {}
     if karpenter is None or karpenter.cordoned:
@@ -137,8 +137,8 @@ def _path(pool: NodePoolPlan) -> Key:
     return (*map(str, parts), pool.key.removeprefix(".".join(map(str, parts)) + "."))
 
 
-def zones_of(pool: NodePoolPlan) -> tuple[str, ...]:
-    """The zones that a NodePool names; none where it may use all of the network's."""
+def list_zones(pool: NodePoolPlan) -> tuple[str, ...]:
+    """Return the zones that a NodePool names; none where it may use all of the network's."""
     return next((each.values for each in pool.requirements if each.key == ZONE), ())
 
 
@@ -147,7 +147,7 @@ def _gib(quantity: str) -> int:
 
 
 def with_values(plan: Plan, values: Values) -> Plan:
-    """The plan that a stack file with these values has; keys that are missing keep the plan's."""
+    """Return the plan that a stack file with these values has; keys that are missing keep the plan's."""
     groups = tuple(_group_with(plan, group, values) for group in plan.node_groups)
     autoscaling = plan.autoscaling
     if autoscaling.karpenter is not None:
@@ -174,6 +174,6 @@ def _pool_with(plan: Plan, pool: NodePoolPlan, values: Values) -> NodePoolPlan:
         memory = f"{limit}Gi"
     requirements = pool.requirements
     if values.get((*path, "zones")):
-        every = tuple(sorted((*zones_of(pool), *_missing_zones(plan, zones_of(pool)))))
+        every = tuple(sorted((*list_zones(pool), *_missing_zones(plan, list_zones(pool)))))
         requirements = tuple(replace(each, values=every) if each.key == ZONE else each for each in requirements)
     return replace(pool, cpu_limit=values.get((*path, "cpuLimit"), cpu), memory_limit=memory, requirements=requirements)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from multiarch.audit.daemonset_model import Cell, DaemonSet, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow, Group
+from multiarch.audit.daemonset_model import Cell, DaemonSet, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow, NodeSet
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
 from multiarch.serialization import to_json
 
 
-def daemonset_report(audit: DaemonSetAudit) -> Report:
+def build_daemonset_report(audit: DaemonSetAudit) -> Report:
     """Return the report."""
     return Report(
         "daemonset-audit", data=partial(_data, audit), blocks=partial(_blocks, audit), records=partial(_records, audit)
@@ -68,7 +68,7 @@ def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
     yield Items("Not judged, or assumed", [*audit.notes, *origins])
 
 
-def _head(column: Group) -> str:
+def _head(column: NodeSet) -> str:
     """Return the column's name, with its architecture unless the name contains it."""
     architecture = str(column.architecture)
     return column.name if architecture in column.name else f"{column.name} ({architecture})"
@@ -96,6 +96,6 @@ def _origin(daemon: DaemonSet) -> str:
     return f"{daemon} {owner}{source}"
 
 
-def _legend(column: Group) -> tuple[str, ...]:
+def _legend(column: NodeSet) -> tuple[str, ...]:
     nodes = "planned" if column.nodes is None else str(column.nodes)
     return column.name, column.kind, str(column.architecture), nodes, ", ".join(map(str, column.taints))

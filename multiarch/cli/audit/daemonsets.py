@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 import typer
 
 from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome
-from multiarch.cli.audit.daemonset_report import daemonset_report
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.audit.daemonset_report import build_daemonset_report
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import complete_stacks, plan_of
-from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.facts.taints import parse_taint
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.runs.audits import audit_daemon_sets
 
 HELP = """Show which DaemonSets run on which node groups.
@@ -48,7 +48,7 @@ Examples:
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
-class FailOn(StrEnum):
+class DaemonSetFailOn(StrEnum):
     """What ``--fail-on`` can find."""
 
     FINDING = "finding"
@@ -78,19 +78,19 @@ def daemonsets(
     ] = None,
     cluster: ClusterOptions,
     fail_on: Annotated[
-        list[FailOn] | None,
+        list[DaemonSetFailOn] | None,
         typer.Option(
             metavar="finding|unknown", help="Exit with 1 if there is a finding, or an unknown cell; may be repeated."
         ),
     ] = None,
-    output: Annotated[Format, output_option("records")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Audit DaemonSets, as :data:`HELP` says."""
     objects = source.choose_objects(cluster, paths)
     taints = [parse_taint(text) for text in architecture_taint or ()]
     plan = plan_of(stack) if stack else None
-    with progress("reading images") as step:
+    with show_progress("reading images") as step:
         audit, notes = audit_daemon_sets(
             objects if objects.files or source.live or cluster.given or plan is None else None,
             registries.access,
@@ -99,8 +99,8 @@ def daemonsets(
             per_architecture=by == "architecture",
             progress=step,
         )
-    show(daemonset_report(audit), output)
-    say_notes(notes)
+    print_report(build_daemonset_report(audit), output)
+    print_notes(notes)
     _summarise(audit)
     if _fails(audit, fail_on or ()):
         raise typer.Exit(1)
@@ -120,9 +120,9 @@ def _summarise(audit: DaemonSetAudit) -> None:
             if cell.outcome is DaemonSetOutcome.FAILS
         ]
         if names:
-            say(f"worst: {row.daemon_set} is scheduled on {', '.join(names)} and can't start there.")
+            print_message(f"worst: {row.daemon_set} is scheduled on {', '.join(names)} and can't start there.")
     parts = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
-    say(
-        f"{counted(len(audit.rows), 'DaemonSet')} on {counted(len(audit.columns), 'column')}: {parts}; "
-        f"{counted(audit.findings, 'finding')}."
+    print_message(
+        f"{format_count(len(audit.rows), 'DaemonSet')} on {format_count(len(audit.columns), 'column')}: {parts}; "
+        f"{format_count(audit.findings, 'finding')}."
     )

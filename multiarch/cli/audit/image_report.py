@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from multiarch.cli.formats.report import Report, Table, grouped_table
+from multiarch.cli.formats.report import Report, Table, make_grouped_table
 from multiarch.images.model import Verdict
 from multiarch.observed.verdicts import ImageRow, ImageVerdicts
 from multiarch.observed.workloads import ImageUse
@@ -25,7 +25,7 @@ _RULES = {
 }
 
 
-def image_report(audit: ImageAudit, group_by: str) -> Report:
+def build_image_report(audit: ImageAudit, group_by: str) -> Report:
     """Return the report. ``group_by`` is a label of workloads; rows are grouped by its value."""
     return Report(
         "image-audit",
@@ -79,7 +79,7 @@ def _table(
         return [row.image, *(str(each.verdict) for each in row.judgements), _reasons(row), *user_cells(row)]
 
     columns = ["image", *map(str, images.architectures), "reason", *users]
-    return grouped_table(group_by, _groups(images, group_by), columns, cells)
+    return make_grouped_table(group_by, _groups(images, group_by), columns, cells)
 
 
 def _reasons(row: ImageRow) -> str:

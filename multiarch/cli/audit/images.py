@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.audit.image_report import image_report
-from multiarch.cli.audit.messages import ExplainOption, say_not_read
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.audit.image_report import build_image_report
+from multiarch.cli.audit.messages import ExplainOption, print_not_read
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption
-from multiarch.cli.streams import few_collections
-from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.cli.streams import reduce_collections
+from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
 from multiarch.observed.verdicts import ImageRow, ImageVerdicts
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.runs.audits import audit_images
 
 HELP = """Show which images run on amd64 and arm64, and who uses them.
@@ -42,7 +42,7 @@ Examples:
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
-class FailOn(StrEnum):
+class ImageFailOn(StrEnum):
     """What ``--fail-on`` can find."""
 
     UNSUPPORTED = "unsupported"
@@ -63,12 +63,12 @@ def images(
         typer.Option(metavar="amd64|arm64", help="Audit for this architecture; may be repeated. Default: both."),
     ] = None,
     fail_on: Annotated[
-        list[FailOn] | None,
+        list[ImageFailOn] | None,
         typer.Option(metavar="unsupported|unknown", help="Exit with 1 if an image has this verdict; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,
-    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records", "findings")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Audit images, as :data:`HELP` says."""
@@ -78,11 +78,11 @@ def images(
     if group_by and images is not None:
         raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Omit it.")
     architectures = tuple(dict.fromkeys(architecture or Architecture))
-    with few_collections(), progress("reading images") as step:
+    with reduce_collections(), show_progress("reading images") as step:
         audit = audit_images(objects, registries.access, architectures, image_list=images, progress=step)
-    show(image_report(audit, group_by or ""), output)
-    say_notes(audit.notes)
-    say_not_read(audit.not_read)
+    print_report(build_image_report(audit, group_by or ""), output)
+    print_notes(audit.notes)
+    print_not_read(audit.not_read)
     if explain:
         for row in audit.images.rows:
             _explain(row)
@@ -92,12 +92,12 @@ def images(
 
 
 def _explain(row: ImageRow) -> None:
-    say(f"{row.image}: {row.worst}")
+    print_message(f"{row.image}: {row.worst}")
     for judgement in row.judgements:
-        say(f"  {judgement.architecture}: {judgement.verdict}: {judgement.reason}")
+        print_message(f"  {judgement.architecture}: {judgement.verdict}: {judgement.reason}")
     for use in row.uses:
-        say(f"  used by {use.workload.namespace or '-'} {use.workload}, {use.role} {use.container}".rstrip())
-    say(f"  next: {_next_step(row)}")
+        print_message(f"  used by {use.workload.namespace or '-'} {use.workload}, {use.role} {use.container}".rstrip())
+    print_message(f"  next: {_next_step(row)}")
 
 
 def _next_step(row: ImageRow) -> str:
@@ -125,4 +125,4 @@ def _next_step(row: ImageRow) -> str:
 def _summarise(images: ImageVerdicts) -> None:
     parts = ", ".join(f"{images.count(verdict)} {verdict}" for verdict in Verdict)
     architectures = " and ".join(str(each) for each in images.architectures)
-    say(f"{counted(len(images.rows), 'image')} for {architectures}: {parts}.")
+    print_message(f"{format_count(len(images.rows), 'image')} for {architectures}: {parts}.")

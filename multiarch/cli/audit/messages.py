@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import print_message
 from multiarch.observed.workloads import NotRead
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 
 _SHOWN, _SHOWN_PATHS = 20, 5
 """Objects that notes name, one line each, and fields in such a line; the others are counted."""
@@ -17,14 +17,16 @@ ExplainOption = Annotated[
 ]
 
 
-def say_not_read(not_read: NotRead) -> None:
+def print_not_read(not_read: NotRead) -> None:
     """Print in which objects no image was found, and where there may be some that were not read."""
     if not_read.without_images:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(not_read.without_images.items()))
-        say(f"note: no image found in {counted(not_read.without_images.total(), 'object')}: {kinds}.")
+        print_message(f"note: no image found in {format_count(not_read.without_images.total(), 'object')}: {kinds}.")
     possible = sorted(not_read.possible.items())
     for title, paths in possible[:_SHOWN]:
         more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
-        say(f"note: {title} may hold images that were not read: {', '.join(paths[:_SHOWN_PATHS])}{more}.")
+        print_message(f"note: {title} may hold images that were not read: {', '.join(paths[:_SHOWN_PATHS])}{more}.")
     if len(possible) > _SHOWN:
-        say(f"note: {len(possible) - _SHOWN} more objects may hold images that were not read; see --output json.")
+        print_message(
+            f"note: {len(possible) - _SHOWN} more objects may hold images that were not read; see --output json."
+        )

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from multiarch.audit.workloads import WorkloadAudit, WorkloadRow
 from multiarch.errors import MultiarchError
-from multiarch.escaping import escaped
+from multiarch.escaping import escape_terminal
 from multiarch.files import write_atomically
-from multiarch.patching.patches import kustomize_component
-from multiarch.yaml_text.dump import dump
+from multiarch.patching.patches import build_kustomize_component
+from multiarch.yaml_text.dump import dump_yaml
 
 KUSTOMIZATION = "kustomization.yaml"
 _MARK = "# Written by `multiarch audit workloads --patch`"
@@ -33,7 +33,7 @@ def check_target(folder: Path, *, force: bool) -> None:
             raise MultiarchError(fault, hint="Name a new folder.")
 
 
-def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -> int:
+def write_patches(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -> int:
     """Write a patch for each ready workload that can have one, and return their number.
 
     With ``kustomize`` also write a Component that applies them. Raises MultiarchError as :func:`check_target` does, and
@@ -58,17 +58,17 @@ def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
     for row in audit.rows:
         if row.patch is None or row.patch.body is None or row.patch.written is None:
             continue
-        name = file_name(row)
+        name = get_file_name(row)
         objects.append((row.patch.written, name))
-        files[name] = f"{_MARK}: lets {escaped(str(row.workload))} tolerate {audit.taint}.\n"
-        files[name] += dump(row.patch.body)
+        files[name] = f"{_MARK}: lets {escape_terminal(str(row.workload))} tolerate {audit.taint}.\n"
+        files[name] += dump_yaml(row.patch.body)
     if kustomize:
-        component = dump(kustomize_component(objects, in_files=True))
+        component = dump_yaml(build_kustomize_component(objects, in_files=True))
         files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{component}"
     return files
 
 
-def file_name(row: WorkloadRow) -> str:
+def get_file_name(row: WorkloadRow) -> str:
     """Return ``NAMESPACE_KIND_NAME.yaml``; what no name in Kubernetes has, such as a slash, is percent-encoded."""
     key = row.workload
     parts = (quote(part, safe="").replace("_", "%5F") for part in (key.namespace, key.kind.lower(), key.name))

@@ -8,7 +8,7 @@ from functools import partial
 
 from multiarch.audit.subjects import ArchitecturePreference
 from multiarch.audit.workloads import Patch, WorkloadAudit, WorkloadRow, WorkloadState
-from multiarch.cli.formats.report import Report, grouped_table
+from multiarch.cli.formats.report import Report, make_grouped_table
 from multiarch.facts.taints import Taint
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME
 from multiarch.observed.objects import ObjectSource
@@ -19,19 +19,19 @@ _COLUMNS = ("workload", "namespace", "state", "pods", "next step")
 _RECORD_COLUMNS = ("workload", "namespace", "state", "pods", "tolerates", "preference", "blocked by", "next step")
 
 
-def workload_report(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> Report:
+def build_workload_report(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> Report:
     """Return the report. ``group_by`` is a label of workloads; rows are grouped by its value."""
     groups = partial(_groups, found.audit, group_by)
     return Report(
         "workload-audit",
         data=partial(_data, found, source, group_by),
-        blocks=lambda: [grouped_table(group_by, groups(), _COLUMNS, partial(_cells, found.audit))],
-        records=lambda: grouped_table(group_by, groups(), _RECORD_COLUMNS, partial(_record, found.audit)),
+        blocks=lambda: [make_grouped_table(group_by, groups(), _COLUMNS, partial(_cells, found.audit))],
+        records=lambda: make_grouped_table(group_by, groups(), _RECORD_COLUMNS, partial(_record, found.audit)),
     )
 
 
 def _groups(audit: WorkloadAudit, label: str) -> list[tuple[str, list[WorkloadRow]]]:
-    """The rows by their value for ``label``, empty if they have none. Without a label: one group."""
+    """Return the rows by their value for ``label``, empty if they have none. Without a label: one group."""
     if not label:
         return [("", list(audit.rows))]
     found: dict[str, list[WorkloadRow]] = {}
@@ -46,7 +46,7 @@ def _data(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> dict[st
         "taint": audit.taint,
         "summary": {str(state): audit.count(state) for state in WorkloadState},
         "pods": {str(state): audit.pods(state) for state in WorkloadState},
-        "leftOut": audit.left_out,
+        "omitted": audit.omitted,
         "groupedBy": group_by or None,
         "workloads": [
             {**({"group": value} if group_by else {}), **_row_data(audit, row, source)}
@@ -70,7 +70,7 @@ def _row_data(audit: WorkloadAudit, row: WorkloadRow, source: ObjectSource) -> d
         "preference": row.preference,
         "notes": row.notes,
         "steps": row.steps(audit.taint),
-        "command": next_command(row, source, audit.taint),
+        "command": get_next_command(row, source, audit.taint),
         "patch": patch.body,
         "noPatch": patch.why or None,
         "file": places[0].file if places else None,
@@ -78,7 +78,7 @@ def _row_data(audit: WorkloadAudit, row: WorkloadRow, source: ObjectSource) -> d
     }
 
 
-def next_command(row: WorkloadRow, source: ObjectSource, taint: Taint | None) -> str | None:
+def get_next_command(row: WorkloadRow, source: ObjectSource, taint: Taint | None) -> str | None:
     """Return the command that adds the toleration to a ready workload, quoted for a shell; None without a patch."""
     if row.patch is None or row.patch.body is None:
         return None
@@ -99,7 +99,7 @@ def next_command(row: WorkloadRow, source: ObjectSource, taint: Taint | None) ->
 
 
 def _record(audit: WorkloadAudit, row: WorkloadRow) -> list[str]:
-    """A row for CSV; several values in a cell are separated by semicolons."""
+    """Return a row for CSV; several values in a cell are separated by semicolons."""
     return [
         str(row.workload),
         row.workload.namespace,
@@ -123,7 +123,7 @@ def _cells(audit: WorkloadAudit, row: WorkloadRow) -> list[str]:
 
 
 def _state(row: WorkloadRow) -> str:
-    """The state, with what blocks the workload, or with its preference."""
+    """Return the state, with what blocks the workload, or with its preference."""
     if row.state is WorkloadState.BLOCKED:
         kinds = [kind for kind, there in (("image", row.images), ("affinity", row.affinity)) if there]
         return f"blocked by {' and '.join(kinds)}"

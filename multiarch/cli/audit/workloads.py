@@ -10,19 +10,19 @@ import typer
 
 from multiarch.audit.workloads import SYSTEM_NAMESPACE, WorkloadAudit, WorkloadState
 from multiarch.cli.audit import patches
-from multiarch.cli.audit.messages import ExplainOption, say_not_read
-from multiarch.cli.audit.workload_report import next_command, workload_report
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.audit.messages import ExplainOption, print_not_read
+from multiarch.cli.audit.workload_report import build_workload_report, get_next_command
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, TaintOptions
-from multiarch.cli.streams import few_collections
-from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.cli.streams import reduce_collections
+from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError
 from multiarch.observed.newest_tags import LOOK_UPS
 from multiarch.observed.objects import ObjectSource
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.runs.audits import audit_workload_objects
 
 _MAXIMUM_LOOK_UPS = 1000
@@ -51,7 +51,7 @@ Examples:
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
-class FailOn(StrEnum):
+class WorkloadFailOn(StrEnum):
     """What ``--fail-on`` can find."""
 
     BLOCKED = "blocked"
@@ -77,12 +77,12 @@ def workloads(
     ] = "strategic-merge",
     force: Annotated[bool, typer.Option("--force", help="Replace patches in DIR that an earlier run wrote.")] = False,
     fail_on: Annotated[
-        list[FailOn] | None,
+        list[WorkloadFailOn] | None,
         typer.Option(metavar="blocked|unknown", help="Exit with 1 if a workload is in this state; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,
-    output: Annotated[Format, output_option("records")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Audit workloads, as :data:`HELP` says."""
@@ -92,14 +92,14 @@ def workloads(
     elif force:
         raise MultiarchError("--force needs --patch DIR.")
     taint = taints.arm64()
-    with few_collections(), progress("reading images") as step:
+    with reduce_collections(), show_progress("reading images") as step:
         found = audit_workload_objects(objects, registries.access, taint, look_ups=tag_lookups, progress=step)
-    show(workload_report(found, objects, group_by or ""), output)
+    print_report(build_workload_report(found, objects, group_by or ""), output)
     if patch is not None:
-        written = patches.write(patch, found.audit, kustomize=patch_format == "kustomize", force=force)
-        say(f"Wrote patches for {counted(written, 'workload')} into {patch}.")
-    say_notes(found.notes)
-    say_not_read(found.not_read)
+        written = patches.write_patches(patch, found.audit, kustomize=patch_format == "kustomize", force=force)
+        print_message(f"Wrote patches for {format_count(written, 'workload')} into {patch}.")
+    print_notes(found.notes)
+    print_not_read(found.not_read)
     if explain:
         _explain(found.audit, objects)
     _summarise(found.audit)
@@ -109,25 +109,25 @@ def workloads(
 
 def _explain(audit: WorkloadAudit, objects: ObjectSource) -> None:
     for row in audit.rows:
-        say(f"{row.workload.namespace} {row.workload}: {row.state}, {row.preference}")
+        print_message(f"{row.workload.namespace} {row.workload}: {row.state}, {row.preference}")
         for blocker in row.images:
-            say(f"  image {blocker.image}: {blocker.reason}; used by {', '.join(blocker.containers)}")
+            print_message(f"  image {blocker.image}: {blocker.reason}; used by {', '.join(blocker.containers)}")
         for line in (*(f"affinity: {each}" for each in row.affinity), *row.notes):
-            say(f"  {line}")
+            print_message(f"  {line}")
         for step in row.steps(audit.taint):
-            say(f"  next: {step}")
+            print_message(f"  next: {step}")
         if row.patch is not None:
-            say(f"  {next_command(row, objects, audit.taint) or f'no patch: {row.patch.why}'}")
+            print_message(f"  {get_next_command(row, objects, audit.taint) or f'no patch: {row.patch.why}'}")
 
 
 def _summarise(audit: WorkloadAudit) -> None:
-    if audit.left_out:
-        left = counted(audit.left_out, "DaemonSet")
-        say(f"note: {left} in {SYSTEM_NAMESPACE} left to `multiarch audit daemonsets`.")
+    if audit.omitted:
+        left = format_count(audit.omitted, "DaemonSet")
+        print_message(f"note: {left} in {SYSTEM_NAMESPACE} left to `multiarch audit daemonsets`.")
     if audit.taint is None:
-        say("note: the stack's arm64 nodes have no taint, so no toleration is needed.")
+        print_message("note: the stack's arm64 nodes have no taint, so no toleration is needed.")
     parts = ", ".join(f"{audit.count(state)} {state}" for state in WorkloadState)
-    say(f"{counted(len(audit.rows), 'workload')}: {parts}.")
+    print_message(f"{format_count(len(audit.rows), 'workload')}: {parts}.")
     total, fit = audit.pods(*WorkloadState), audit.pods(WorkloadState.READY, WorkloadState.THERE)
     if total:
-        say(f"{fit} of {counted(total, 'pod')} ({100 * fit // total} %) ready or already there.")
+        print_message(f"{fit} of {format_count(total, 'pod')} ({100 * fit // total} %) ready or already there.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
 from multiarch.cli.formats.report import Block, Details, Items, Table
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 
 _MINUTE = 60
 _IMAGES_NOT_READ = "Images are not read: architectures follow from scheduling rules alone. --check-images reads them."
@@ -20,7 +20,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCapacity:
     """A report, and what of it is shown. ``explain``: also workloads that only move."""
 
     report: CapacityReport
@@ -59,7 +59,7 @@ class _Row:
         return any(each.moved for each in self.results)
 
 
-def make_blocks(shown: Shown) -> Iterator[Block]:
+def make_blocks(shown: ShownCapacity) -> Iterator[Block]:
     """Yield all blocks, the most important ones first."""
     rows = sorted(
         (_Row(each) for each in zip(*(result.workloads for result in shown.results), strict=True)),
@@ -76,7 +76,8 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
     explained = lacking if shown.explain else lacking[:_EXPLAINED]
     yield from (_why(row, shown) for row in explained)
     if len(lacking) > len(explained):
-        yield f"{counted(len(lacking) - len(explained), 'more workload')} with pending pods: --explain shows them all."
+        more = format_count(len(lacking) - len(explained), "more workload")
+        yield f"{more} with pending pods: --explain shows them all."
     if shown.report.warnings:
         yield Items("Check", shown.report.warnings)
     yield Items("Assumed", [*shown.report.assumptions, *([] if shown.images_read else [_IMAGES_NOT_READ])])
@@ -84,20 +85,21 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
         yield "--explain adds the workloads whose pods all get another node."
 
 
-def _head(shown: Shown) -> Iterator[str]:
+def _head(shown: ShownCapacity) -> Iterator[str]:
     report = shown.report
     workloads = report.without_failure.workloads
     autoscaler = "no autoscaler" if report.autoscaler == "none" else report.autoscaler
     bad = sum(bool(each.short) for each in report.failures)
     yield (
-        f"{report.stack}, {autoscaler}: {counted(len(workloads), 'workload')}, {counted(report.pods, 'pod')}; "
-        f"{counted(len(report.failures), 'failure')}, {bad} with a workload short of its minimum"
+        f"{report.stack}, {autoscaler}: {format_count(len(workloads), 'workload')}, "
+        f"{format_count(report.pods, 'pod')}; "
+        f"{format_count(len(report.failures), 'failure')}, {bad} with a workload short of its minimum"
     )
     if not bad and not any(each.pending for each in workloads):
         yield "Every workload keeps its minimum once its lost pods have another node."
 
 
-def _failures(shown: Shown) -> Table:
+def _failures(shown: ShownCapacity) -> Table:
     rows = []
     for number, result in enumerate(shown.results):
         waits = [each.wait_seconds for each in result.workloads if each.wait_seconds is not None]
@@ -109,7 +111,7 @@ def _failures(shown: Shown) -> Table:
                 _number(sum(count for _, count in result.lost)),
                 _number(sum(count for _, count in result.added)),
                 _number(sum(each.moved for each in result.workloads)),
-                duration(max(waits)) if waits else "",
+                format_duration(max(waits)) if waits else "",
                 _number(dips),
                 _number(sum(each.pending for each in result.workloads)),
                 _number(len(result.short)),
@@ -135,15 +137,15 @@ def _cell(result: WorkloadResult) -> str:
     return pending or ("~" if result.moved else "")
 
 
-def _why(row: _Row, shown: Shown) -> Details:
-    """The limits of one workload: the first failure of those with the same fix, unless all are asked for."""
+def _why(row: _Row, shown: ShownCapacity) -> Details:
+    """Return the limits of one workload: the first failure of those with the same fix, unless all are requested."""
     found: dict[tuple[object, ...], list[tuple[str, WorkloadResult]]] = {}
     for number, (each, result) in enumerate(zip(row.results, shown.results, strict=True)):
         if each.limit:
             key = (number,) if shown.explain else (each.change, each.pending)
             found.setdefault(key, []).append((str(result.failure) if number else "nothing fails", each))
     first = row.results[0]
-    title = f"{row.title}: {counted(first.replicas, 'pod')}, {first.minimum_text}"
+    title = f"{row.title}: {format_count(first.replicas, 'pod')}, {first.minimum_text}"
     statements = []
     for (name, example), *others in found.values():
         likewise = [f"likewise: {', '.join(other for other, _ in others)}"] if others else []
@@ -155,7 +157,7 @@ def _number(count: int) -> str:
     return str(count) if count else ""
 
 
-def duration(seconds: int) -> str:
-    """``45s``, ``6m30s``, ``2m``."""
+def format_duration(seconds: int) -> str:
+    """Return ``45s``, ``6m30s``, ``2m``."""
     minutes, rest = divmod(seconds, _MINUTE)
     return f"{minutes}m{rest}s" if minutes and rest else f"{minutes}m" if minutes else f"{rest}s"

@@ -11,20 +11,20 @@ import typer
 from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.headroom import Headroom
 from multiarch.capacity.model import CapacityReport
-from multiarch.cli.capacity.blocks import Shown, make_blocks
-from multiarch.cli.capacity.recommendation import recommendation_blocks, show_patch
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.capacity.blocks import ShownCapacity, make_blocks
+from multiarch.cli.capacity.recommendation import build_recommendation_blocks, show_patch
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.terminal import progress, say
+from multiarch.cli.terminal import print_message, show_progress
 from multiarch.errors import MultiarchError
-from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
-from multiarch.plurals import counted
-from multiarch.prices.file import read
+from multiarch.manifests.quantities import format_bytes, format_cpu
+from multiarch.plurals import format_count
+from multiarch.prices.file import read_prices
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.runs.capacity import (
     CapacityResult,
@@ -35,13 +35,13 @@ from multiarch.runs.capacity import (
     write_headroom,
 )
 from multiarch.runs.stacks import find_file, load_plan
-from multiarch.runs.workload_input import from_cluster, from_manifests, read_cluster
+from multiarch.runs.workload_input import read_cluster, read_cluster_workloads, read_manifest_workloads
 
 HELP = """Show what keeps running when something fails.
 
 Zones, node groups, spot capacity or nodes fail. Each failure is simulated: pods of lost nodes are created again, the
 remaining nodes are filled, and the autoscaler adds nodes where they can be had. A workload is short if fewer of
-its pods get a node than its PodDisruptionBudget asks for.
+its pods get a node than its PodDisruptionBudget requests.
 
 --manifests FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
 desired size.
@@ -104,8 +104,8 @@ class RecommendOptions:
             raise MultiarchError("--write needs --recommend.")
 
     def prices_of(self, region: str | None) -> RegionPrices | UnknownPrice | None:
-        """The prices of a region, None without --prices. Raises MultiarchError for a file that can't be read."""
-        return None if self.prices is None else read(self.prices).of(region)
+        """Return the prices of a region, None without --prices. Raises MultiarchError for a file that can't be read."""
+        return None if self.prices is None else read_prices(self.prices).of(region)
 
 
 @with_groups
@@ -141,18 +141,20 @@ def capacity(
     """Evaluate failures, as :data:`HELP` says."""
     source.validate(cluster, required=True)
     recommending.validate()
-    path = find_file(stack, chosen_project())
+    path = find_file(stack, get_chosen_project())
     plan = load_plan(path)[1]
     prices = recommending.prices_of(plan.region)
     known = None if isinstance(prices, UnknownPrice) else prices
     if source.live:
-        given = from_cluster(plan, read_cluster(plan, cluster.access, budgets=True, images=check_images), prices=known)
+        given = read_cluster_workloads(
+            plan, read_cluster(plan, cluster.access, budgets=True, images=check_images), prices=known
+        )
     else:
-        given = from_manifests(plan, source.files, prices=known)
+        given = read_manifest_workloads(plan, source.files, prices=known)
     failures = choose_failures(plan, given, failure or (), largest)
     images = {}
     if check_images:
-        with progress("reading images") as step:
+        with show_progress("reading images") as step:
             images = find_image_support(given, registries.access, step)
     evaluate = Evaluation(
         given.workloads.pods,
@@ -167,7 +169,7 @@ def capacity(
     report = evaluate(plan, failures)
     found = None
     if recommending.recommend:
-        with progress("simulating changes"):
+        with show_progress("simulating changes"):
             found = recommend_change(
                 path, plan, failures, evaluate, prices, seconds=recommending.search_time, write=recommending.write
             )
@@ -177,10 +179,10 @@ def capacity(
     no_prices = [f"No prices: {prices.reason}."] if isinstance(prices, UnknownPrice) else []
     notes = (*no_prices, *given.notes, *given.credentials.notes)
     report = replace(report, assumptions=(*notes, *report.assumptions))
-    shown = Shown(report, images_read=check_images, explain=explain)
-    more = [] if found is None else list(recommendation_blocks(found, recommending.search_time))
+    shown = ShownCapacity(report, images_read=check_images, explain=explain)
+    more = [] if found is None else list(build_recommendation_blocks(found, recommending.search_time))
     data = CapacityResult(report, found)
-    show(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)
+    print_report(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)
     if found is not None:
         show_patch(found, output)
     _finish(found.report if found is not None and found.written else report)
@@ -188,12 +190,12 @@ def capacity(
 
 def _say_headroom(file: Path, headrooms: tuple[Headroom, ...]) -> None:
     if not headrooms:
-        say(f"{file} was not written: no pods move when a zone or the largest nodes fail.")
+        print_message(f"{file} was not written: no pods move when a zone or the largest nodes fail.")
     for each in headrooms:
-        amounts = f"{cpu_in_words(each.cpu)} CPU and {bytes_in_words(each.memory)}"
-        say(
-            f"{file}: {each.architecture}: {counted(each.replicas, 'placeholder pod')} of {amounts} for the pods that "
-            f"move ({each.failure}), and {each.spread} more for those in the zone that fails."
+        amounts = f"{format_cpu(each.cpu)} CPU and {format_bytes(each.memory)}"
+        print_message(
+            f"{file}: {each.architecture}: {format_count(each.replicas, 'placeholder pod')} of {amounts} for the pods "
+            f"that move ({each.failure}), and {each.spread} more for those in the zone that fails."
         )
 
 
@@ -202,8 +204,8 @@ def _finish(report: CapacityReport) -> None:
     short = {(each.namespace, each.name) for result in report.failures for each in result.short}
     nowhere = sum(each.pending for each in report.without_failure.workloads)
     if nowhere:
-        say(f"{counted(nowhere, 'pod')} without a node even when nothing fails.")
+        print_message(f"{format_count(nowhere, 'pod')} without a node even when nothing fails.")
     if short:
-        say(f"{counted(len(short), 'workload')} short of the minimum in a failure.")
+        print_message(f"{format_count(len(short), 'workload')} short of the minimum in a failure.")
     if short or nowhere or report.without_failure.short:
         raise typer.Exit(1)

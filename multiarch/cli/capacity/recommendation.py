@@ -13,14 +13,14 @@ from multiarch.capacity.recommendation.rates import Rates
 from multiarch.capacity.recommendation.recommend import Recommendation, Unsolved
 from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import Block, Items, Table
-from multiarch.cli.terminal import say
-from multiarch.plurals import counted
+from multiarch.cli.terminal import print_message
+from multiarch.plurals import format_count
 from multiarch.runs.capacity import RecommendedChange, format_value
 
 _SHOWN = 20
 
 
-def recommendation_blocks(found: RecommendedChange, seconds: int) -> Iterator[Block]:
+def build_recommendation_blocks(found: RecommendedChange, seconds: int) -> Iterator[Block]:
     """Yield the change with its cost, then what it does not solve."""
     result = found.result
     if result.changes:
@@ -44,14 +44,14 @@ def show_patch(found: RecommendedChange, output: Format) -> None:
     if not found.result.changes:
         return
     if found.written:
-        say(f"{counted(len(found.result.changes), 'value')} written to {found.file}.")
+        print_message(f"{format_count(len(found.result.changes), 'value')} written to {found.file}.")
     elif output is Format.TABLE:
         typer.echo(f"\n{found.patch}", nl=False)
-        say("--write writes this change.")
+        print_message("--write writes this change.")
 
 
 def _cost(result: Recommendation) -> str:
-    """``8 vCPU more at most``, ``2 vCPU more all the time``, ``USD 120.50 more a month at most``."""
+    """Return ``8 vCPU more at most``, ``2 vCPU more all the time``, ``USD 120.50 more a month at most``."""
     parts = []
     for amount, when in ((result.cost.always, "all the time"), (result.cost.at_most, "at most")):
         if amount > 0:
@@ -81,14 +81,14 @@ def _notes(result: Recommendation, seconds: int) -> Iterator[str]:
 
 
 def _unsolved(unsolved: Sequence[Unsolved]) -> Iterator[str]:
-    """A line for each workload and fix: the first failure with its reason, then the names of the others."""
+    """Yield a line for each workload and fix: the first failure with its reason, then the names of the others."""
     found: dict[tuple[str, ...], list[Unsolved]] = {}
     for each in unsolved:
         workload = each.workload
         found.setdefault((workload.namespace, workload.name, workload.change, str(workload.pending)), []).append(each)
     for first, *others in found.values():
         workload = first.workload
-        reason = workload.limit or f"{counted(workload.replicas, 'pod')}, {workload.minimum_text}"
+        reason = workload.limit or f"{format_count(workload.replicas, 'pod')}, {workload.minimum_text}"
         change = f" ({workload.change})" if workload.change else ""
         likewise = f"; likewise: {', '.join(_failure(each) for each in others)}" if others else ""
         yield f"{_failure(first)}: {workload.namespace} {workload.name}: {reason}{change}{likewise}"

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Annotated
 
 from multiarch.cli.cost.report import make_report
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import MaxAgeOption, PricesFile
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, StacksArgument
-from multiarch.cli.terminal import progress
+from multiarch.cli.terminal import show_progress
 from multiarch.cost.pricing import Pricing
 from multiarch.errors import MultiarchError
-from multiarch.prices.file import read
-from multiarch.runs.cost import cost_cluster, cost_stacks
+from multiarch.prices.file import read_prices
+from multiarch.runs.cost import compute_cluster_cost, compute_costs
 from multiarch.runs.stacks import load_plans
-from multiarch.today import today
+from multiarch.today import get_today
 
 HELP = """Show what stacks cost per month, and what arm64 would save.
 
@@ -55,24 +55,24 @@ def cost(
     group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
     prices_max_age: MaxAgeOption = 7,
-    output: Annotated[Format, output_option("records")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""
     source.validate(access)
     if group_by and not (source.live or source.files):
         raise MultiarchError("--group-by needs --manifests or --live.", hint="A stack without pods has no labels.")
-    known, oldest = read(prices), timedelta(days=prices_max_age)
+    known, oldest = read_prices(prices), timedelta(days=prices_max_age)
 
     def pricing_of(region: str | None) -> Pricing:
-        return Pricing(known.of(region), today(), oldest)
+        return Pricing(known.of(region), get_today(), oldest)
 
     if source.live and not names:
-        reports = [cost_cluster(access.access, pricing_of, group_by or "")]
+        reports = [compute_cluster_cost(access.access, pricing_of, group_by or "")]
     else:
-        plans = load_plans(names or (), chosen_project())
-        with progress("reading images") as step:
-            reports = cost_stacks(
+        plans = load_plans(names or (), get_chosen_project())
+        with show_progress("reading images") as step:
+            reports = compute_costs(
                 plans,
                 pricing_of,
                 registries.access,
@@ -81,4 +81,4 @@ def cost(
                 label=group_by or "",
                 progress=step,
             )
-    show(make_report(reports), output)
+    print_report(make_report(reports), output)

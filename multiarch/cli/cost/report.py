@@ -11,9 +11,9 @@ from rich.console import Console
 
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.lines import format_amount
-from multiarch.cost.chart import Bar, bars
+from multiarch.cost.chart import Bar, build_bars
 from multiarch.cost.model import CostLine, CostReport
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.prices.model import Amount, UnknownPrice
 
 _BAR = 24
@@ -37,13 +37,14 @@ def _blocks(reports: Sequence[CostReport]) -> Iterator[Block]:
         yield from _stack(each)
     if len(reports) > 1:
         rows = [
-            (each.team, known_part(each.monthly, each.currency, complete=each.complete)) for each in _teams(reports)
+            (each.team, format_known_part(each.monthly, each.currency, complete=each.complete))
+            for each in _teams(reports)
         ]
         yield Table(("team", "cost"), rows, "By team")
 
 
 def _stack(found: CostReport) -> Iterator[Block]:
-    yield head(found)
+    yield format_heading(found)
     most = dict(found.at_maximum_size)
     last = {line.group: number for number, line in enumerate(found.nodes)}
     rows = [
@@ -65,7 +66,7 @@ def _stack(found: CostReport) -> Iterator[Block]:
     ]
     rows += [(what, "", "", "", format_amount(amount), "") for what, amount in found.others]
     yield Table(("what", "capacity", "instance type", "nodes", "per month", "at maximum size"), rows)
-    yield from chart(found)
+    yield from build_chart(found)
     yield from _by_label(found)
     yield from _arm64(found)
     if found.unknown:
@@ -73,21 +74,21 @@ def _stack(found: CostReport) -> Iterator[Block]:
     yield Items("How costs are computed", found.notes)
 
 
-def head(found: CostReport) -> str:
-    """``payments-prod: 1,234.50 USD per month``."""
-    return f"{found.stack}: {known_part(found.monthly, found.currency, complete=found.complete)}"
+def format_heading(found: CostReport) -> str:
+    """Return ``payments-prod: 1,234.50 USD per month``."""
+    return f"{found.stack}: {format_known_part(found.monthly, found.currency, complete=found.complete)}"
 
 
-def known_part(known: Decimal, currency: str, *, complete: bool) -> str:
-    """``1,234.50 USD per month``, with ``plus unknown costs`` if that is not all."""
+def format_known_part(known: Decimal, currency: str, *, complete: bool) -> str:
+    """Return ``1,234.50 USD per month``, with ``plus unknown costs`` if that is not all."""
     if complete:
         return f"{known:,.2f} {currency} per month"
     return f"{known:,.2f} {currency} per month, plus unknown costs" if known else "unknown"
 
 
-def chart(found: CostReport) -> Iterator[Table]:
-    """A bar for each kind of nodes and each other cost; nothing where all are unknown."""
-    drawn = [each for each in bars(found) if each.length]
+def build_chart(found: CostReport) -> Iterator[Table]:
+    """Yield a bar for each kind of nodes and each other cost; nothing where all are unknown."""
+    drawn = [each for each in build_bars(found) if each.length]
     if drawn:
         rows = [(each.label, format_amount(each.monthly), f"{each.share:.0%}", _drawn(each)) for each in drawn]
         yield Table(("", found.currency, "share", ""), rows, "By architecture and capacity type")
@@ -135,7 +136,7 @@ def _arm64(found: CostReport) -> Iterator[Block]:
 
 def _types(line: CostLine) -> str:
     if len(line.instance_types) > 1:
-        return f"{line.instance_types[0]} or {counted(len(line.instance_types) - 1, 'other')}"
+        return f"{line.instance_types[0]} or {format_count(len(line.instance_types) - 1, 'other')}"
     return line.instance_types[0] if line.instance_types else "unknown"
 
 

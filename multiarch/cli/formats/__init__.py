@@ -27,8 +27,8 @@ _NEEDS = {Format.CSV: "records", Format.SARIF: "findings", Format.CODEQUALITY: "
 """The part of a report that a format renders, where not every report has it."""
 
 
-def output_option(*parts: str) -> OptionInfo:
-    """``--output`` of a command whose reports have these parts besides ``data`` and ``blocks``."""
+def make_output_option(*parts: str) -> OptionInfo:
+    """Return ``--output`` of a command whose reports have these parts besides ``data`` and ``blocks``."""
     offered = [form for form in Format if form not in _NEEDS or _NEEDS[form] in parts]
 
     def parse(value: str) -> Format:
@@ -43,10 +43,10 @@ def output_option(*parts: str) -> OptionInfo:
     return option
 
 
-OutputOption = Annotated[Format, output_option()]
+OutputOption = Annotated[Format, make_output_option()]
 
 
-def show(report: Report, output: Format) -> None:
+def print_report(report: Report, output: Format) -> None:
     """Print the report to stdout."""
     text: str = import_module(f"{__name__}.{output}").render(report)
     typer.echo(text, nl=False)

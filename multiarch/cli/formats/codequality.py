@@ -9,14 +9,14 @@ import hashlib
 from collections import Counter
 
 from multiarch.cli.formats.report import Report
-from multiarch.escaping import escaped, json_text
+from multiarch.escaping import escape_terminal, format_json
 from multiarch.rules import Finding, Location, Severity
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor"}
 
 
 def render(report: Report) -> str:
-    """A JSON array. GitLab needs a path: for a container in a cluster it is the container's qualified name."""
+    """Return a JSON array. GitLab needs a path: for a container in a cluster it is the container's qualified name."""
     if report.findings is None:
         raise TypeError(f"{report.kind} has no findings")
     seen: Counter[str] = Counter()
@@ -30,12 +30,12 @@ def render(report: Report) -> str:
             if seen[fingerprint] > 1:
                 fingerprint = _digest(fingerprint, str(seen[fingerprint]))
             entries.append(_entry(finding, place, path, fingerprint))
-    return json_text(entries)
+    return format_json(entries)
 
 
 def _entry(finding: Finding, place: Location, path: str, fingerprint: str) -> dict[str, object]:
     return {
-        "description": escaped(finding.message),
+        "description": escape_terminal(finding.message),
         "check_name": finding.rule.name,
         "fingerprint": fingerprint,
         "severity": _SEVERITIES[finding.rule.severity],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from multiarch.cli.lines import wrapped
+from multiarch.cli.lines import wrap_lines
 
 GAP = 3
 """Characters between two columns."""
@@ -31,7 +31,7 @@ class Arrangement:
     below: Sequence[Sequence[int]]
 
 
-def arrange(
+def arrange_table(
     names: Sequence[str], rows: Sequence[Sequence[str]], room: int, is_whole: Callable[[str], bool]
 ) -> Arrangement:
     """Arrange a table in lines of ``room`` characters. The first column, which names the row, is never moved.
@@ -81,6 +81,6 @@ def _widths(columns: Sequence[Sequence[str]], room: int, is_whole: Callable[[str
     if sum(widths) > room:
         return None
     for cells, width in zip(columns[1:], widths[1:], strict=True):
-        if any(len(cell) > width and sum(1 for _ in wrapped(cell, width)) > _TALLEST for cell in cells):
+        if any(len(cell) > width and sum(1 for _ in wrap_lines(cell, width)) > _TALLEST for cell in cells):
             return None
     return widths

@@ -9,17 +9,17 @@ import csv
 import io
 
 from multiarch.cli.formats.report import Report
-from multiarch.escaping import csv_cell
+from multiarch.escaping import escape_csv
 
 
 def render(report: Report) -> str:
-    """The report's records."""
+    """Return the report's records."""
     if report.records is None:
         raise TypeError(f"{report.kind} has no records")
     table = report.records()
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([csv_cell(name) for name in table.columns])
+    writer.writerow([escape_csv(name) for name in table.columns])
     for row in table.rows:
-        writer.writerow([csv_cell(cell) for cell in row])
+        writer.writerow([escape_csv(cell) for cell in row])
     return text.getvalue()

@@ -7,7 +7,7 @@ not when a key is added.
 from __future__ import annotations
 
 from multiarch.cli.formats.report import Report
-from multiarch.escaping import json_text
+from multiarch.escaping import format_json
 from multiarch.serialization import to_json
 
 VERSION = "2"
@@ -15,6 +15,6 @@ VERSION = "2"
 
 def render(report: Report) -> str:
     """Return one JSON document."""
-    return json_text(
+    return format_json(
         {"version": VERSION, "kind": report.kind, **to_json(report.data() if callable(report.data) else report.data)}
     )

@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from multiarch.cli.formats.report import Block, Details, Report, Table
-from multiarch.escaping import markdown
+from multiarch.escaping import escape_markdown
 
 
 def render(report: Report) -> str:
-    """The report's blocks with an empty line between them."""
+    """Return the report's blocks with an empty line between them."""
     return "\n".join("".join(f"{line}\n" for line in _lines(block)) for block in report.blocks())
 
 
 def _lines(block: Block) -> Iterator[str]:
     if isinstance(block, str):
-        yield markdown(block)
+        yield escape_markdown(block)
         return
     if block.title:
-        yield from (f"**{markdown(block.title)}**", "")
+        yield from (f"**{escape_markdown(block.title)}**", "")
     if isinstance(block, Table):
-        yield _row(map(markdown, block.columns))
+        yield _row(map(escape_markdown, block.columns))
         yield _row(["---"] * len(block.columns))
-        yield from (_row(map(markdown, row)) for row in block.rows)
+        yield from (_row(map(escape_markdown, row)) for row in block.rows)
     elif isinstance(block, Details):
         for number, (statement, reasons) in enumerate(block.statements):
             if number:
                 yield ""
-            yield from (markdown(statement), "", *_bullets(reasons))
+            yield from (escape_markdown(statement), "", *_bullets(reasons))
     else:
         yield from _bullets(block.items)
 
 
 def _bullets(items: Iterable[str]) -> Iterator[str]:
-    return (f"- {markdown(item)}" for item in items)
+    return (f"- {escape_markdown(item)}" for item in items)
 
 
 def _row(cells: Iterable[str]) -> str:

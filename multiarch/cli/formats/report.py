@@ -62,7 +62,7 @@ class Report:
     findings: Callable[[], Iterable[Finding]] | None = None
 
 
-def grouped_table(
+def make_grouped_table(
     label: str,
     groups: Iterable[tuple[str, Iterable[Row]]],
     columns: Sequence[str],

@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 from multiarch import __version__
 from multiarch.cli.formats.report import Report
-from multiarch.escaping import escaped, json_text
+from multiarch.escaping import escape_terminal, format_json
 from multiarch.rules import Finding, Location
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def render(report: Report) -> str:
-    """A SARIF log with one run."""
+    """Return a SARIF log with one run."""
     if report.findings is None:
         raise TypeError(f"{report.kind} has no findings")
     found = list(report.findings())
@@ -32,7 +32,7 @@ def render(report: Report) -> str:
     driver = {"name": "multiarch", "version": __version__, "rules": rules}
     results = [_result(each, [name for name, _ in names]) for each in found]
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
-    return json_text(log)
+    return format_json(log)
 
 
 def _result(finding: Finding, names: list[str]) -> dict[str, object]:
@@ -40,7 +40,7 @@ def _result(finding: Finding, names: list[str]) -> dict[str, object]:
         "ruleId": finding.rule.name,
         "ruleIndex": names.index(finding.rule.name),
         "level": str(finding.rule.severity),
-        "message": {"text": escaped(finding.message)},
+        "message": {"text": escape_terminal(finding.message)},
         "locations": [_location(each) for each in finding.locations],
         "partialFingerprints": dict([finding.fingerprint]),
     }

@@ -1,4 +1,4 @@
-"""Text and tables for a person. Also what every command prints if nothing else is asked for."""
+"""Text and tables for a person. Also what every command prints if nothing else is requested."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from multiarch.cli.formats.columns import GAP, arrange
+from multiarch.cli.formats.columns import GAP, arrange_table
 from multiarch.cli.formats.report import Block, Details, Report, Table
-from multiarch.cli.lines import runnable, wrapped
-from multiarch.escaping import escaped
+from multiarch.cli.lines import make_runnable, wrap_lines
+from multiarch.escaping import escape_terminal
 
 _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
 """Characters in a line where there is no terminal; a matrix is compared by eye, and so kept narrower."""
@@ -33,7 +33,7 @@ _STYLES = (
 
 
 def render(report: Report) -> str:
-    """The report's blocks, with an empty line between two of them unless both are plain lines."""
+    """Return the report's blocks, with an empty line between two of them unless both are plain lines."""
     lines: list[str] = []
     after_text = True
     for block in report.blocks():
@@ -47,7 +47,7 @@ def render(report: Report) -> str:
 
 
 def _parts(block: Block) -> Iterator[Block]:
-    """The block; instead of a table that is grouped or too wide, the tables it is shown as."""
+    """Yield the block; instead of a table that is grouped or too wide, the tables it is shown as."""
     if not isinstance(block, Table):
         yield block
     elif block.grouped:
@@ -63,7 +63,7 @@ def _parts(block: Block) -> Iterator[Block]:
 
 
 def _slices(columns: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
-    """The columns in as many slices as needed, each with the first column and narrow enough.
+    """Yield the columns in as many slices as needed, each with the first column and narrow enough.
 
     Those that are too wide beside the first column are together in the last slice.
     """
@@ -106,26 +106,26 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def _text(text: str, first: str = "", others: str = "") -> Iterator[str]:
-    """A line; on a terminal, lines that are broken between words."""
+    """Yield a line; on a terminal, lines that are broken between words."""
     text = _shown(text)
     line = f"{first}{text}"
     if sys.stdout.isatty() and len(line) > (room := _room(_PIPE_WIDTH)):
-        yield from wrapped(text, room, first=first, others=others)
+        yield from wrap_lines(text, room, first=first, others=others)
     else:
         yield line
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines of a table: without colours in a pipe, and wide enough that no line breaks early.
+    """Yield lines of a table: without colours in a pipe, and wide enough that no line breaks early.
 
     A cell for which the line has no room is printed below its row, with the name of its column. On a terminal verdicts
     have a colour (unless ``NO_COLOR`` is set), and words are not broken, so that they can be copied: where one does not
     fit, the terminal breaks its line.
     """
-    columns = [escaped(name) for name in columns]
+    columns = [escape_terminal(name) for name in columns]
     cells = [[_shown(cell) for cell in row] for row in rows]
     room = _room(_PIPE_WIDTH)
-    places = arrange(columns, cells, room, _is_whole)
+    places = arrange_table(columns, cells, room, _is_whole)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for at, width in zip(places.columns, places.widths, strict=True):
         grid.add_column(columns[at], overflow="fold", width=width)
@@ -154,7 +154,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 
 
 def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
-    """The lines of a cell below its row, beginning with the name of its column."""
+    """Yield the lines of a cell below its row, beginning with the name of its column."""
     label = f"  {name}: " if name else "  "
     if style := _style(cell):
         with console.capture() as captured:
@@ -165,11 +165,11 @@ def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
     if words and len(label) + len(words[0]) > room:
         yield label.rstrip()
         label = "    "
-    yield from wrapped(cell, room, first=label, others="    ")
+    yield from wrap_lines(cell, room, first=label, others="    ")
 
 
 def _shown(text: str) -> str:
-    return escaped(runnable(text))
+    return escape_terminal(make_runnable(text))
 
 
 def _room(in_pipe: int) -> int:
@@ -181,5 +181,5 @@ def _style(cell: str) -> str:
 
 
 def _is_whole(cell: str) -> bool:
-    """Whether a cell means nothing when it is broken: a verdict."""
+    """Return whether a cell means nothing when it is broken: a verdict."""
     return bool(_style(cell))

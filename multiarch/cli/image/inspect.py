@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.registry import ImageArgument, RegistryOptions
-from multiarch.cli.terminal import say_notes
+from multiarch.cli.terminal import print_notes
 from multiarch.errors import MultiarchError
-from multiarch.images.model import Entry, EntryKind, Inspected, Judgement, printable
+from multiarch.images.model import EntryKind, Inspected, Judgement, PlatformEntry, escape_printable
 from multiarch.runs.images import inspect_image, read_raw_manifest
 from multiarch.serialization import to_json
 
@@ -64,8 +64,8 @@ def inspect(
         "entries": [_entry_data(entry) for entry in inspected.entries],
         "verdicts": judgements,
     }
-    show(Report("image-inspection", data, blocks=lambda: _blocks(inspected, judgements)), output)
-    say_notes(found.notes)
+    print_report(Report("image-inspection", data, blocks=lambda: _blocks(inspected, judgements)), output)
+    print_notes(found.notes)
 
 
 def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[Block]:
@@ -74,7 +74,7 @@ def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[B
     if inspected.note:
         yield inspected.note
     for name, value in inspected.annotations.items():
-        yield f"{printable(name)}={printable(value, _SHOWN)}"
+        yield f"{escape_printable(name)}={escape_printable(value, _SHOWN)}"
     rows = [_row(depth, entry) for depth, entry in _walked(inspected.entries)]
     if rows:
         columns = ("platform", "variant", "OS version", "digest", "manifest bytes", "note")
@@ -82,18 +82,18 @@ def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[B
         yield Table([columns[at] for at in kept], [[row[at] for at in kept] for row in rows])
         for _, entry in _walked(inspected.entries):
             for name, value in entry.annotations.items():
-                yield f"{entry.digest} {printable(name)}={printable(value, _SHOWN)}"
+                yield f"{entry.digest} {escape_printable(name)}={escape_printable(value, _SHOWN)}"
     verdicts = [(str(each.architecture), str(each.verdict), each.reason) for each in judgements]
     yield Table(("architecture", "verdict", "reason"), verdicts)
 
 
-def _walked(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, Entry]]:
+def _walked(entries: Sequence[PlatformEntry], depth: int = 0) -> Iterator[tuple[int, PlatformEntry]]:
     for entry in entries:
         yield depth, entry
         yield from _walked(entry.children, depth + 1)
 
 
-def _row(depth: int, entry: Entry) -> tuple[str, ...]:
+def _row(depth: int, entry: PlatformEntry) -> tuple[str, ...]:
     platform = entry.platform
     name = "-" if platform is None or platform.is_unknown else platform.base
     notes = [] if entry.kind is EntryKind.IMAGE else [str(entry.kind)]
@@ -111,7 +111,7 @@ def _row(depth: int, entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _variant(entry: Entry) -> str:
+def _variant(entry: PlatformEntry) -> str:
     """Return the variant as the image spells it."""
     if entry.platform is None:
         return ""
@@ -119,7 +119,7 @@ def _variant(entry: Entry) -> str:
     return written[2] if len(written) >= _RAW_PARTS else entry.platform.variant
 
 
-def _entry_data(entry: Entry) -> dict[str, object]:
+def _entry_data(entry: PlatformEntry) -> dict[str, object]:
     return {
         **to_json(replace(entry, annotations={}, children=())),
         "annotations": _list_annotations(entry.annotations),

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.registry import ImageArgument, RegistryOptions
-from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.images.model import Verdict, parse_platform
-from multiarch.images.verify import Scan, Verification
-from multiarch.plurals import counted
+from multiarch.images.verify import ImageVerification, Scan
+from multiarch.plurals import format_count
 from multiarch.runs.images import verify_image
 
 HELP = """Check that an image has the binaries of the platform it declares.
@@ -45,7 +45,7 @@ def verify(
 ) -> None:
     """Verify an image, as :data:`HELP` says."""
     wanted = parse_platform(platform)
-    with progress(f"reading {reference}", in_bytes=True) as step:
+    with show_progress(f"reading {reference}", in_bytes=True) as step:
         done, notes = verify_image(reference, wanted, registries.access, deep=deep, progress=step)
     data = {
         "image": str(done.reference),
@@ -55,16 +55,16 @@ def verify(
         "checks": done.checks,
         "elfFiles": done.scan,
     }
-    show(Report("image-verification", data, blocks=lambda: _blocks(done)), output)
-    say_notes(notes)
+    print_report(Report("image-verification", data, blocks=lambda: _blocks(done)), output)
+    print_notes(notes)
     if done.verdict is Verdict.SUPPORTED:
         return
     outcome = "does not match" if done.verdict is Verdict.UNSUPPORTED else "can't be verified for"
-    say(f"{done.reference} {outcome} {done.platform}.")
+    print_message(f"{done.reference} {outcome} {done.platform}.")
     raise typer.Exit(1)
 
 
-def _blocks(done: Verification) -> Iterator[Block]:
+def _blocks(done: ImageVerification) -> Iterator[Block]:
     yield f"{done.reference} for {done.platform}: {done.verdict}"
     if done.digest is not None:
         yield f"manifest {done.digest}"
@@ -75,7 +75,7 @@ def _blocks(done: Verification) -> Iterator[Block]:
 
 
 def _scan_blocks(scan: Scan) -> Iterator[Block]:
-    yield f"{counted(scan.files, 'visible ELF file')}, {scan.hidden} hidden by upper layers"
+    yield f"{format_count(scan.files, 'visible ELF file')}, {scan.hidden} hidden by upper layers"
     if scan.foreign:
         rows = [(each.path, each.found, "hidden" if each.hidden else "", each.layer) for each in scan.foreign]
         yield Table(("file of another architecture", "found", "", "layer"), rows)

@@ -1,4 +1,4 @@
-"""Options that say which AWS account and region a command asks."""
+"""Options that say which AWS account and region a command queries."""
 
 from __future__ import annotations
 

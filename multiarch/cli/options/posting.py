@@ -6,7 +6,7 @@ import os
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import print_message
 
 if TYPE_CHECKING:
     from multiarch.comments import Post
@@ -26,6 +26,6 @@ def send_post(post: Post, to: To | None = None) -> None:
     posted = post_report(to or detect_service(os.environ), post, os.environ)
     what = "issue" if post.title or post.close else "comment"
     if posted.action == "none":
-        say(f"There is no open {what}." if what == "issue" else f"There is no {what} to update.")
+        print_message(f"There is no open {what}." if what == "issue" else f"There is no {what} to update.")
         return
-    say(f"The {what} was {posted.action}{': ' if posted.url else '.'}{posted.url}")
+    print_message(f"The {what} was {posted.action}{': ' if posted.url else '.'}{posted.url}")

@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from multiarch.cost.pricing import Pricing
-from multiarch.prices.file import read
+from multiarch.prices.file import read_prices
 from multiarch.prices.model import PriceList
-from multiarch.review.model import Change
-from multiarch.today import today
+from multiarch.review.model import StackChange
+from multiarch.today import get_today
 
 PricesFile = Annotated[Path, typer.Option(metavar="FILE", help="The file of prices.")]
 MaxAgeOption = Annotated[float, typer.Option(metavar="DAYS", min=0, help="Name prices that are older than this.")]
@@ -38,12 +38,12 @@ class PriceOptions:
 
     def read(self) -> PriceList | None:
         """Return the prices, None if no file was named. Raises MultiarchError for a file that can't be read."""
-        return None if self.prices is None else read(self.prices)
+        return None if self.prices is None else read_prices(self.prices)
 
     def pricing(self, region: str | None) -> Pricing | None:
-        """Return the prices of a region, None if no file was named. Raises MultiarchError as :meth:`read` does."""
+        """Return a region's prices, None if no file was named. Raises MultiarchError as :meth:`read_prices` does."""
         prices = self.read()
-        return None if prices is None else Pricing(prices.of(region), today(), self.oldest)
+        return None if prices is None else Pricing(prices.of(region), get_today(), self.oldest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class CostOptions(PriceOptions):
         typer.Option(metavar="AMOUNT", min=0, help="Costs that rise by more per month are a finding, cost-increase."),
     ] = 100
 
-    def priced(self, changes: Iterable[Change]) -> list[Change]:
+    def priced(self, changes: Iterable[StackChange]) -> list[StackChange]:
         """Return the changes with prices. Raises MultiarchError for a file that can't be read."""
         prices, threshold = self.read(), Decimal(str(self.cost_threshold))
         return [replace(each, prices=prices, price_age=self.oldest, cost_threshold=threshold) for each in changes]

@@ -28,6 +28,6 @@ ProjectOption = Annotated[
 ]
 
 
-def chosen_project() -> Path | None:
+def get_chosen_project() -> Path | None:
     """Return the folder that ``--project`` names, None for the working folder."""
     return CHOSEN.get()

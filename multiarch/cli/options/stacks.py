@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.project import CHOSEN, chosen_project
+from multiarch.cli.options.project import CHOSEN, get_chosen_project
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint, parse_taint
-from multiarch.runs.stacks import find_file, find_root, load_plan, stack_name
+from multiarch.runs.stacks import find_file, find_root, get_stack_name, load_plan
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.load import stack_files
+from multiarch.stack.load import list_stack_files
 from multiarch.stack.model import Plan
 
 
@@ -22,13 +22,13 @@ def complete_stacks(context: typer.Context, incomplete: str) -> list[str]:
     """Return the stacks whose names begin so; the shell itself completes files."""
     CHOSEN.set(context.find_root().params.get("project"))
     try:
-        names = [stack_name(path) for path in stack_files(find_root(chosen_project()))]
+        names = [get_stack_name(path) for path in list_stack_files(find_root(get_chosen_project()))]
     except MultiarchError:
         return []
     return [name for name in names if name.startswith(incomplete)]
 
 
-def completed_words(environment: Mapping[str, str]) -> list[str]:
+def list_completed_words(environment: Mapping[str, str]) -> list[str]:
     """Return the words behind the program's name that a shell completes; empty if it completes nothing."""
     if not any(name.endswith("MULTIARCH_COMPLETE") for name in environment):
         return []
@@ -37,7 +37,7 @@ def completed_words(environment: Mapping[str, str]) -> list[str]:
 
 def plan_of(name: str) -> Plan:
     """Return the plan of a stack, by name or file. Raises MultiarchError and StackError."""
-    return load_plan(find_file(name, chosen_project()))[1]
+    return load_plan(find_file(name, get_chosen_project()))[1]
 
 
 StackArgument = Annotated[
@@ -65,7 +65,7 @@ class TaintOptions:
     ] = None
 
     def arm64(self) -> Taint | None:
-        """The taint of arm64 nodes; ``None`` for a stack whose arm64 nodes have none.
+        """Return the taint of arm64 nodes; ``None`` for a stack whose arm64 nodes have none.
 
         Raises MultiarchError for an invalid taint or stack, and if both options are given.
         """

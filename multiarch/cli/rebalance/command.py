@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument, plan_of
 from multiarch.cli.rebalance.report import plan_report, run_report
 from multiarch.cli.rebalance.times import parse_pace, parse_quiet_hours
-from multiarch.cli.streams import few_collections
-from multiarch.cli.terminal import progress, say
+from multiarch.cli.streams import reduce_collections
+from multiarch.cli.terminal import print_message, show_progress
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.objects import check_namespaces
@@ -95,22 +95,24 @@ def rebalance(
         single=evict_single,
     )
     plan = plan_of(stack)
-    with few_collections(), open_cluster(cluster.access) as opened:
+    with reduce_collections(), open_cluster(cluster.access) as opened:
         check_namespaces(opened, cluster.namespace or ())
-        reading = partial(progress, "reading images")
-        planner = Planner(plan, choice, opened, registries.access, progress=reading, say=say)
+        reading = partial(show_progress, "reading images")
+        planner = Planner(plan, choice, opened, registries.access, progress=reading, say=print_message)
         if apply:
             _run(planner, settings, output)
         else:
-            show(plan_report(planner.plan_moves(settings)), output)
+            print_report(plan_report(planner.plan_moves(settings)), output)
 
 
 def _run(planner: Planner, settings: Settings, output: Format) -> None:
     clock = Clock()
     with clock.stopping_on_signals():
         found = planner.move_pods(settings, clock)
-        show(run_report(found), output)
+        print_report(run_report(found), output)
     for node in found.run.still_cordoned:
-        say(f"error: node {node} may still be cordoned. The next run uncordons it, or `kubectl uncordon {node}` does.")
+        print_message(
+            f"error: node {node} may still be cordoned. The next run uncordons it, or `kubectl uncordon {node}` does."
+        )
     if code := 128 + clock.signal if clock.signal else found.run.exit_code:
         raise typer.Exit(code)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from multiarch.cli.formats.report import Block, Items, Report, Table
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.rebalance.model import Move, MovePlan, Result, Skipped
 from multiarch.runs.rebalance import FinishedRun, PlannedMoves
 
@@ -28,7 +28,7 @@ def run_report(found: FinishedRun) -> Report:
 def _plan(found: PlannedMoves) -> Iterator[Block]:
     plan = found.plan
     yield (
-        f"{found.stack}: {plan.possible} of {counted(plan.on_amd64, 'pod')} on amd64 nodes could run on arm64; "
+        f"{found.stack}: {plan.possible} of {format_count(plan.on_amd64, 'pod')} on amd64 nodes could run on arm64; "
         f"{plan.moves} would be moved"
     )
     if found.quiet_hours:
@@ -54,14 +54,14 @@ def _plan(found: PlannedMoves) -> Iterator[Block]:
 
 
 def _skipped(plan: MovePlan) -> Iterator[str]:
-    """One sentence for each reason."""
+    """Yield one sentence for each reason."""
     by_reason: dict[str, list[Skipped]] = {}
     for each in plan.skipped:
         by_reason.setdefault(each.reason, []).append(each)
     for reason, nodes in by_reason.items():
         names = ", ".join(each.node for each in nodes[:_NAMED])
         more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
-        yield f"{names}{more} ({counted(sum(each.pods for each in nodes), 'pod')}): {reason}"
+        yield f"{names}{more} ({format_count(sum(each.pods for each in nodes), 'pod')}): {reason}"
 
 
 def _by_workload(moves: tuple[Move, ...]) -> str:
@@ -75,7 +75,7 @@ def _targets(moves: tuple[Move, ...]) -> list[str]:
 
 def _run(found: FinishedRun) -> Iterator[Block]:
     run = found.run
-    yield f"{found.stack}: {counted(run.count(Result.MOVED), 'pod')} moved. {run.ended}"
+    yield f"{found.stack}: {format_count(run.count(Result.MOVED), 'pod')} moved. {run.ended}"
     if run.outcomes:
         rows = [(str(each.move), str(each.result), each.node or each.detail) for each in run.outcomes]
         yield Table(("pod", "result", "node or reason"), rows)

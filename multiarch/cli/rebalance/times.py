@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from multiarch.autoscaling.quiet_hours import are_quiet, never_end, schedule_fault
-from multiarch.autoscaling.syntax import duration_seconds, grace_fault, quiet_duration_fault
+from multiarch.autoscaling.quiet_hours import are_quiet, check_schedule, is_never_ending
+from multiarch.autoscaling.syntax import check_grace_period, check_quiet_duration, parse_seconds
 from multiarch.errors import MultiarchError
 
 
@@ -17,12 +17,12 @@ def parse_quiet_hours(text: str) -> Callable[[datetime], bool]:
     Raises MultiarchError for a schedule or a duration that is wrong, and for hours without end.
     """
     schedule, _, duration = text.strip().rpartition(" ")
-    fault = schedule_fault(schedule) or quiet_duration_fault(duration)
+    fault = check_schedule(schedule) or check_quiet_duration(duration)
     if fault:
         raise MultiarchError(
             f"--quiet-hours {text!r}: {fault}.", hint="Write cron in UTC and a duration: '0 7 * * mon-fri 12h'."
         )
-    if never_end(schedule, duration):
+    if is_never_ending(schedule, duration):
         raise MultiarchError(
             f"--quiet-hours {text!r}: {schedule!r} starts again before {duration} is over: nothing would ever be moved."
         )
@@ -31,6 +31,6 @@ def parse_quiet_hours(text: str) -> Callable[[datetime], bool]:
 
 def parse_pace(option: str, text: str) -> float:
     """Read a positive duration such as ``90s`` or ``1h30m``, in seconds. Raises MultiarchError for anything else."""
-    if fault := grace_fault(text):
+    if fault := check_grace_period(text):
         raise MultiarchError(f"{option}: {fault}.", hint="Write it as 30s, 5m or 1h30m.")
-    return float(duration_seconds(text))
+    return float(parse_seconds(text))

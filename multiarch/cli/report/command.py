@@ -12,11 +12,11 @@ from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument, plan_of
-from multiarch.cli.streams import few_collections
-from multiarch.cli.terminal import progress, say, say_notes
+from multiarch.cli.streams import reduce_collections
+from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import OutsideError
 from multiarch.files import write_atomically
-from multiarch.report.pages import page_of
+from multiarch.report.pages import build_page
 from multiarch.report.rendering import Renderer
 from multiarch.runs.report import gather_page
 
@@ -36,7 +36,7 @@ Examples:
   multiarch report payments-prod --html report.html --live --prices prices.json
   helm template shop ./chart | multiarch report checkout-dev --html report.html --manifests -
 
-Exit code: 0; 2 for invalid input; 3 if a part that was asked for could not be read."""
+Exit code: 0; 2 for invalid input; 3 if a part that was requested could not be read."""
 
 
 @with_groups
@@ -55,13 +55,13 @@ def report(
     plan = plan_of(stack)
     pricing = cost.pricing(plan.region)
     live = cluster.access if source.live else None
-    with few_collections():
-        with progress("reading images") as step:
+    with reduce_collections():
+        with show_progress("reading images") as step:
             page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
-        write_atomically(html, renderer.render(page_of(page.contents)))
-    say(f"Wrote {html}.")
-    say_notes(page.notes)
+        write_atomically(html, renderer.render(build_page(page.contents)))
+    print_message(f"Wrote {html}.")
+    print_notes(page.notes)
     for name, reason in page.failed:
-        say(f"not read: {name}: {reason}")
+        print_message(f"not read: {name}: {reason}")
     if page.failed:
         raise typer.Exit(OutsideError.exit_code)

@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.posting import To, send_post
 from multiarch.cli.options.prices import CostOptions
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.review.fail_on import find_failing, parse_fail_on
 from multiarch.cli.review.markdown import SMALLEST, render_markdown
 from multiarch.cli.review.report import make_report
-from multiarch.cli.streams import few_collections
-from multiarch.cli.terminal import say
+from multiarch.cli.streams import reduce_collections
+from multiarch.cli.terminal import print_message
 from multiarch.errors import MultiarchError
 from multiarch.files import write_atomically
-from multiarch.plurals import counted
-from multiarch.review.digest import Digest, digest
+from multiarch.plurals import format_count
+from multiarch.review.digest import ReviewDigest, build_digest
 from multiarch.runs.review import read_changes
 
 HELP = """Show what a change would do, from previews of Pulumi.
@@ -83,7 +83,7 @@ def review(
         To | None,
         typer.Option(metavar="gitlab|github", help="Also put the Markdown into a comment on the job's merge request."),
     ] = None,
-    output: Annotated[Format, output_option("findings")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("findings")] = Format.TABLE,
 ) -> None:
     """Review previews, as :data:`HELP` says."""
     wanted = parse_fail_on(fail_on or [])
@@ -91,11 +91,11 @@ def review(
         raise MultiarchError(f"--limit must be at least {SMALLEST} bytes.")
     if limit is not None and output is not Format.MARKDOWN and post is None:
         raise MultiarchError("--limit is for --output markdown and --post.")
-    with few_collections():
-        changes = read_changes(previews or [], since, before, manifests or [], chosen_project())
-    found = digest(cost.priced(changes))
+    with reduce_collections():
+        changes = read_changes(previews or [], since, before, manifests or [], get_chosen_project())
+    found = build_digest(cost.priced(changes))
     if not found.stacks:
-        say("No stack changes.")
+        print_message("No stack changes.")
     failing = find_failing(found, wanted)
     if attach is not None:
         write_atomically(attach, render_markdown(found)[0])
@@ -103,17 +103,17 @@ def review(
         text, complete = render_markdown(found, limit, attach.name if attach else "")
         typer.echo(text, nl=False)
         if not complete:
-            say(f"The Markdown was shortened to {limit} bytes.")
+            print_message(f"The Markdown was shortened to {limit} bytes.")
     else:
-        show(make_report(found, failing), output)
+        print_report(make_report(found, failing), output)
     if post is not None:
         _post(post, found, limit, attach.name if attach else "")
     if failing:
-        say(f"{counted(len(failing), 'rule')} of --fail-on found something: {', '.join(failing)}.")
+        print_message(f"{format_count(len(failing), 'rule')} of --fail-on found something: {', '.join(failing)}.")
         raise typer.Exit(1)
 
 
-def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
+def _post(to: To, found: ReviewDigest, limit: int | None, attached: str) -> None:
     """Post the digest; without stacks only an earlier comment is updated. Raises MultiarchError."""
     from multiarch.comments import LIMITS, Post  # noqa: PLC0415  (25 MB that only this needs)
 

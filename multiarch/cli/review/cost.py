@@ -7,35 +7,35 @@ from decimal import Decimal
 
 from multiarch.cli.formats.report import Table
 from multiarch.cli.lines import format_amount
-from multiarch.cost.pricing import LEFT_OUT
+from multiarch.cost.pricing import OMITTED
 from multiarch.prices.model import RegionPrices
-from multiarch.review.cost import CostDifference, CostRow, signed
+from multiarch.review.cost import CostDifference, CostRow, format_signed
 
 
-def cost_words(cost: CostDifference) -> str:
-    """``+199.51 USD per month; +6 vCPUs, +24 GiB``, empty if nothing that has a price changes."""
+def format_cost(cost: CostDifference) -> str:
+    """Return ``+199.51 USD per month; +6 vCPUs, +24 GiB``, empty if nothing that has a price changes."""
     if not cost.rows:
         return ""
-    total = "unknown" if cost.total is None else f"{signed(cost.total)} {cost.currency} per month"
+    total = "unknown" if cost.total is None else f"{format_signed(cost.total)} {cost.currency} per month"
     if cost.total is not None and not cost.complete:
         total += ", plus unknown costs"
     return "; ".join(filter(None, (total, _capacity(cost))))
 
 
-def cost_table(cost: CostDifference) -> Table:
-    """A row per team and kind. Amounts are per month."""
+def build_cost_table(cost: CostDifference) -> Table:
+    """Return a row per team and kind. Amounts are per month."""
     columns = ("team", "what", "nodes", "vCPU", "GiB", "before", "after", "difference", "at maximum size")
     title = f"Cost per month ({cost.currency})" if cost.currency else "Cost per month"
     return Table(columns, [_cells(row) for row in cost.rows], title=title)
 
 
-def cost_notes(cost: CostDifference) -> Iterator[str]:
-    """What the amounts are computed from, what is unknown, and how old the prices are."""
+def list_cost_notes(cost: CostDifference) -> Iterator[str]:
+    """Yield what the amounts are computed from, what is unknown, and how old the prices are."""
     yield from cost.basis
     for reason in cost.unknown:
         yield f"Unknown: {reason}"
     if isinstance(cost.prices, RegionPrices):
-        yield f"Prices of {cost.prices.region} of {cost.prices.fetched:%Y-%m-%d}, 730 hours, {LEFT_OUT}"
+        yield f"Prices of {cost.prices.region} of {cost.prices.fetched:%Y-%m-%d}, 730 hours, {OMITTED}"
     if cost.stale:
         yield cost.stale
 
@@ -49,13 +49,13 @@ def _cells(row: CostRow) -> list[str]:
         _count(row.gib),
         format_amount(row.before),
         format_amount(row.after),
-        signed(row.change),
-        signed(row.change_at_most),
+        format_signed(row.change),
+        format_signed(row.change_at_most),
     ]
 
 
 def _capacity(cost: CostDifference) -> str:
-    """The differences in vCPUs and GiB that are known."""
+    """Return the differences in vCPUs and GiB that are known."""
     parts = []
     for unit, values in (("vCPUs", [row.vcpus for row in cost.rows]), ("GiB", [row.gib for row in cost.rows])):
         total = sum((each for each in values if each is not None), Decimal(0))

@@ -1,7 +1,8 @@
 """The digest as Markdown for a comment of a merge request, within a limit of bytes.
 
 A reviewer sees the risk and one line for each question first: what breaks, what rolls, what widens, what it costs, what
-was omitted. Everything that others wrote is shown as code or as plain words (:func:`multiarch.escaping.comment`).
+was omitted. Everything that others wrote is shown as code or as plain words
+(:func:`multiarch.escaping.escape_comment`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from multiarch.cli.review.cost import cost_notes, cost_table, cost_words
-from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
-from multiarch.escaping import comment
-from multiarch.plurals import counted
+from multiarch.cli.review.cost import build_cost_table, format_cost, list_cost_notes
+from multiarch.cli.review.words import FindingGroup, build_other_row, format_changes, format_omitted, group_findings
+from multiarch.escaping import escape_comment
+from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
-from multiarch.review.digest import Digest, Entry, StackReview, Topic
+from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic
 from multiarch.rules import Risk
 from multiarch.stack.engine_config import NAMESPACE
 
@@ -63,12 +64,16 @@ _FORMS = (
 """From complete to shortest."""
 
 
-def render_markdown(digest: Digest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
-    """The Markdown, and whether it is complete. ``attached`` names the file that has all of it."""
+def render_markdown(digest: ReviewDigest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
+    """Return the Markdown, and whether it is complete. ``attached`` names the file that has all of it."""
     whole = _text(digest, _FORMS[0], "")
     if limit is None or len(whole.encode()) <= limit:
         return whole, True
-    where = f"; {comment(attached)} has all of it" if attached else "; `multiarch review` without `--limit` shows all"
+    where = (
+        f"; {escape_comment(attached)} has all of it"
+        if attached
+        else "; `multiarch review` without `--limit` shows all"
+    )
     note = f"_Shortened to {limit} bytes{where}._"
     for form in _FORMS[1:]:
         text = _text(digest, form, note)
@@ -78,26 +83,26 @@ def render_markdown(digest: Digest, limit: int | None = None, attached: str = ""
     return "\n".join(lines), False
 
 
-def _project(digest: Digest) -> str:
-    """The names of the projects, without what could end the marker."""
+def _project(digest: ReviewDigest) -> str:
+    """Return the names of the projects, without what could end the marker."""
     names = sorted({stack.change.preview.project for stack in digest.stacks}) or [NAMESPACE]
     return ", ".join(_NOT_OF_A_NAME.sub("", name) for name in names)
 
 
-def _title(digest: Digest) -> str:
+def _title(digest: ReviewDigest) -> str:
     risk = _level(digest.risk)
     if not digest.stacks:
         return "No stack changes"
     if len(digest.stacks) == 1:
-        return f"{comment(_short(digest.stacks[0].name))}: {risk}"
-    return f"{counted(len(digest.stacks), 'stack')}: {risk}"
+        return f"{escape_comment(_short(digest.stacks[0].name))}: {risk}"
+    return f"{format_count(len(digest.stacks), 'stack')}: {risk}"
 
 
 def _level(risk: Risk) -> str:
     return "no risk found" if risk is Risk.NONE else f"{risk.name.lower()} risk"
 
 
-def _text(digest: Digest, form: _Form, note: str) -> str:
+def _text(digest: ReviewDigest, form: _Form, note: str) -> str:
     lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", ""]
     if note:
         lines += [note, ""]
@@ -112,15 +117,23 @@ def _text(digest: Digest, form: _Form, note: str) -> str:
         lines += _overview(changed if form.stacks is None else changed[: max(form.stacks, 10)])
         for number, stack in enumerate(shown):
             if number < _MOST_OPEN:
-                lines += ["", f"### {comment(_short(stack.name))}: {_level(stack.risk)}", "", *_stack(stack, form)]
+                lines += [
+                    "",
+                    f"### {escape_comment(_short(stack.name))}: {_level(stack.risk)}",
+                    "",
+                    *_stack(stack, form),
+                ]
             else:
                 # A summary is HTML: there is no code in it, so it has the letters of usual names only.
                 name = _NOT_OF_A_NAME.sub("", _short(stack.name))
                 lines += _folded(f"{name}: {_level(stack.risk)}", _stack(stack, form))
         if len(shown) < len(changed):
-            lines += ["", f"{counted(len(changed) - len(shown), 'more stack')} with changes, of the same risk or less."]
+            lines += [
+                "",
+                f"{format_count(len(changed) - len(shown), 'more stack')} with changes, of the same risk or less.",
+            ]
         if same:
-            names = ", ".join(comment(_short(name)) for name in same[:_MOST_NAMES])
+            names = ", ".join(escape_comment(_short(name)) for name in same[:_MOST_NAMES])
             more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""
             lines += ["", f"No changes: {names}{more}."]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -132,13 +145,13 @@ def _changes(stack: StackReview) -> bool:
 
 def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
     topics = [topic for topic in Topic if any(entry.topic is topic for stack in stacks for entry in stack.entries)]
-    yield _row(["Stack", "Risk", *topics, "Other", "Left out"])
+    yield _row(["Stack", "Risk", *topics, "Other", "Omitted"])
     yield _row(["---"] * (len(topics) + 4))
     for stack in stacks:
         counts = [sum(entry.topic is topic for entry in stack.entries) for topic in topics]
-        left_out = sum(count for _, count in stack.left_out)
-        cells = [str(count) if count else "" for count in (*counts, len(stack.others), left_out)]
-        yield _row([comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
+        omitted = sum(count for _, count in stack.omitted)
+        cells = [str(count) if count else "" for count in (*counts, len(stack.others), omitted)]
+        yield _row([escape_comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
 
 
 def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
@@ -147,51 +160,53 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
     shown = entries if form.most is None else entries[: form.most]
     loud = [entry for entry in shown if entry.finding.level > Risk.LOW]
     quiet = [entry for entry in shown if entry.finding.level <= Risk.LOW]
-    for group in groups(loud):
+    for group in group_findings(loud):
         yield from _group(group, details=group.level >= form.details)
     if quiet:
         yield from _folded(
-            counted(len(quiet), "finding") + " of low risk",
-            (line for group in groups(quiet) for line in _group(group, details=group.level >= form.details)),
+            format_count(len(quiet), "finding") + " of low risk",
+            (line for group in group_findings(quiet) for line in _group(group, details=group.level >= form.details)),
         )
     if len(shown) < len(stack.entries):
-        yield from ("", f"{counted(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
+        yield from ("", f"{format_count(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
     if form.others and stack.cost.rows:
         yield from _cost(stack.cost)
     if form.others and stack.others:
-        rows = (_row(comment(cell, in_table=True) for cell in other_row(step)) for step in stack.others)
+        rows = (_row(escape_comment(cell, in_table=True) for cell in build_other_row(step)) for step in stack.others)
         head = (_row(["Change", "Type", "Name", "Properties"]), _row(["---"] * 4))
-        yield from _folded(f"{counted(len(stack.others), 'other change')}", (*head, *rows))
-    if form.others and stack.left_out:
+        yield from _folded(f"{format_count(len(stack.others), 'other change')}", (*head, *rows))
+    if form.others and stack.omitted:
         rows = (
-            _row([f"`{filter_.name}`", str(count), comment(filter_.reason, in_table=True)])
-            for filter_, count in stack.left_out
+            _row([f"`{filter_.name}`", str(count), escape_comment(filter_.reason, in_table=True)])
+            for filter_, count in stack.omitted
         )
         head = (_row(["Filter", "Number", "What"]), _row(["---"] * 3))
-        total = sum(count for _, count in stack.left_out)
-        yield from _folded(f"{total} left out", (*head, *rows))
+        total = sum(count for _, count in stack.omitted)
+        yield from _folded(f"{total} omitted", (*head, *rows))
     if form.others and (warnings := stack.warnings):
-        yield from _folded(counted(len(warnings), "warning"), (f"- {comment(text)}" for text in warnings))
+        yield from _folded(format_count(len(warnings), "warning"), (f"- {escape_comment(text)}" for text in warnings))
 
 
 def _summary(stack: StackReview) -> Iterator[str]:
-    """One row for each question; those that every reviewer asks also where nothing was found."""
-    yield _row(["", comment(change_words(stack), in_table=True)])
+    """Yield one row for each question; those that every reviewer queries also where nothing was found."""
+    yield _row(["", escape_comment(format_changes(stack), in_table=True)])
     yield _row(["---"] * 2)
     for topic in Topic:
         found = [entry for entry in stack.entries if entry.topic is topic]
-        costs = [comment(cost_words(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
+        costs = (
+            [escape_comment(format_cost(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
+        )
         if found or costs:
             yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
             yield _row([f"**{topic}**", _nothing(stack, by_files=topic in _BY_FILES)])
-    others = f"{counted(len(stack.others), 'change')}" if stack.others else _nothing(stack, by_files=False)
+    others = f"{format_count(len(stack.others), 'change')}" if stack.others else _nothing(stack, by_files=False)
     yield _row(["**Other**", others])
-    yield _row(["**Left out**", comment(left_out_words(stack), in_table=True)])
+    yield _row(["**Omitted**", escape_comment(format_omitted(stack), in_table=True)])
 
 
 def _nothing(stack: StackReview, *, by_files: bool) -> str:
-    """What a row says where nothing was found: whether it was looked for, and in all of the change."""
+    """Return what a row says where nothing was found: whether it was looked for, and in all of the change."""
     change = stack.change
     if change.preview.source:
         return _NOTHING if change.preview.succeeded else f"{_NOTHING} before the preview failed"
@@ -202,41 +217,41 @@ def _nothing(stack: StackReview, *, by_files: bool) -> str:
 
 
 def _cost(cost: CostDifference) -> Iterator[str]:
-    table = cost_table(cost)
+    table = build_cost_table(cost)
     yield from ("", f"**{table.title}**", "")
     yield _row(table.columns)
     yield _row(["---"] * len(table.columns))
-    yield from (_row(comment(cell, in_table=True) for cell in row) for row in table.rows)
-    yield from _folded("How costs are computed", (f"- {comment(line)}" for line in cost_notes(cost)))
+    yield from (_row(escape_comment(cell, in_table=True) for cell in row) for row in table.rows)
+    yield from _folded("How costs are computed", (f"- {escape_comment(line)}" for line in list_cost_notes(cost)))
 
 
-def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:
-    """A line for each rule: its risk, its name, and what it is about."""
+def _by_rule(entries: Sequence[DigestEntry], most: int = 3) -> Iterator[str]:
+    """Yield a line for each rule: its risk, its name, and what it is about."""
     for rule in dict.fromkeys(entry.finding.rule for entry in entries):
         found = [entry.finding for entry in entries if entry.finding.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
-        names = ", ".join(comment(_short(subject), in_table=True) for subject in subjects[:most])
+        names = ", ".join(escape_comment(_short(subject), in_table=True) for subject in subjects[:most])
         more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
         yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
 
 
-def _group(group: Group, *, details: bool) -> Iterator[str]:
-    """One finding with its reasons, or several of one rule as a list, with what all of them say at its end."""
-    check = f"- _Check:_ {comment(group.rule.way_out)}"
+def _group(group: FindingGroup, *, details: bool) -> Iterator[str]:
+    """Yield one finding with its reasons, or several of one rule as a list, with what all of them say at its end."""
+    check = f"- _Check:_ {escape_comment(group.rule.fix)}"
     if len(group.findings) == 1:
         (finding,) = group.findings
-        yield from ("", f"**{group.level.name}: {comment(finding.subject)}** (`{group.rule.name}`)<br>")
-        yield comment(finding.text)
+        yield from ("", f"**{group.level.name}: {escape_comment(finding.subject)}** (`{group.rule.name}`)<br>")
+        yield escape_comment(finding.text)
         if details:
-            yield from ("", *(f"- {comment(line)}" for line in finding.details), check)
+            yield from ("", *(f"- {escape_comment(line)}" for line in finding.details), check)
         return
     yield from ("", f"**{group.level.name}: {len(group.findings)} findings** (`{group.rule.name}`)", "")
     for finding in group.findings:
-        yield f"- **{comment(finding.subject)}**: {comment(finding.text)}"
+        yield f"- **{escape_comment(finding.subject)}**: {escape_comment(finding.text)}"
         if details:
-            yield from (f"  - {comment(line)}" for line in group.own(finding))
+            yield from (f"  - {escape_comment(line)}" for line in group.own(finding))
     if details:
-        yield from (f"- {comment(line)}" for line in group.common)
+        yield from (f"- {escape_comment(line)}" for line in group.common)
         yield check
 
 

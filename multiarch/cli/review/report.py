@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
-from multiarch.cli.review.cost import cost_notes, cost_table
-from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
+from multiarch.cli.review.cost import build_cost_table, list_cost_notes
+from multiarch.cli.review.words import FindingGroup, build_other_row, format_changes, format_omitted, group_findings
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.digest import Digest, StackReview
+from multiarch.review.digest import ReviewDigest, StackReview
 from multiarch.rules import Finding, Location, Risk
 
 
-def make_report(digest: Digest, failing: Sequence[str]) -> Report:
-    """The report of a digest. ``failing`` are the rules of ``--fail-on`` that found something."""
+def make_report(digest: ReviewDigest, failing: Sequence[str]) -> Report:
+    """Return the report of a digest. ``failing`` are the rules of ``--fail-on`` that found something."""
     return Report(
         "review",
         data={"risk": digest.risk, "failing": failing, "stacks": [_stack_data(stack) for stack in digest.stacks]},
@@ -23,31 +23,33 @@ def make_report(digest: Digest, failing: Sequence[str]) -> Report:
     )
 
 
-def _blocks(digest: Digest) -> Iterator[Block]:
+def _blocks(digest: ReviewDigest) -> Iterator[Block]:
     for stack in digest.stacks:
         risk = "no risk found" if stack.risk is Risk.NONE else f"{stack.risk.name} risk"
-        yield f"{stack.name}: {risk}; {change_words(stack)}"
+        yield f"{stack.name}: {risk}; {format_changes(stack)}"
         if stack.entries:
             rows = [
                 (entry.finding.level.name, entry.topic.lower(), entry.finding.subject, entry.finding.text)
                 for entry in stack.entries
             ]
             yield Table(("risk", "topic", "what", "why"), rows)
-        yield from (_group(group) for group in groups(stack.entries))
+        yield from (_group(group) for group in group_findings(stack.entries))
         if stack.cost.rows:
-            yield cost_table(stack.cost)
-            yield Items("How costs are computed", list(cost_notes(stack.cost)))
+            yield build_cost_table(stack.cost)
+            yield Items("How costs are computed", list(list_cost_notes(stack.cost)))
         if stack.others:
             yield Table(
-                ("change", "type", "name", "properties"), [other_row(step) for step in stack.others], "Other changes"
+                ("change", "type", "name", "properties"),
+                [build_other_row(step) for step in stack.others],
+                "Other changes",
             )
         if stack.warnings:
             yield Items("Warnings of the preview", stack.warnings)
-        yield f"Left out: {left_out_words(stack)}"
+        yield f"Omitted: {format_omitted(stack)}"
 
 
-def _group(group: Group) -> Details:
-    check = f"Check: {group.rule.way_out}"
+def _group(group: FindingGroup) -> Details:
+    check = f"Check: {group.rule.fix}"
     if len(group.findings) == 1:
         (finding,) = group.findings
         return Details("", [(f"{finding.subject} [{group.rule.name}]", (*finding.details, check))])
@@ -67,7 +69,7 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
         "findings": [
             {
                 "rule": each.finding.rule.name,
-                "check": each.finding.rule.way_out,
+                "check": each.finding.rule.fix,
                 "risk": each.finding.level,
                 "topic": each.topic.lower(),
                 **{name: getattr(each.finding, name) for name in ("subject", "text", "details", "urns")},
@@ -78,12 +80,12 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
             {name: getattr(step, name) for name in ("operation", "type", "name", "urn", "changed")}
             for step in stack.others
         ],
-        "omitted": [{"filter": each.name, "reason": each.reason, "number": count} for each, count in stack.left_out],
+        "omitted": [{"filter": each.name, "reason": each.reason, "number": count} for each, count in stack.omitted],
         "errors": [mask_secrets(text) for text in preview.errors],
     }
 
 
-def _findings(digest: Digest) -> Iterator[Finding]:
+def _findings(digest: ReviewDigest) -> Iterator[Finding]:
     for stack in digest.stacks:
         for each in (entry.finding for entry in stack.entries):
             fingerprint = ("ruleAndSubject/v1", f"{each.rule.name} {stack.name} {each.subject}")

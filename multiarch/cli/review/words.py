@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from multiarch.review.digest import Entry, StackReview
+from multiarch.review.digest import DigestEntry, StackReview
 from multiarch.review.model import Operation, Step
 from multiarch.review.noise import OF_WARNINGS
-from multiarch.review.values import difference, resource_name
+from multiarch.review.values import format_difference, get_resource_name
 from multiarch.rules import Finding, Risk, Rule
 
 _PAST = {
@@ -26,7 +26,7 @@ _MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FindingGroup:
     """Findings of one rule and risk. ``common`` are the details that all of them have, ``own`` those of each."""
 
     rule: Rule
@@ -35,21 +35,21 @@ class Group:
     common: tuple[str, ...]
 
     def own(self, finding: Finding) -> list[str]:
-        """The details of a finding that others do not have."""
+        """Return the details of a finding that others do not have."""
         return [line for line in finding.details if line not in self.common]
 
 
-def groups(entries: Iterable[Entry]) -> Iterator[Group]:
-    """Neighbours of the same rule and risk together, so that a reviewer reads once what all of them say."""
+def group_findings(entries: Iterable[DigestEntry]) -> Iterator[FindingGroup]:
+    """Yield neighbours of the same rule and risk together, so that a reviewer reads once what all of them say."""
     for (level, rule), found in groupby(entries, key=lambda entry: (entry.finding.level, entry.finding.rule)):
         findings = tuple(entry.finding for entry in found)
         shared = findings[0].details if len(findings) > 1 else ()
         common = tuple(line for line in shared if all(line in other.details for other in findings))
-        yield Group(rule, level, findings, common)
+        yield FindingGroup(rule, level, findings, common)
 
 
-def change_words(stack: StackReview) -> str:
-    """``3 updated, 10 replaced; 75 stay the same``."""
+def format_changes(stack: StackReview) -> str:
+    """Return ``3 updated, 10 replaced; 75 stay the same``."""
     preview = stack.change.preview
     if not preview.source:
         return "stack file only, no preview"
@@ -59,15 +59,15 @@ def change_words(stack: StackReview) -> str:
     return f"{text}; {same} {'stays' if same == 1 else 'stay'} the same" if same else text
 
 
-def left_out_words(stack: StackReview) -> str:
-    """``tags-follow-group (9), components (1)``: changes, not warnings."""
+def format_omitted(stack: StackReview) -> str:
+    """Return ``tags-follow-group (9), components (1)``: changes, not warnings."""
     return (
-        ", ".join(f"{found.name} ({count})" for found, count in stack.left_out if found not in OF_WARNINGS) or "nothing"
+        ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or "nothing"
     )
 
 
-def other_row(step: Step) -> tuple[str, str, str, str]:
-    """A change that no finding is about: what happens, type, name, and what differs."""
-    changed = [difference(step, path) for path in step.changed[:_MOST]]
+def build_other_row(step: Step) -> tuple[str, str, str, str]:
+    """Return a change that no finding is about: what happens, type, name, and what differs."""
+    changed = [format_difference(step, path) for path in step.changed[:_MOST]]
     more = [f"{len(step.changed) - _MOST} more"] if len(step.changed) > _MOST else []
-    return step.operation, step.type, resource_name(step), "; ".join([*changed, *more])
+    return step.operation, step.type, get_resource_name(step), "; ".join([*changed, *more])

@@ -7,18 +7,25 @@ from dataclasses import dataclass
 
 from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.cli.lines import format_amount
-from multiarch.cost.pricing import LEFT_OUT
+from multiarch.cost.pricing import OMITTED
 from multiarch.cost.simulated import SimulatedCosts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
-from multiarch.plurals import counted
+from multiarch.manifests.quantities import format_bytes, format_cpu
+from multiarch.plurals import format_count
 from multiarch.runs.simulate import SimulatedStack
-from multiarch.simulate.model import EXPECTED_ZONE, Answer, DaemonSetOutcome, GroupOutcome, Simulation, WorkloadOutcome
+from multiarch.simulate.model import (
+    EXPECTED_ZONE,
+    GroupAnswer,
+    GroupOutcome,
+    SimulatedDaemonSet,
+    Simulation,
+    WorkloadOutcome,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSimulation:
     """What of a result is shown.
 
     ``explain``: for every workload, why each group got its pods or not; ``only_unplaced``: only workloads with a pod
@@ -41,7 +48,7 @@ class Shown:
         return [each for each in self.result.workloads if each.unplaced or not self.only_unplaced]
 
 
-def make_blocks(shown: Shown) -> Iterator[Block]:
+def make_blocks(shown: ShownSimulation) -> Iterator[Block]:
     """Yield all blocks, the most important ones first."""
     result = shown.result
     yield from _head(shown)
@@ -68,25 +75,25 @@ def make_blocks(shown: Shown) -> Iterator[Block]:
         yield "--explain adds the reason for each group, CPU and memory."
 
 
-def _head(shown: Shown) -> Iterator[str]:
+def _head(shown: ShownSimulation) -> Iterator[str]:
     result = shown.result
     total = sum(workload.pods for workload in result.workloads)
     new = sum(group.new for group in result.groups)
     there = sum(group.existing for group in result.groups)
     autoscaler = "no autoscaler" if result.autoscaler == "none" else result.autoscaler
     yield (
-        f"{shown.found.stack}, {autoscaler}: {counted(total, 'pod')}, {total - result.unplaced} placed; "
-        f"{counted(new, 'new node')}, {there} existing"
+        f"{shown.found.stack}, {autoscaler}: {format_count(total, 'pod')}, {total - result.unplaced} placed; "
+        f"{format_count(new, 'new node')}, {there} existing"
     )
     if shown.prefer:
         yield f"what if: every pod that may run on {shown.prefer} prefers it"
     for which, count in result.omitted:
-        yield f"omitted: {counted(count, 'pod')} {which}"
+        yield f"omitted: {format_count(count, 'pod')} {which}"
     if shown.only_unplaced and not result.unplaced:
         yield "Every pod got a node."
 
 
-def _workloads(shown: Shown) -> Table:
+def _workloads(shown: ShownSimulation) -> Table:
     rows = []
     for each in shown.workloads:
         got = sorted((answer for answer in each.answers if answer.pods), key=lambda answer: -answer.pods)
@@ -97,8 +104,8 @@ def _workloads(shown: Shown) -> Table:
     return Table(("workload", "pods", "pods by group"), [(name, pods, on) for name, pods, _, on in rows])
 
 
-def _explanation(workload: WorkloadOutcome, shown: Shown) -> Details:
-    title = f"{workload.namespace} {workload.name}: {counted(workload.pods, 'pod')}"
+def _explanation(workload: WorkloadOutcome, shown: ShownSimulation) -> Details:
+    title = f"{workload.namespace} {workload.name}: {format_count(workload.pods, 'pod')}"
     if workload.unplaced:
         title += f", {len(workload.unplaced)} without a node"
     lines = [*_lines(workload.answers), *(_fixes(workload, shown.found.arm64_taint) if workload.unplaced else ())]
@@ -113,15 +120,17 @@ def _fixes(workload: WorkloadOutcome, arm64_taint: Taint | None) -> Iterator[str
         yield "One group per zone (onePerZone: true) lets the autoscaler choose the zone."
 
 
-def _lines(answers: Sequence[Answer]) -> Iterator[str]:
-    """One line per group with pods, and one per reason of those without, in the order in which they are tried."""
+def _lines(answers: Sequence[GroupAnswer]) -> Iterator[str]:
+    """Yield one line per group with pods, and one per reason of those without, in the order in which they are tried."""
     by_reason: dict[str, list[str]] = {}
     for answer in answers:
         if not answer.pods:
             by_reason.setdefault(answer.reason, []).append(answer.group)
     for answer in answers:
         if answer.pods:
-            yield f"{answer.group}: {counted(answer.pods, 'pod')}" + (f"; {answer.reason}" if answer.reason else "")
+            yield f"{answer.group}: {format_count(answer.pods, 'pod')}" + (
+                f"; {answer.reason}" if answer.reason else ""
+            )
         elif (groups := by_reason[answer.reason])[0] == answer.group:
             yield f"{', '.join(groups)}: {answer.reason}"
 
@@ -129,7 +138,7 @@ def _lines(answers: Sequence[Answer]) -> Iterator[str]:
 def _on_amd64(moved: Sequence[WorkloadOutcome], prefer: Architecture | None) -> str:
     count = sum(each.on_amd64 for each in moved)
     which = ", ".join(f"{each.namespace} {each.name} ({each.on_amd64})" for each in moved)
-    text = f"{counted(count, 'pod')} that could run on arm64 got amd64 nodes: {which}."
+    text = f"{format_count(count, 'pod')} that could run on arm64 got amd64 nodes: {which}."
     if prefer is Architecture.ARM64:
         return (
             f"{text} A preference for arm64 does not keep them off: kube-scheduler takes amd64 nodes where arm64 nodes "
@@ -142,9 +151,9 @@ def _on_amd64(moved: Sequence[WorkloadOutcome], prefer: Architecture | None) -> 
     )
 
 
-def _daemon_set(each: DaemonSetOutcome) -> str:
-    taken = f"{cpu_in_words(each.cpu)} CPU, {bytes_in_words(each.memory)} memory"
-    return f"{each.namespace} {each.name}: {taken} on each of {counted(each.nodes, 'node')}"
+def _daemon_set(each: SimulatedDaemonSet) -> str:
+    taken = f"{format_cpu(each.cpu)} CPU, {format_bytes(each.memory)} memory"
+    return f"{each.namespace} {each.name}: {taken} on each of {format_count(each.nodes, 'node')}"
 
 
 def _nodes(groups: Sequence[GroupOutcome]) -> Table:
@@ -164,7 +173,7 @@ def _costs(costs: SimulatedCosts | None) -> Iterator[Block]:
     yield f"New nodes cost {format_amount(costs.monthly_of_new_nodes)} of it."
     notes = [f"Unknown: {reason}" for reason in costs.unknown]
     if costs.prices_fetched_at is not None:
-        notes.append(f"Prices of {costs.prices_fetched_at:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}")
+        notes.append(f"Prices of {costs.prices_fetched_at:%Y-%m-%d %H:%M} UTC, 730 hours, {OMITTED}")
     if costs.stale:
         notes.append(costs.stale)
     yield Items("How costs are computed", notes)
@@ -175,9 +184,9 @@ def _use(groups: Sequence[GroupOutcome]) -> Iterator[Table]:
     used = [
         (
             group.name,
-            f"{cpu_in_words(group.cpu_requested)}/{cpu_in_words(group.cpu_allocatable)}",
+            f"{format_cpu(group.cpu_requested)}/{format_cpu(group.cpu_allocatable)}",
             _part(group.cpu_waste, group.cpu_allocatable),
-            f"{bytes_in_words(group.memory_requested)}/{bytes_in_words(group.memory_allocatable)}",
+            f"{format_bytes(group.memory_requested)}/{format_bytes(group.memory_allocatable)}",
             _part(group.memory_waste, group.memory_allocatable),
         )
         for group in groups
@@ -192,7 +201,7 @@ def _part(waste: int, whole: int) -> str:
 
 
 def _unchecked(workloads: Sequence[WorkloadOutcome]) -> Iterator[str]:
-    """What workloads ask for and is not checked, each once with all workloads that ask for it."""
+    """Yield what workloads request and is not checked, each once with all workloads that request it."""
     by_note: dict[str, list[str]] = {}
     for workload in workloads:
         for note in workload.notes:

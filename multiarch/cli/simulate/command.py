@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, SourceOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.stacks import StackArgument, plan_of
-from multiarch.cli.simulate.blocks import Shown, make_blocks
-from multiarch.cli.terminal import say
+from multiarch.cli.simulate.blocks import ShownSimulation, make_blocks
+from multiarch.cli.terminal import print_message
 from multiarch.facts.architectures import Architecture
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.runs.simulate import read_pending, simulate_workloads
-from multiarch.runs.workload_input import from_manifests
+from multiarch.runs.workload_input import read_manifest_workloads
 
 HELP = """Show which nodes pods would get, and why.
 
@@ -72,11 +72,11 @@ def simulate(
     if source.live:
         given = read_pending(plan, cluster.access, namespaces=cluster.namespace or (), selector=cluster.selector)
     else:
-        given = from_manifests(plan, source.files)
+        given = read_manifest_workloads(plan, source.files)
     found = simulate_workloads(plan, given, pricing=pricing, prefer=prefer)
-    shown = Shown(found, explain=explain, only_unplaced=only_unplaced, prefer=prefer)
+    shown = ShownSimulation(found, explain=explain, only_unplaced=only_unplaced, prefer=prefer)
     data = found.choose_unplaced() if only_unplaced else found
-    show(Report("simulation", data=data, blocks=partial(make_blocks, shown)), output)
+    print_report(Report("simulation", data=data, blocks=partial(make_blocks, shown)), output)
     if found.unplaced:
-        say(f"{counted(found.unplaced, 'pod')} got no node.")
+        print_message(f"{format_count(found.unplaced, 'pod')} got no node.")
         raise typer.Exit(1)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.options.project import chosen_project
-from multiarch.cli.terminal import say
+from multiarch.cli.options.project import get_chosen_project
+from multiarch.cli.terminal import print_message
 from multiarch.runs.stack_changes import find_affected_stacks
 
 HELP = """Show which stacks a change touches, for previews of only those.
@@ -34,12 +34,12 @@ def affected(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """List affected stacks, as :data:`HELP` says."""
-    found = find_affected_stacks(since, chosen_project())
+    found = find_affected_stacks(since, get_chosen_project())
     if quiet:
         for each in found.stacks:
             typer.echo(each.stack)
         for gone in found.deleted:
-            say(f"warning: the file of stack {gone.stack} was deleted. {_FIX.format(name=gone.stack)}")
+            print_message(f"warning: the file of stack {gone.stack} was deleted. {_FIX.format(name=gone.stack)}")
         return
     rows = [(each.stack, "; ".join(each.reasons)) for each in found.stacks]
     rows += [(each.stack, f"{each.file} was deleted. {_FIX.format(name=each.stack)}") for each in found.deleted]
@@ -47,4 +47,4 @@ def affected(
     report = Report(
         "affected-stacks", data=found, blocks=lambda: [Table(("stack", "why"), rows)] if rows else [nothing]
     )
-    show(report, output)
+    print_report(report, output)

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, output_option, show
+from multiarch.cli.formats import Format, OutputOption, make_output_option, print_report
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StacksArgument
-from multiarch.cli.terminal import say, show_problems
-from multiarch.errors import said_once
-from multiarch.escaping import escaped
-from multiarch.plurals import counted
+from multiarch.cli.terminal import print_message, show_problems
+from multiarch.errors import merge_warnings
+from multiarch.escaping import escape_terminal
+from multiarch.plurals import format_count
 from multiarch.rules import RULES, Finding, Location, Severity
 from multiarch.runs.stacks import CheckedStack, check_stacks
 
@@ -58,29 +58,32 @@ def check(
         bool, typer.Option("--policy", help="Also check the resources that Pulumi will declare against the policies.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")] = False,
-    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records", "findings")] = Format.TABLE,
 ) -> None:
     """Validate stacks, as :data:`HELP` says."""
-    checked = check_stacks(names or (), chosen_project())
+    checked = check_stacks(names or (), get_chosen_project())
     if policy:
         # It loads the policies and the registry client.
         from multiarch.runs.policies import with_policies  # noqa: PLC0415
 
-        checked = [with_policies(each, chosen_project()) for each in checked]
+        checked = [with_policies(each, get_chosen_project()) for each in checked]
     if output is Format.TABLE:
         # The numbers are those of the lines.
-        checked = [replace(each, problems=tuple(said_once(each.problems))) for each in checked]
+        checked = [replace(each, problems=tuple(merge_warnings(each.problems))) for each in checked]
     severities = [problem.severity for each in checked for problem in each.problems]
     errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
     if output is Format.TABLE:
         for each in checked:
             show_problems(each.problems)
-            typer.echo(escaped(f"{'ok' if each.ok else 'invalid'} {each.file}"))
-        say(f"{counted(len(checked), 'stack')}: {counted(errors, 'error')}, {counted(warnings, 'warning')}.")
+            typer.echo(escape_terminal(f"{'ok' if each.ok else 'invalid'} {each.file}"))
+        print_message(
+            f"{format_count(len(checked), 'stack')}: {format_count(errors, 'error')}, "
+            f"{format_count(warnings, 'warning')}."
+        )
     else:
         table = partial(_problems, checked)
         result = _Result(errors, warnings, checked)
-        show(
+        print_report(
             Report(
                 "stack-check",
                 data=result,
@@ -98,9 +101,11 @@ def check(
 
 def list_stacks(*, output: OutputOption = Format.TABLE) -> None:
     """List stacks, as :data:`LIST` says."""
-    found = check_stacks((), chosen_project())
+    found = check_stacks((), get_chosen_project())
     columns = ("stack", "region", "kubernetes", "node groups", "state")
-    show(Report("stack-list", data={"stacks": found}, blocks=lambda: [Table(columns, map(_row, found))]), output)
+    print_report(
+        Report("stack-list", data={"stacks": found}, blocks=lambda: [Table(columns, map(_row, found))]), output
+    )
     if not all(each.ok for each in found):
         raise typer.Exit(2)
 
@@ -110,7 +115,7 @@ def _row(each: CheckedStack) -> tuple[str, ...]:
         first = next(problem for problem in each.problems if problem.severity is Severity.ERROR)
         return each.name, "", "", "", f"invalid: {first}"
     groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.summary.node_groups)
-    state = counted(len(each.problems), "warning") if each.problems else "ok"
+    state = format_count(len(each.problems), "warning") if each.problems else "ok"
     return each.summary.stack, each.summary.region or "", each.summary.kubernetes_version, groups, state
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Report, Table
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.terminal import show_problems
 from multiarch.nodes.model import Derived
@@ -29,8 +29,8 @@ Exit code: 0; 2 if the stack is invalid."""
 
 def explain(stack: StackArgument, *, output: OutputOption = Format.TABLE) -> None:
     """Explain a stack, as :data:`HELP` says."""
-    found = explain_stack(*load_plan(find_file(stack, chosen_project())))
-    show(Report("stack-explanation", data=found, blocks=partial(_blocks, found)), output)
+    found = explain_stack(*load_plan(find_file(stack, get_chosen_project())))
+    print_report(Report("stack-explanation", data=found, blocks=partial(_blocks, found)), output)
     if output is not Format.JSON:
         show_problems(found.warnings)
 

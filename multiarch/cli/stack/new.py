@@ -10,18 +10,18 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.project import chosen_project
-from multiarch.cli.terminal import say, show_problems
+from multiarch.cli.options.project import get_chosen_project
+from multiarch.cli.terminal import print_message, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
-from multiarch.facts.partitions import why_not_region
+from multiarch.facts.partitions import explain_unknown_region
 from multiarch.files import write_atomically
 from multiarch.rules import Severity
 from multiarch.runs.stacks import find_root
 from multiarch.stack.load import STACKS_FOLDER, load_file, name_fault
 from multiarch.stack.new_file import write_stack
 from multiarch.stack.plan import make_plan
-from multiarch.stack.yaml_source import shown
-from multiarch.today import today
+from multiarch.stack.yaml_source import format_path
+from multiarch.today import get_today
 
 _DEFAULT_REGION = "eu-west-1"
 HELP = """Write a stack file with an amd64 and an arm64 node group.
@@ -34,7 +34,7 @@ Examples:
   multiarch stack new --team search --env prod --owner search@example.com
   multiarch stack new --team search --env prod --public-cidr "$(curl -s https://checkip.amazonaws.com)/32"
 
-Nothing is written if `multiarch stack check` would refuse the file.
+Nothing is written if `multiarch stack check` would reject the file.
 
 Exit code: 0; 2 if the file exists or an option is invalid."""
 _OPTIONS = {
@@ -68,27 +68,31 @@ def new(
     for option, value, fault in (
         ("--team", team, name_fault(team)),
         ("--env", env, name_fault(env)),
-        ("--region", region, why_not_region(region)),
+        ("--region", region, explain_unknown_region(region)),
         ("--owner", json.dumps(owner), _text_fault(owner)),
         ("--cost-center", json.dumps(cost_center), _text_fault(cost_center)),
         *(("--public-cidr", json.dumps(each), _text_fault(each)) for each in public_cidr or ()),
     ):
         if fault:
             raise MultiarchError(f"{option} {value}: {fault}")
-    path = find_root(chosen_project()) / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
+    path = find_root(get_chosen_project()) / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
     if path.exists() and not force:
-        raise MultiarchError(f"{shown(path)} already exists.", hint="--force replaces it.")
+        raise MultiarchError(f"{format_path(path)} already exists.", hint="--force replaces it.")
     text = write_stack(team, env, region=region, owner=owner, cost_center=cost_center, cidrs=public_cidr or [])
     warnings = _checked(text, path)
     write_atomically(path, text)
-    typer.echo(shown(path))
+    typer.echo(format_path(path))
     show_problems(warnings)
-    say(f"Next: edit it, then run `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`.")
-    say(f"Before the first deployment, `multiarch stack pin {team}-{env}` pins AMI releases and add-on versions.")
+    print_message(
+        f"Next: edit it, then run `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`."
+    )
+    print_message(
+        f"Before the first deployment, `multiarch stack pin {team}-{env}` pins AMI releases and add-on versions."
+    )
 
 
 def _text_fault(value: str) -> str | None:
-    """Say why a text can't be a value of the file; ``None`` if it can."""
+    """Say why a string can't be a value of the file; ``None`` if it can."""
     if not value.strip():
         return "Give it a value, or leave the option out."
     if not value.isprintable():
@@ -102,7 +106,7 @@ def _checked(text: str, path: Path) -> list[Problem]:
     Raises StackError with the problems; one of a value that an option gave names the option.
     """
     try:
-        plan = make_plan(load_file(path, text=text), today=today())
+        plan = make_plan(load_file(path, text=text), today=get_today())
     except StackError as error:
         errors = [problem for problem in error.problems if problem.severity is Severity.ERROR]
         raise StackError(list(_by_option(errors))) from error

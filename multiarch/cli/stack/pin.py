@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.terminal import say
-from multiarch.plurals import counted
+from multiarch.cli.terminal import print_message
+from multiarch.plurals import format_count
 from multiarch.runs.stack_changes import pin_stack
 from multiarch.runs.stacks import find_file
 
@@ -35,18 +35,18 @@ def pin(
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Also update values that are pinned.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, and write nothing.")] = False,
     region: Annotated[
-        str | None, typer.Option(metavar="REGION", help="The AWS region to ask. Default: the stack's.")
+        str | None, typer.Option(metavar="REGION", help="The AWS region to query. Default: the stack's.")
     ] = None,
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Pin a stack, as :data:`HELP` says."""
-    pins = pin_stack(find_file(stack, chosen_project()), region, upgrade=upgrade, dry_run=dry_run)
+    pins = pin_stack(find_file(stack, get_chosen_project()), region, upgrade=upgrade, dry_run=dry_run)
     rows = [(change.key, change.old or "", change.new, change.note) for change in pins.changes]
     rows += [(kept.key, kept.value, "", f"kept: {kept.reason}") for kept in pins.kept]
     columns = ("key", "old", "new", "note")
-    show(Report("stack-pins", data=pins, blocks=lambda: [Table(columns, rows)] if rows else []), output)
+    print_report(Report("stack-pins", data=pins, blocks=lambda: [Table(columns, rows)] if rows else []), output)
     if not pins.changes:
-        say(f"{pins.file} is pinned; nothing was written.")
+        print_message(f"{pins.file} is pinned; nothing was written.")
         return
     what = "would be written to" if dry_run else "written to"
-    say(f"{counted(len(pins.changes), 'value')} {what} {pins.file}.")
+    print_message(f"{format_count(len(pins.changes), 'value')} {what} {pins.file}.")

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.options.project import chosen_project
+from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StacksArgument
-from multiarch.cli.terminal import say, show_problems
-from multiarch.escaping import escaped
-from multiarch.plurals import counted
+from multiarch.cli.terminal import print_message, show_problems
+from multiarch.escaping import escape_terminal
+from multiarch.plurals import format_count
 from multiarch.runs.rendering import Rendered, ResourceNode, render_stacks
 from multiarch.runs.stacks import find_files, find_root
 
@@ -47,15 +47,17 @@ def render(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Render stacks, as :data:`HELP` says."""
-    root = find_root(chosen_project())
+    root = find_root(get_chosen_project())
     target = directory or root / "build"
     results: list[Rendered] = []
-    for result in render_stacks(find_files(names or (), chosen_project()), root, target, jobs or os.cpu_count() or 1):
+    for result in render_stacks(
+        find_files(names or (), get_chosen_project()), root, target, jobs or os.cpu_count() or 1
+    ):
         results.append(result)
         if output is not Format.JSON:
             show_problems(result.problems)
             if result.fault:
-                say(f"error: {result.fault}")
+                print_message(f"error: {result.fault}")
         if output is Format.TABLE and not result.exit_code:
             _show(result)
     if output is not Format.TABLE:
@@ -68,23 +70,28 @@ def render(
                 if not result.exit_code
             ),
         )
-        show(report, output)
+        print_report(report, output)
     elif len(results) > 1:
         done = sum(not result.exit_code for result in results)
-        what = counted(done, "stack") if done == len(results) else f"{done} of {counted(len(results), 'stack')}"
-        say(f"{what} rendered{f' into {target}' if done else ''}.")
+        what = (
+            format_count(done, "stack") if done == len(results) else f"{done} of {format_count(len(results), 'stack')}"
+        )
+        print_message(f"{what} rendered{f' into {target}' if done else ''}.")
     if code := max(result.exit_code for result in results):
         raise typer.Exit(code)
 
 
 def _show(result: Rendered) -> None:
-    for line in tree(result.resources):
-        typer.echo(escaped(line))
-    say(f"{counted(len(result.resources), 'resource')}, {counted(len(result.files), 'file')} in {result.directory}")
+    for line in draw_tree(result.resources):
+        typer.echo(escape_terminal(line))
+    print_message(
+        f"{format_count(len(result.resources), 'resource')}, {format_count(len(result.files), 'file')} in "
+        f"{result.directory}"
+    )
 
 
-def tree(nodes: Sequence[ResourceNode]) -> Iterator[str]:
-    """Lines that show each resource below its parent, sorted by type and name."""
+def draw_tree(nodes: Sequence[ResourceNode]) -> Iterator[str]:
+    """Yield lines that show each resource below its parent, sorted by type and name."""
     children: dict[str, list[ResourceNode]] = {}
     known = {node.urn for node in nodes}
     for node in sorted(nodes, key=lambda node: (node.type, node.name)):

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.project import chosen_project
-from multiarch.cli.terminal import say
+from multiarch.cli.options.project import get_chosen_project
+from multiarch.cli.terminal import print_message
 from multiarch.files import write_atomically
 from multiarch.runs.stacks import find_root
-from multiarch.stack.json_schema import SCHEMA_FILE, text
+from multiarch.stack.json_schema import SCHEMA_FILE, render_schema
 
 HELP = """Print the JSON Schema of stack files. Editors use it for completion and validation.
 
@@ -27,8 +27,8 @@ def schema(
 ) -> None:
     """Print the schema, as :data:`HELP` says."""
     if not write:
-        typer.echo(text(), nl=False)
+        typer.echo(render_schema(), nl=False)
         return
-    path = find_root(chosen_project()) / SCHEMA_FILE
-    write_atomically(path, text())
-    say(f"Wrote {path}.")
+    path = find_root(get_chosen_project()) / SCHEMA_FILE
+    write_atomically(path, render_schema())
+    print_message(f"Wrote {path}.")

@@ -9,14 +9,14 @@ from functools import partial
 
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
 from multiarch.rules import Finding, Location, Severity
-from multiarch.verify.nodes.model import NodeRow, NodeVerdict, Verification
+from multiarch.verify.nodes.model import NodeRow, NodeVerdict, NodeVerification
 
 _SHOWN = 5
 """Nodes named in a line; the others are counted. JSON and CSV name all of them."""
 
 
-def node_report(result: Verification, stack: str | None) -> Report:
-    """The report. ``stack`` is the stack's name, None for a cluster without one."""
+def build_node_report(result: NodeVerification, stack: str | None) -> Report:
+    """Return the report. ``stack`` is the stack's name, None for a cluster without one."""
     severities = result.counted()
     summary = {
         **{str(verdict): result.count(verdict) for verdict in NodeVerdict},
@@ -38,8 +38,8 @@ def node_report(result: Verification, stack: str | None) -> Report:
     )
 
 
-def _records(result: Verification) -> Table:
-    """A row per node; findings are separated by semicolons."""
+def _records(result: NodeVerification) -> Table:
+    """Return a row per node; findings are separated by semicolons."""
     sources = ("plan", "EC2", "AMI", "node", "CPU")
     rows = [
         (
@@ -57,7 +57,7 @@ def _records(result: Verification) -> Table:
     return Table((*columns, "verdict", "findings", "not checked"), rows)
 
 
-def _blocks(result: Verification) -> Iterator[Block]:
+def _blocks(result: NodeVerification) -> Iterator[Block]:
     if result.rows:
         shorten = _shortened(row.name for row in result.rows)
         rows = [
@@ -80,14 +80,14 @@ def _blocks(result: Verification) -> Iterator[Block]:
 
 
 def _shortened(names: Iterable[str]) -> Mapping[str, str]:
-    """Names of nodes up to their first dot, where that tells them apart."""
+    """Return names of nodes up to their first dot, where that tells them apart."""
     names = list(names)
     heads = Counter(name.partition(".")[0] for name in names)
     return {name: head if heads[head := name.partition(".")[0]] == 1 else name for name in names}
 
 
 def _architecture_cells(found: Mapping[str, str]) -> tuple[str, str]:
-    """The architecture and the sources that say so; where they disagree, ``AMI amd64, others arm64``."""
+    """Return the architecture and the sources that say so; where they disagree, ``AMI amd64, others arm64``."""
     if not found:
         return "unknown", ""
     ((usual, _), *others) = Counter(found.values()).most_common()
@@ -98,7 +98,7 @@ def _architecture_cells(found: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _statements(rows: Sequence[NodeRow]) -> Iterator[tuple[str, list[str]]]:
-    """Equal findings of several nodes together, the worst first."""
+    """Yield equal findings of several nodes together, the worst first."""
     equal: dict[Finding, list[str]] = {}
     for row in rows:
         for each in row.findings:
@@ -114,7 +114,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _findings(result: Verification) -> Iterator[Finding]:
+def _findings(result: NodeVerification) -> Iterator[Finding]:
     for row in result.rows:
         for each in row.findings:
             yield replace(

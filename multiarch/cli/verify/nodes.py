@@ -10,26 +10,26 @@ from typing import Annotated, Literal
 
 import typer
 
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.stacks import complete_stacks, plan_of
-from multiarch.cli.terminal import progress, say
-from multiarch.cli.verify.node_report import node_report
+from multiarch.cli.terminal import print_message, show_progress
+from multiarch.cli.verify.node_report import build_node_report
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.rules import Severity
 from multiarch.runs.verify_nodes import NodeSourceReader, add_taints
-from multiarch.verify.nodes.join import verify
-from multiarch.verify.nodes.model import NodeVerdict, Sources, Verification
-from multiarch.verify.nodes.taints import TaintFix, taint_fixes
+from multiarch.verify.nodes.join import compare_sources
+from multiarch.verify.nodes.model import NodeReadings, NodeVerdict, NodeVerification
+from multiarch.verify.nodes.taints import TaintFix, list_taint_fixes
 
 HELP = """Compare a cluster's nodes with their stack.
 
 For each node it compares four sources and says where they disagree: the stack's plan (architecture, AMI, taints,
 labels), EC2 and Auto Scaling (instance type, AMI, launch template version), the Kubernetes Node, and the node itself,
-which is asked through SSM Run Command (CPU, kubelet, containerd, runc, kernel). Nothing is written on the nodes.
+which is queried through SSM Run Command (CPU, kubelet, containerd, runc, kernel). Nothing is written on the nodes.
 Instances that never became a Node are listed with the reason that their boot log or console output shows.
 
 With --cluster, and without a stack, only the other three are compared.
@@ -71,12 +71,12 @@ def nodes(
         typer.Option(metavar="MINUTES", min=0, help="How long an instance may run before it must be a Node."),
     ] = 10,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1, help="Time limit for asking all nodes through SSM.")
+        float, typer.Option(metavar="SECONDS", min=1, help="Time limit for querying all nodes through SSM.")
     ] = 300,
     fix_taints: Annotated[
-        bool, typer.Option("--fix-taints", help="Add the stack's taints to Nodes that miss them; asks before.")
+        bool, typer.Option("--fix-taints", help="Add the stack's taints to Nodes that miss them; prompts first.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --fix-taints: don't ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --fix-taints: don't prompt.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --fix-taints: show the patches, and change nothing.")
     ] = False,
@@ -84,12 +84,12 @@ def nodes(
         Literal["error", "warning"],
         typer.Option(metavar="error|warning", help="From which severity on a finding gives exit code 1."),
     ] = "error",
-    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records", "findings")] = Format.TABLE,
 ) -> None:
     """Verify nodes, as :data:`HELP` says."""
     _check(stack, cluster, fix_taints=fix_taints, only_with_it=yes or dry_run)
     plan = plan_of(stack) if stack else None
-    with progress("asking nodes") as step:
+    with show_progress("asking nodes") as step:
         reader = NodeSourceReader(
             cluster=plan.cluster.name if plan else str(cluster),
             plan=plan,
@@ -101,11 +101,11 @@ def nodes(
             progress=step,
         )
         sources = reader.read()
-    result = verify(sources)
+    result = compare_sources(sources)
     if fix_taints:
         sources = _fixed(sources, result, access, yes=yes, dry_run=dry_run)
-        result = verify(sources)
-    show(node_report(result, plan.stack if plan else None), output)
+        result = compare_sources(sources)
+    print_report(build_node_report(result, plan.stack if plan else None), output)
     _summarise(result)
     found = result.counted()
     if found[Severity.ERROR] or (fail_on == "warning" and found[Severity.WARNING]):
@@ -127,24 +127,28 @@ def _check(stack: str | None, cluster: str | None, *, fix_taints: bool, only_wit
         raise MultiarchError("--yes and --dry-run belong to --fix-taints.")
 
 
-def _fixed(sources: Sources, result: Verification, access: AccessOptions, *, yes: bool, dry_run: bool) -> Sources:
-    """The sources once missing taints are added.
+def _fixed(
+    sources: NodeReadings, result: NodeVerification, access: AccessOptions, *, yes: bool, dry_run: bool
+) -> NodeReadings:
+    """Return the sources once missing taints are added.
 
-    Raises MultiarchError if there is nobody to ask, or if the first Node can't be changed.
+    Raises MultiarchError if there is nobody to query, or if the first Node can't be changed.
     """
     if sources.nodes is None:
-        say("The Nodes could not be read: no taint was added.")
+        print_message("The Nodes could not be read: no taint was added.")
         return sources
-    fixes, foreign = taint_fixes(result)
+    fixes, foreign = list_taint_fixes(result)
     for name in foreign:
-        say(f"{name} was left alone: the tags of its instance do not say that it belongs to {result.cluster} alone.")
+        print_message(
+            f"{name} was left alone: the tags of its instance do not say that it belongs to {result.cluster} alone."
+        )
     if not fixes:
-        say("No taint can be added." if foreign else "No taint is missing.")
+        print_message("No taint can be added." if foreign else "No taint is missing.")
         return sources
     _show_fixes(fixes, access if dry_run else None)
     if dry_run or not (yes or _confirmed(len(fixes))):
         return sources
-    return add_taints(sources, fixes, access.access, say)
+    return add_taints(sources, fixes, access.access, print_message)
 
 
 def _show_fixes(fixes: Sequence[TaintFix], access: AccessOptions | None) -> None:
@@ -155,24 +159,26 @@ def _show_fixes(fixes: Sequence[TaintFix], access: AccessOptions | None) -> None
             given = {"--kubeconfig": access.kubeconfig, "--context": access.context}
             chosen = [f"{option}={value}" for option, value in given.items() if value]
             patch = [*chosen, "patch", "node", fix.node.name, "--type=json", "-p", json.dumps(fix.operations)]
-            say(shlex.join(["kubectl", *patch]))
+            print_message(shlex.join(["kubectl", *patch]))
         else:
-            say(f"{fix.node.name}: {taints} is missing.")
-    say("NoSchedule keeps new pods away and leaves running pods on the node; NoExecute evicts them.")
+            print_message(f"{fix.node.name}: {taints} is missing.")
+    print_message("NoSchedule keeps new pods away and leaves running pods on the node; NoExecute evicts them.")
 
 
 def _confirmed(count: int) -> bool:
-    """Whether the person at the terminal agrees. Raises MultiarchError if there is none."""
+    """Return whether the person at the terminal agrees. Raises MultiarchError if there is none."""
     if not sys.stdin.isatty():
-        raise MultiarchError("--fix-taints asks, and there is no terminal.", hint="Give --yes, or --dry-run.")
-    return typer.confirm(f"Add taints to {counted(count, 'node')}?", err=True)
+        raise MultiarchError(
+            "--fix-taints prompts for confirmation, and there is no terminal.", hint="Give --yes, or --dry-run."
+        )
+    return typer.confirm(f"Add taints to {format_count(count, 'node')}?", err=True)
 
 
-def _summarise(result: Verification) -> None:
+def _summarise(result: NodeVerification) -> None:
     parts = [f"{count} {verdict}" for verdict in NodeVerdict if (count := result.count(verdict))]
     found = result.counted()
-    kinds = [counted(found[severity], severity) for severity in Severity if found[severity]]
-    say(
-        f"{counted(len(result.rows), 'node')} of {result.cluster}"
+    kinds = [format_count(found[severity], severity) for severity in Severity if found[severity]]
+    print_message(
+        f"{format_count(len(result.rows), 'node')} of {result.cluster}"
         f"{': ' + ', '.join(parts) if parts else ''}; {', '.join(kinds) or 'no findings'}."
     )

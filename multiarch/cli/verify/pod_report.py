@@ -29,8 +29,8 @@ _RULES = {
 }
 
 
-def pod_report(verification: PodVerification) -> Report:
-    """The report: containers grouped by workload, the workloads with the worst verdict first."""
+def build_pod_report(verification: PodVerification) -> Report:
+    """Return the report: containers grouped by workload, the workloads with the worst verdict first."""
     workloads = _workloads(verification)
     return Report(
         "pod-verification",

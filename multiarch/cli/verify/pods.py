@@ -6,23 +6,23 @@ from typing import Annotated, Literal
 
 import typer
 
-from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.streams import few_collections
-from multiarch.cli.terminal import progress, say, say_notes
-from multiarch.cli.verify.pod_report import pod_report
+from multiarch.cli.streams import reduce_collections
+from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.verify.pod_report import build_pod_report
 from multiarch.errors import MultiarchError
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.runs.verify_pods import verify_containers
 from multiarch.verify.pods.model import PodVerification, Proof
 
 HELP = """Show which architecture runs in each container.
 
 Reads the live cluster of the kubeconfig, or the output of `kubectl get pods,nodes,replicasets,jobs -A -o yaml`. For
-every container that runs, or failed to start for its architecture, the registry is asked what its imageID's digest is:
+every container that runs, or failed to start for its architecture, the registry says what its imageID's digest is:
 
 \b
   proven        a platform manifest or config of the node's architecture; or its process is (--on-node)
@@ -30,7 +30,7 @@ every container that runs, or failed to start for its architecture, the registry
   wrong         an image or process of another architecture, or an index without the node's platform
   cannot tell   with the reason, and what would settle it
 
-With --on-node the nodes are asked through SSM Run Command which manifest of the index containerd holds for the
+With --on-node the nodes are queried through SSM Run Command which manifest of the index containerd holds for the
 container, and of which architecture its process is. The script only reads;
 docs/how-to/verify-permissions.md has the IAM policy.
 
@@ -51,25 +51,25 @@ def pods(
     source: SourceOptions,
     cluster: ClusterOptions,
     on_node: Annotated[
-        bool, typer.Option("--on-node", help="Also ask the nodes through SSM, which settles what is only consistent.")
+        bool, typer.Option("--on-node", help="Also query the nodes through SSM, which settles what is only consistent.")
     ] = False,
     aws: AwsOptions,
     fail_on: Annotated[
         Literal["wrong", "cannot-tell"],
         typer.Option(metavar="wrong|cannot-tell", help="Exit with 1 on wrong, or also on cannot tell."),
     ] = "wrong",
-    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+    output: Annotated[Format, make_output_option("records", "findings")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Verify pods, as :data:`HELP` says."""
     objects = source.choose_objects(cluster, paths)
     if not on_node and (aws.region or aws.profile):
         raise MultiarchError("--region and --profile are only used with --on-node.", hint="Omit them, or add it.")
-    with few_collections():
+    with reduce_collections():
         verification = verify_containers(
-            objects, registries.access, on_node=aws.client if on_node else None, progress=progress
+            objects, registries.access, on_node=aws.client if on_node else None, progress=show_progress
         )
-    show(pod_report(verification), output)
+    print_report(build_pod_report(verification), output)
     _summarise(verification)
     failing = (Proof.WRONG,) if fail_on == "wrong" else (Proof.WRONG, Proof.CANNOT_TELL)
     if verification.has(*failing):
@@ -77,8 +77,8 @@ def pods(
 
 
 def _summarise(verification: PodVerification) -> None:
-    say_notes(verification.notes)
+    print_notes(verification.notes)
     if verification.not_started:
-        say(f"note: {counted(verification.not_started, 'container')} not started and so not verified.")
+        print_message(f"note: {format_count(verification.not_started, 'container')} not started and so not verified.")
     parts = ", ".join(f"{verification.count(proof)} {proof}" for proof in Proof)
-    say(f"{counted(len(verification.judged), 'container')}: {parts}.")
+    print_message(f"{format_count(len(verification.judged), 'container')}: {parts}.")

@@ -9,8 +9,8 @@ import typer
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.stacks import TaintOptions
 from multiarch.errors import MultiarchError
-from multiarch.webhook.policy import admission_policy
-from multiarch.yaml_text.dump import dump
+from multiarch.webhook.policy import build_admission_policy
+from multiarch.yaml_text.dump import dump_yaml
 
 HELP = """Print a MutatingAdmissionPolicy in place of the webhook.
 
@@ -46,4 +46,4 @@ def policy(
     taint = taints.arm64()
     if taint is None:
         raise MultiarchError("The arm64 nodes of the stack have no taint.", hint="There is nothing to tolerate.")
-    typer.echo("---\n".join(dump(each) for each in admission_policy(name, [taint], api_version)), nl=False)
+    typer.echo("---\n".join(dump_yaml(each) for each in build_admission_policy(name, [taint], api_version)), nl=False)

@@ -10,10 +10,10 @@ import typer
 from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.configuration import from_stack, load
+from multiarch.webhook.configuration import complete_from_stack, load_configuration
 from multiarch.webhook.logs import LogFormat, LogLevel
 
-HELP = """Run the server that the API server asks about new pods.
+HELP = """Run the server that the API server calls for new pods.
 
 It listens with HTTPS for the API server, and with HTTP for probes and metrics. For each new pod it looks at all images
 (init, sidecar and ephemeral containers, image volumes). If every image supports every required architecture, the pod
@@ -100,14 +100,14 @@ def serve(
         log_level,
         drain_seconds,
     )
-    service.run(configuration, options)
+    service.run_service(configuration, options)
 
 
 def _configuration(file: Path | None, stack: str | None) -> WebhookConfiguration:
-    configuration = WebhookConfiguration() if file is None else load(file)
+    configuration = WebhookConfiguration() if file is None else load_configuration(file)
     if stack is None:
         return configuration
-    return from_stack(plan_of(stack), configuration)
+    return complete_from_stack(plan_of(stack), configuration)
 
 
 def _incomplete(error: ModuleNotFoundError) -> MultiarchError:

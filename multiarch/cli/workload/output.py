@@ -8,28 +8,33 @@ from functools import partial
 
 import typer
 
-from multiarch.cli.formats import Format, show
+from multiarch.cli.formats import Format, print_report
 from multiarch.cli.formats.report import Report, Table
-from multiarch.cli.terminal import say, show_error
+from multiarch.cli.terminal import print_message, show_error
 from multiarch.errors import MultiarchError
-from multiarch.escaping import json_text
+from multiarch.escaping import format_json
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.files import write_atomically
 from multiarch.kubernetes.manifests import STANDARD_INPUT
-from multiarch.patching.edits import Outcome
-from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
+from multiarch.patching.edits import TemplateOutcome
+from multiarch.patching.patches import (
+    build_json_patch,
+    build_kustomize_component,
+    build_strategic_merge_patch,
+    get_target,
+)
 from multiarch.patching.transform import SchedulingChange
-from multiarch.plurals import counted
+from multiarch.plurals import format_count
 from multiarch.runs.patches import EditedFile
-from multiarch.scheduling.architectures import as_pod_spec
-from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
-from multiarch.yaml_text.difference import difference
-from multiarch.yaml_text.dump import dump
+from multiarch.scheduling.architectures import wrap_pod_spec
+from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
+from multiarch.yaml_text.difference import format_patch
+from multiarch.yaml_text.dump import dump_yaml
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class OutputMode:
     """What to do with the edited manifests. Without ``in_place``, ``diff`` and ``check`` they are printed.
 
     ``patch_format`` prints patches instead; it is empty for manifests.
@@ -60,17 +65,17 @@ class Mode:
             )
 
 
-def finish(files: Sequence[EditedFile], mode: Mode) -> None:
+def finish_files(files: Sequence[EditedFile], mode: OutputMode) -> None:
     """Print or write the manifests; with ``check``, exit with 1 if any would change."""
     changed = [each for each in files if each.edited.changed]
     if mode.in_place:
         _write(changed)
     if mode.output is not Format.TABLE:
         data = partial(_data, files, written=mode.in_place)
-        show(Report("workload-patch", data=data, blocks=lambda: [_table(files)]), mode.output)
+        print_report(Report("workload-patch", data=data, blocks=lambda: [_table(files)]), mode.output)
     elif mode.diff:
         for each in changed:
-            typer.echo(difference(each.name, each.text, each.edited.text), nl=False)
+            typer.echo(format_patch(each.name, each.text, each.edited.text), nl=False)
     elif not (mode.in_place or mode.check):
         typer.echo(_joined(each.edited.text for each in files), nl=False)
     if mode.check and changed:
@@ -83,20 +88,24 @@ def print_patches(files: Sequence[EditedFile], change: SchedulingChange, patch_f
     if patch_format == "json-patch":
         rows = [
             {
-                "target": target_of(each.template.written),
-                "patch": json_patch(each.transformed.additions, each.template.path),
+                "target": get_target(each.template.written),
+                "patch": build_json_patch(each.transformed.additions, each.template.path),
             }
             for each in changed
         ]
-        typer.echo(json_text(rows), nl=False)
+        typer.echo(format_json(rows), nl=False)
         return
     objects = {id(each.template.written): each.template.written for each in changed}
-    patches = [(written, dump(strategic_merge_patch(written, change))) for written in objects.values()]
-    text = dump(kustomize_component(patches)) if patch_format == "kustomize" else _joined(text for _, text in patches)
+    patches = [(written, dump_yaml(build_strategic_merge_patch(written, change))) for written in objects.values()]
+    text = (
+        dump_yaml(build_kustomize_component(patches))
+        if patch_format == "kustomize"
+        else _joined(text for _, text in patches)
+    )
     typer.echo(text, nl=False)
 
 
-def summarise(files: Sequence[EditedFile], taint: Taint | None, architecture: Architecture | None) -> None:
+def summarise_files(files: Sequence[EditedFile], taint: Taint | None, architecture: Architecture | None) -> None:
     """Print to stderr what changes in which pod template, and what was skipped. Raises MultiarchError for faults.
 
     ``taint`` is that of arm64 nodes unless pods are to tolerate it: pods that are to use these nodes and don't
@@ -106,28 +115,30 @@ def summarise(files: Sequence[EditedFile], taint: Taint | None, architecture: Ar
     if faults:
         for name, fault in faults:
             show_error(MultiarchError(f"{name}:{fault.line}: {fault.message}", hint=fault.hint))
-        raise MultiarchError(f"Nothing was changed: {counted(len(faults), 'error')}.")
+        raise MultiarchError(f"Nothing was changed: {format_count(len(faults), 'error')}.")
     for each, outcome in _outcomes(files):
         notes = [*outcome.transformed.done, *outcome.transformed.notes, *_repelled(outcome, taint, architecture)]
-        say(f"{each.name}:{outcome.line}: {outcome.template.title}: {'; '.join(notes)}")
+        print_message(f"{each.name}:{outcome.line}: {outcome.template.title}: {'; '.join(notes)}")
     for each in files:
         for unknown in each.edited.unknown:
-            say(f"{each.name}: {unknown.title}: skipped: {unknown.path} is not in a known pod template")
+            print_message(f"{each.name}: {unknown.title}: skipped: {unknown.path} is not in a known pod template")
         for line in each.edited.foreign:
-            say(f"{each.name}:{line}: skipped: not a Kubernetes object")
+            print_message(f"{each.name}:{line}: skipped: not a Kubernetes object")
     changes = [outcome.transformed.changed for _, outcome in _outcomes(files)]
-    say(f"{counted(len(changes), 'pod template')} in {counted(len(files), 'file')}: {sum(changes)} to change.")
+    print_message(
+        f"{format_count(len(changes), 'pod template')} in {format_count(len(files), 'file')}: {sum(changes)} to change."
+    )
 
 
-def _repelled(outcome: Outcome, taint: Taint | None, architecture: Architecture | None) -> Iterator[str]:
+def _repelled(outcome: TemplateOutcome, taint: Taint | None, architecture: Architecture | None) -> Iterator[str]:
     if taint is None or architecture is not Architecture.ARM64:
         return
-    tolerations = tolerations_from(as_pod_spec(outcome.transformed.spec)["tolerations"])
-    if first_untolerated(tolerations, (taint,)):
+    tolerations = read_tolerations(wrap_pod_spec(outcome.transformed.spec)["tolerations"])
+    if find_untolerated(tolerations, (taint,)):
         yield f"does not tolerate {taint}, so it can't use nodes with that taint (add --tolerate arm64)"
 
 
-def _outcomes(files: Sequence[EditedFile]) -> Iterator[tuple[EditedFile, Outcome]]:
+def _outcomes(files: Sequence[EditedFile]) -> Iterator[tuple[EditedFile, TemplateOutcome]]:
     for each in files:
         for outcome in each.edited.outcomes:
             yield each, outcome
@@ -137,11 +148,11 @@ def _write(changed: Sequence[EditedFile]) -> None:
     for each in changed:
         if each.path is not None:
             write_atomically(each.path, each.edited.text)
-    say(f"Wrote {counted(len(changed), 'file')}." if changed else "Nothing to write.")
+    print_message(f"Wrote {format_count(len(changed), 'file')}." if changed else "Nothing to write.")
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """One stream of documents; a single text is not changed."""
+    """Return one stream of documents; a single text is not changed."""
     stream = ""
     for text in texts:
         if stream and not stream.endswith("\n"):

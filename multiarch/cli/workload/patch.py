@@ -11,8 +11,8 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import TaintOptions
-from multiarch.cli.terminal import progress, say, say_notes
-from multiarch.cli.workload.output import Mode, finish, print_patches, summarise
+from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.workload.output import OutputMode, finish_files, print_patches, summarise_files
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
@@ -93,7 +93,9 @@ def patch(
     if not files:
         raise MultiarchError("No manifests are given.", hint="Add --manifests FILE.")
     only_patches = patch_format != "manifest"
-    mode = Mode(in_place=in_place, diff=diff, check=check, patch_format=patch_format * only_patches, output=output)
+    mode = OutputMode(
+        in_place=in_place, diff=diff, check=check, patch_format=patch_format * only_patches, output=output
+    )
     mode.validate(files)
     taint = _taint(tolerate, taints)
     change = _change(prefer, require, tolerate, weight, taint)
@@ -101,14 +103,14 @@ def patch(
     edited = patches.edit_files(files, change, selection, judge_only=only_patches)
     if check_images:
         wanted = tuple(dict.fromkeys(each for each in (require, prefer, tolerate) if each))
-        with progress("reading images") as step:
+        with show_progress("reading images") as step:
             edited, notes = patches.check_images(edited, wanted, registries.access, progress=step)
-        say_notes(notes)
-    summarise(edited, None if tolerate else taint, prefer or require)
+        print_notes(notes)
+    summarise_files(edited, None if tolerate else taint, prefer or require)
     if only_patches:
         print_patches(edited, change, patch_format)
     else:
-        finish(edited, mode)
+        finish_files(edited, mode)
 
 
 def _change(
@@ -144,5 +146,5 @@ def _taint(tolerate: Architecture | None, options: TaintOptions) -> Taint | None
         raise MultiarchError("amd64 nodes have no default taint.", hint="Give --taint KEY=VALUE:EFFECT.")
     taint = options.arm64()
     if taint is None and tolerate:
-        say(f"{options.stack}: arm64 nodes have no taint, so no toleration is needed.")
+        print_message(f"{options.stack}: arm64 nodes have no taint, so no toleration is needed.")
     return taint

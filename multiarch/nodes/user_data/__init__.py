@@ -26,18 +26,18 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import al2, al2023, bottlerocket
-from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, insecure_kubelet_flag, kubelet_flag_fault
+from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
 
-__all__ = ["PLANNED_FLAGS", "insecure_kubelet_flag", "kubelet_flag_fault", "render"]
+__all__ = ["PLANNED_FLAGS", "check_kubelet_flag", "explain_insecure_flag", "render_user_data"]
 
 _RENDERERS: Mapping[AmiFamily, Callable[[NodeGroupPlan, ClusterFacts], str]] = {
-    AmiFamily.AL2: al2.render,
-    AmiFamily.AL2023: al2023.render,
-    AmiFamily.BOTTLEROCKET: bottlerocket.render,
+    AmiFamily.AL2: al2.render_al2,
+    AmiFamily.AL2023: al2023.render_al2023,
+    AmiFamily.BOTTLEROCKET: bottlerocket.render_bottlerocket,
 }
 
 
-def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+def render_user_data(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     """Render a node group's user data as plain text, not base64; empty when the node needs none.
 
     The same arguments give the same bytes. ``cluster`` is used only where the user data runs the bootstrap.

@@ -12,14 +12,14 @@ from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags, mime, script
 
 
-def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+def render_al2(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     """Render the user data; the package's docstring has the rules for each case.
 
     Where EKS calls ``bootstrap.sh``, user data could only add kubelet flags or max pods by starting the kubelet twice.
     """
     if group.case is BootstrapCase.EKS:
-        parts = [mime.shell_script(script.runnable(group.pre_bootstrap))] if group.pre_bootstrap else []
-        return mime.multipart(parts)
+        parts = [mime.wrap_shell_script(script.complete_script(group.pre_bootstrap))] if group.pre_bootstrap else []
+        return mime.join_parts(parts)
     lines = ["#!/bin/bash\n", "set -o errexit -o nounset -o pipefail\n", "\n"]
     if group.pre_bootstrap:
         lines += [script.run_in_place(group.pre_bootstrap), "\n"]
@@ -32,7 +32,7 @@ def _call(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
         (cluster.name,),
         ("--apiserver-endpoint", cluster.endpoint),
         ("--b64-cluster-ca", cluster.certificate_authority),
-        ("--dns-cluster-ip", kubelet_flags.cluster_dns_ip(cluster)),
+        ("--dns-cluster-ip", kubelet_flags.get_cluster_dns_ip(cluster)),
         # The table of max pods in the image lacks newer types, and AL2 gets no new images.
         ("--use-max-pods", "false"),
         ("--kubelet-extra-args", _flags(group)),
@@ -43,7 +43,7 @@ def _call(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
 
 def _flags(group: NodeGroupPlan) -> str:
     flags = [
-        *kubelet_flags.label_and_taint_flags(group),
+        *kubelet_flags.build_label_flags(group),
         f"--max-pods={group.max_pods}",
         *group.kubelet_extra_args,
     ]

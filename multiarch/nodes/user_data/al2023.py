@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags, mime, script
-from multiarch.nodes.user_data.text import Value, yaml
+from multiarch.nodes.user_data.text import Value, format_yaml
 
 
-def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+def render_al2023(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     """Render the user data; the package's docstring has the rules for each case.
 
     Where EKS adds its own NodeConfig, nodeadm merges the two: ``kubelet.config`` key by key, and ``kubelet.flags``
@@ -24,10 +24,10 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     parts = []
     if spec := _spec(group, cluster):
         head: dict[str, Value] = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
-        parts.append(mime.node_config(yaml(head)))
+        parts.append(mime.wrap_node_config(format_yaml(head)))
     if group.pre_bootstrap:
-        parts.append(mime.shell_script(script.runnable(group.pre_bootstrap)))
-    return mime.multipart(parts)
+        parts.append(mime.wrap_shell_script(script.complete_script(group.pre_bootstrap)))
+    return mime.join_parts(parts)
 
 
 def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
@@ -46,7 +46,7 @@ def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
         }
         if group.max_pods_written:
             kubelet["config"] = {"maxPods": group.max_pods}
-        flags = (*kubelet_flags.label_and_taint_flags(group), *flags)
+        flags = (*kubelet_flags.build_label_flags(group), *flags)
     if flags:
         kubelet["flags"] = flags
     if kubelet:

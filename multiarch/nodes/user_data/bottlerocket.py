@@ -10,18 +10,18 @@ from collections.abc import Sequence
 
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags
-from multiarch.nodes.user_data.text import Scalar, toml_table
+from multiarch.nodes.user_data.text import Scalar, format_toml_table
 
 _KUBERNETES = "settings.kubernetes"
 
 
-def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+def render_bottlerocket(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     """Render the user data; the package's docstring has the rules for each case.
 
     EKS can only merge TOML without escaped quotes and without quoted keys in headers; what is merged here has neither.
     """
     if group.case is BootstrapCase.EKS:
-        return toml_table(_KUBERNETES, {"max-pods": group.max_pods}) if group.max_pods_written else ""
+        return format_toml_table(_KUBERNETES, {"max-pods": group.max_pods}) if group.max_pods_written else ""
     return "\n".join(_tables(group, cluster))
 
 
@@ -29,21 +29,21 @@ def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
     kubernetes: dict[str, Scalar | Sequence[str]] = {
         "api-server": cluster.endpoint,
         "cluster-certificate": cluster.certificate_authority,
-        "cluster-dns-ip": kubelet_flags.cluster_dns_ip(cluster),
+        "cluster-dns-ip": kubelet_flags.get_cluster_dns_ip(cluster),
         "cluster-name": cluster.name,
         "max-pods": group.max_pods,
     }
-    tables = [toml_table(_KUBERNETES, kubernetes)]
+    tables = [format_toml_table(_KUBERNETES, kubernetes)]
     if group.labels:
-        tables.append(toml_table(f"{_KUBERNETES}.node-labels", dict(sorted(group.labels))))
+        tables.append(format_toml_table(f"{_KUBERNETES}.node-labels", dict(sorted(group.labels))))
     if group.taints:
         taints: dict[str, list[str]] = {}
         for taint in sorted(group.taints):
             taints.setdefault(taint.key, []).append(f"{taint.value}:{taint.effect}")
-        tables.append(toml_table(f"{_KUBERNETES}.node-taints", taints))
+        tables.append(format_toml_table(f"{_KUBERNETES}.node-taints", taints))
     # People log in with SSM sessions, through the control container; the admin container, a root shell, stays off.
     return [
         *tables,
-        toml_table("settings.host-containers.admin", {"enabled": False}),
-        toml_table("settings.host-containers.control", {"enabled": True}),
+        format_toml_table("settings.host-containers.admin", {"enabled": False}),
+        format_toml_table("settings.host-containers.control", {"enabled": True}),
     ]

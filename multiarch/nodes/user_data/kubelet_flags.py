@@ -18,8 +18,8 @@ PLANNED_FLAGS = {"--node-labels": "labels", "--register-with-taints": "taints", 
 _DNS_OFFSET = 10
 
 
-def kubelet_flag_fault(flag: str) -> str | None:
-    """Why ``flag`` can't be one of ``kubeletExtraArgs``, or None if it can.
+def check_kubelet_flag(flag: str) -> str | None:
+    """Return why ``flag`` can't be one of ``kubeletExtraArgs``, or None if it can.
 
     Flags pass through an environment variable of a systemd unit, on AL2 (``bootstrap.sh``) and AL2023 (nodeadm's
     ``internal/kubelet/environment.go``): white space ends a flag there, quotes and backslashes are interpreted.
@@ -31,7 +31,7 @@ def kubelet_flag_fault(flag: str) -> str | None:
     return None
 
 
-def insecure_kubelet_flag(flag: str) -> str | None:
+def explain_insecure_flag(flag: str) -> str | None:
     """Say what ``flag`` opens, in a clause, or None. Values are read as Go's flag package does.
 
     Source: Kubernetes, "Kubelet authentication/authorization".
@@ -49,8 +49,8 @@ def insecure_kubelet_flag(flag: str) -> str | None:
     return None
 
 
-def label_and_taint_flags(group: NodeGroupPlan) -> tuple[str, ...]:
-    """``--node-labels`` and ``--register-with-taints``, sorted; each only if not empty."""
+def build_label_flags(group: NodeGroupPlan) -> tuple[str, ...]:
+    """Return ``--node-labels`` and ``--register-with-taints``, sorted; each only if not empty."""
     flags = []
     if group.labels:
         flags.append("--node-labels=" + ",".join(f"{key}={value}" for key, value in sorted(group.labels)))
@@ -59,10 +59,10 @@ def label_and_taint_flags(group: NodeGroupPlan) -> tuple[str, ...]:
     return tuple(flags)
 
 
-def cluster_dns_ip(cluster: ClusterFacts) -> str:
-    """The cluster's DNS address: the tenth of the Services' range, ``10.100.0.10`` for ``10.100.0.0/16``.
+def get_cluster_dns_ip(cluster: ClusterFacts) -> str:
+    """Return the cluster's DNS address: the tenth of the Services' CIDR block, ``10.100.0.10`` for ``10.100.0.0/16``.
 
-    Raises MultiarchError when ``service_cidr`` is not an IPv4 range with that address.
+    Raises MultiarchError when ``service_cidr`` is not an IPv4 CIDR block with that address.
     Source: EKS user guide, "Customize managed nodes with launch templates", ``--dns-cluster-ip``.
     """
     try:

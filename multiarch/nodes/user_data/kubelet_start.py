@@ -40,7 +40,7 @@ def _starts_unit(command: str) -> bool:
 
 
 def _lines(script: str) -> Iterator[tuple[int, str]]:
-    """Each line with its number, continued lines joined, without comments."""
+    """Yield each line with its number, continued lines joined, without comments."""
     number = 1
     for line in re.split(r"(?<!\\)\n", script):
         text = line.replace("\\\n", " ")

@@ -1,7 +1,7 @@
 """The MIME multipart archive that cloud-init, nodeadm and EKS read.
 
 Sources: cloud-init, "User-data formats"; RFC 2046 section 5.1; nodeadm's ``internal/configprovider/mime.go``; EKS
-user guide, "Customize managed nodes with launch templates", which asks for this format wherever EKS merges.
+user guide, "Customize managed nodes with launch templates", which requests this format wherever EKS merges.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from multiarch.nodes.user_data.text import is_plain
 _BOUNDARY = "==MULTIARCH=="
 
 
-def node_config(document: str) -> str:
+def wrap_node_config(document: str) -> str:
     """Make a part for nodeadm. ``document`` is YAML in ASCII: nodeadm does not undo a transfer encoding."""
     return f"Content-Type: application/node.eks.aws\n\n{document}"
 
 
-def shell_script(script: str) -> str:
+def wrap_shell_script(script: str) -> str:
     """Make a part for cloud-init, which runs it. Text that is not :func:`~.text.is_plain` goes through base64."""
     if is_plain(script):
         return f'Content-Type: text/x-shellscript; charset="us-ascii"\n\n{script}'
@@ -28,7 +28,7 @@ def shell_script(script: str) -> str:
     return f"{head}\n\n{encoded}"
 
 
-def multipart(parts: Sequence[str]) -> str:
+def join_parts(parts: Sequence[str]) -> str:
     """Join parts into an archive; the empty string for no parts. The boundary does not occur in any of them."""
     if not parts:
         return ""

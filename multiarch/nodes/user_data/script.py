@@ -10,7 +10,7 @@ from multiarch.nodes.user_data.text import is_plain
 _SHEBANG = "#!/bin/bash -e\n"
 
 
-def runnable(script: str) -> str:
+def complete_script(script: str) -> str:
     """Complete a script: cloud-init needs a ``#!`` line (without one: bash, ending at the first failure)."""
     complete = script if script.startswith("#!") else _SHEBANG + script
     return complete if complete.endswith("\n") else complete + "\n"
@@ -22,7 +22,7 @@ def run_in_place(script: str) -> str:
     The interpreter reads the file, so that the file need not be executable: hardened images mount ``/tmp`` with
     ``noexec``.
     """
-    script = runnable(script)
+    script = complete_script(script)
     # As the kernel reads it: the interpreter up to the first white space, the rest as one argument.
     interpreter = script.partition("\n")[0].removeprefix("#!").split(maxsplit=1) or ["/bin/bash"]
     command = " ".join(shlex.quote(word.strip()) for word in interpreter)

@@ -13,7 +13,7 @@ _PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
 _BMP = 0xFFFF
 
 
-def quoted(text: str) -> str:
+def quote_string(text: str) -> str:
     r"""Write ``text`` in double quotes, with ASCII characters only.
 
     The notation is common to TOML's basic strings and YAML's double-quoted scalars: ``\"``, ``\\``,
@@ -33,7 +33,7 @@ def _escaped(character: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether ``text`` is printable ASCII with tabs and line feeds, which user data can hold unencoded.
+    """Return whether ``text`` is printable ASCII with tabs and line feeds, which user data can hold unencoded.
 
     Other text is encoded in base64: cloud-init would decode it as Latin-1, and reads a script with "MIME-Version:" near
     its beginning as a MIME message.
@@ -41,34 +41,36 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None and "mime-version:" not in text.lower()
 
 
-def toml_key(key: str) -> str:
+def format_toml_key(key: str) -> str:
     """Write a TOML key, in quotes where needed: a dot would start a table."""
-    return key if _BARE_KEY.fullmatch(key) else quoted(key)
+    return key if _BARE_KEY.fullmatch(key) else quote_string(key)
 
 
-def toml_value(value: Scalar | Sequence[str]) -> str:
+def format_toml_value(value: Scalar | Sequence[str]) -> str:
     """Write one TOML value: a string, a whole number, a flag or a list of strings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return quoted(value)
-    return f"[{', '.join(map(quoted, value))}]"
+        return quote_string(value)
+    return f"[{', '.join(map(quote_string, value))}]"
 
 
-def toml_table(path: str, values: Mapping[str, Scalar | Sequence[str]]) -> str:
+def format_toml_table(path: str, values: Mapping[str, Scalar | Sequence[str]]) -> str:
     """Write one table, its keys in the order given. ``path`` is its header, of bare keys."""
-    return "".join([f"[{path}]\n", *(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in values.items())])
+    return "".join(
+        [f"[{path}]\n", *(f"{format_toml_key(key)} = {format_toml_value(value)}\n" for key, value in values.items())]
+    )
 
 
-def yaml(value: Mapping[str, Value], indent: int = 0) -> str:
+def format_yaml(value: Mapping[str, Value], indent: int = 0) -> str:
     """Write a YAML mapping in block style: keys (bare words) in the order given, every string in quotes."""
     pad = "  " * indent
     lines: list[str] = []
     for key, inner in value.items():
         if isinstance(inner, Mapping):
-            lines += [f"{pad}{key}:\n", yaml(inner, indent + 1)]
+            lines += [f"{pad}{key}:\n", format_yaml(inner, indent + 1)]
         elif isinstance(inner, Sequence) and not isinstance(inner, str):
             lines += [f"{pad}{key}:\n", *(f"{pad}  - {_yaml_scalar(item)}\n" for item in inner)]
         else:
@@ -78,7 +80,7 @@ def yaml(value: Mapping[str, Value], indent: int = 0) -> str:
 
 def _yaml_scalar(value: Value) -> str:
     if isinstance(value, str):
-        return quoted(value)
+        return quote_string(value)
     if isinstance(value, int):
         return str(value).lower()  # True is an int whose YAML is true
     raise TypeError(f"{type(value).__name__} is not a scalar")

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from multiarch.errors import UnknownFactError
-from multiarch.facts.ami_families import ami_type
+from multiarch.facts.ami_families import get_ami_type
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError
 from multiarch.observed.resources.properties import (
     Properties,
-    mapping,
     require_items,
     require_text,
     require_value,
+    to_mapping,
 )
-from multiarch.scheduling.architectures import allowed_architectures
+from multiarch.scheduling.architectures import list_allowed_architectures
 
 MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"
 AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
@@ -50,13 +50,13 @@ def find_architectures(instance_types: Iterable[str], image: str = "") -> frozen
     found = set()
     for name in instance_types:
         try:
-            found.add(instance_type(name).architecture)
+            found.add(get_instance_type(name).architecture)
         except UnknownFactError:
             continue
     if found or image in {"", _CUSTOM_IMAGE}:
         return frozenset(found)
     try:
-        architecture = ami_type(image).architecture
+        architecture = get_ami_type(image).architecture
     except UnknownFactError:
         return frozenset()
     return frozenset({architecture}) if architecture else frozenset()
@@ -74,11 +74,11 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
         operator = require_text(each, "operator")
         if operator in set(Operator):
             expressions.append({"key": require_text(each, "key"), "operator": operator, "values": values})
-    labels = {str(key): str(value) for key, value in mapping(require_value(properties, _POOL_LABELS)).items()}
+    labels = {str(key): str(value) for key, value in to_mapping(require_value(properties, _POOL_LABELS)).items()}
     term = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
     try:
-        return allowed_architectures({"nodeSelector": labels, **({"affinity": affinity} if expressions else {})})
+        return list_allowed_architectures({"nodeSelector": labels, **({"affinity": affinity} if expressions else {})})
     except ManifestError:
         return frozenset(Architecture)  # the API server rejects the NodePool
 

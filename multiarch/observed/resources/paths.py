@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[^.\[\]\"]+")
 
 
 @lru_cache(maxsize=4096)
-def parts(path: str) -> tuple[str | int, ...]:
+def split_path(path: str) -> tuple[str | int, ...]:
     """Return the keys and list indexes of a path. What is not one is taken as a single key."""
     found: list[str | int] = []
     end = 0
@@ -43,10 +43,10 @@ def parts(path: str) -> tuple[str | int, ...]:
     return tuple(found) if found and end == len(path) else (path,)
 
 
-def value_at(properties: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any JSON value)
+def get_value_at(properties: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any JSON value)
     """Return the value at a path, or MISSING; UNKNOWN or SECRET if a value above it is that."""
     value: Any = properties
-    for part in parts(path):
+    for part in split_path(path):
         if isinstance(part, int) and isinstance(value, list):
             value = value[part] if part < len(value) else MISSING
         elif isinstance(value, Mapping):
@@ -61,16 +61,16 @@ def is_below(path: str, roots: Iterable[str]) -> bool:
     return any(path == root or path.startswith((f"{root}.", f"{root}[")) for root in roots)
 
 
-def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401  (any JSON values)
+def list_differences(old: Any, new: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401  (any JSON values)
     """Yield the paths whose values differ, without the paths above them. Lists of another length differ as a whole."""
     if old == new:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
-            yield from differences(old.get(key, MISSING), new.get(key, MISSING), _joined(path, key))
+            yield from list_differences(old.get(key, MISSING), new.get(key, MISSING), _joined(path, key))
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for index, (before, after) in enumerate(zip(old, new, strict=True)):
-            yield from differences(before, after, f"{path}[{index}]")
+            yield from list_differences(before, after, f"{path}[{index}]")
     else:
         yield path
 

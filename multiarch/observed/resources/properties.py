@@ -1,7 +1,7 @@
 """Values of a resource's properties, of which some are secrets, or known only after the update.
 
-A reader that reports what it knows takes such a value as missing (:func:`at`); one that decides takes it as undecided
-(:func:`require_value`).
+A reader that reports what it knows takes such a value as missing (:func:`get_value`); one that decides takes it as
+undecided (:func:`require_value`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
-from multiarch.observed.resources.paths import MISSING, SECRET, value_at
+from multiarch.observed.resources.paths import MISSING, SECRET, get_value_at
 
 Properties = Mapping[str, Any]
 """Property values as JSON. Secrets are ``SECRET``, values that the engine does not know yet are ``UNKNOWN``."""
@@ -27,18 +27,18 @@ class UndecidedError(Exception):
         self.path = path
 
 
-def at(properties: Properties, path: str) -> object:
+def get_value(properties: Properties, path: str) -> object:
     """Return the value at a path such as ``scalingConfig.maxSize``.
 
     None if it is missing, unknown or a secret, or has a part that is.
     """
-    value = value_at(properties, path)
+    value = get_value_at(properties, path)
     return value if value is not MISSING and _is_known(value) else None
 
 
 def is_unknown(properties: Properties, path: str) -> bool:
     """Return whether a value at a path is known only during the update, or a secret, in whole or in part."""
-    return not _is_known(value_at(properties, path))
+    return not _is_known(get_value_at(properties, path))
 
 
 def _is_known(value: object) -> bool:
@@ -51,7 +51,7 @@ def _is_known(value: object) -> bool:
 
 def require_value(holder: Any, path: str) -> Any:  # noqa: ANN401  (any property)
     """Return the value at a path, or None. Raises UndecidedError if it, or what holds it, is not known yet."""
-    value = value_at(holder, path) if isinstance(holder, Mapping) else MISSING
+    value = get_value_at(holder, path) if isinstance(holder, Mapping) else MISSING
     if isinstance(value, str) and value in UNKNOWN_VALUES:
         raise UndecidedError(path)
     return None if value is MISSING else value
@@ -87,23 +87,23 @@ def is_on(holder: Any, path: str) -> bool:  # noqa: ANN401
     return require_text(holder, path).lower() == "true"
 
 
-def mapping(value: object) -> Properties:
+def to_mapping(value: object) -> Properties:
     """Return a value as an object; empty for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
-def text_at(properties: Properties, path: str) -> str | None:
+def get_string_at(properties: Properties, path: str) -> str | None:
     """Return a string at a path, or None."""
-    value = at(properties, path)
+    value = get_value(properties, path)
     return value if isinstance(value, str) and value else None
 
 
-def whole_at(properties: Properties, path: str) -> int | None:
+def get_integer_at(properties: Properties, path: str) -> int | None:
     """Return a whole number at a path, or None."""
-    return whole(at(properties, path))
+    return to_integer(get_value(properties, path))
 
 
-def whole(value: object) -> int | None:
+def to_integer(value: object) -> int | None:
     """Return a value as a whole number, or None. The engine writes some providers' numbers as strings or as ``3.0``."""
     if isinstance(value, bool):
         return None
@@ -114,7 +114,7 @@ def whole(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def entries(properties: Properties, path: str) -> Iterator[Mapping[str, Any]]:
+def list_entries(properties: Properties, path: str) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of a list at a path."""
-    found = at(properties, path)
+    found = get_value(properties, path)
     yield from (each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else ()

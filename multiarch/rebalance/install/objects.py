@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.facts.taints import Taint
-from multiarch.facts.tolerations import toleration_for
+from multiarch.facts.tolerations import make_toleration
 from multiarch.manifests import restricted
 from multiarch.rebalance.install import policy
-from multiarch.rebalance.install.policy import LABELS, NAME, NAMESPACE, Object, metadata
+from multiarch.rebalance.install.policy import LABELS, NAME, NAMESPACE, Object, build_metadata
 from multiarch.schema.rebalance import RebalancePlan
 
 _STACK_FOLDER = "/etc/multiarch/stack"
@@ -46,27 +46,27 @@ _PLACEHOLDERS: list[Object] = [{"apiGroups": [""], "resources": ["pods"], "verbs
 _EVICTIONS: list[Object] = [{"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}]
 
 
-def objects(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> list[Object]:
-    """The objects, the Namespace first; ``stack`` is ``TEAM-ENV``. The same arguments give the same objects."""
+def build_objects(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> list[Object]:
+    """Return the objects, the Namespace first; ``stack`` is ``TEAM-ENV``. The same arguments give the same objects."""
     return [
-        namespace(),
-        restricted.service_account(metadata()),
+        build_namespace(),
+        restricted.build_service_account(build_metadata()),
         *_roles(plan),
-        *policy.policies(),
+        *policy.build_admission_policies(),
         *([_network_policy(plan)] if plan.network_policy else []),
         _config_map(plan, stack),
         _cron_job(plan, stack, arm64_taint),
     ]
 
 
-def namespace() -> Object:
-    """The Namespace, whose pods must meet Pod Security ``restricted``."""
-    own = {"name": NAMESPACE, "labels": {**LABELS, **restricted.enforced()}}
+def build_namespace() -> Object:
+    """Return the Namespace, whose pods must meet Pod Security ``restricted``."""
+    own = {"name": NAMESPACE, "labels": {**LABELS, **restricted.list_enforced_labels()}}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": own}
 
 
-def arguments(plan: RebalancePlan, stack: str) -> list[str]:
-    """Of ``multiarch``: one run."""
+def build_arguments(plan: RebalancePlan, stack: str) -> list[str]:
+    """Return of ``multiarch``: one run."""
     found = ["rebalance", f"{_STACK_FOLDER}/{_file(stack)}", "--no-cache", f"--max-pods={plan.max_pods}"]
     found += [f"--pace={plan.pace}", *(f"--namespace={each}" for each in plan.namespaces)]
     if plan.quiet_hours:
@@ -87,7 +87,7 @@ def _config_map(plan: RebalancePlan, stack: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(),
+        "metadata": build_metadata(),
         "data": {_file(stack): plan.stack_file},
     }
 
@@ -103,7 +103,7 @@ def _network_policy(plan: RebalancePlan) -> Object:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": metadata(),
+        "metadata": build_metadata(),
         "spec": {"podSelector": {"matchLabels": LABELS}, "policyTypes": ["Ingress", "Egress"], "egress": egress},
     }
 
@@ -112,7 +112,7 @@ def _cron_job(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
-        "metadata": metadata(),
+        "metadata": build_metadata(),
         "spec": {
             "schedule": plan.schedule,
             "timeZone": "Etc/UTC",
@@ -139,9 +139,9 @@ def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
     container = {
         "name": "rebalance",
         "image": plan.image,
-        "args": arguments(plan, stack),
+        "args": build_arguments(plan, stack),
         "resources": {"requests": {"cpu": "100m", "memory": memory}, "limits": {"memory": memory}},
-        "securityContext": restricted.container_security(),
+        "securityContext": restricted.build_container_security(),
         "volumeMounts": [{"name": "stack", "mountPath": _STACK_FOLDER, "readOnly": True}],
     }
     spec: Object = {
@@ -151,12 +151,12 @@ def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": _GRACE,
         "nodeSelector": {"kubernetes.io/os": "linux"},
-        "securityContext": restricted.pod_security(),
+        "securityContext": restricted.build_pod_security(),
         "containers": [container],
         "volumes": [{"name": "stack", "configMap": {"name": NAME}}],
     }
     if arm64_taint:
-        spec["tolerations"] = [toleration_for(arm64_taint).as_dict()]
+        spec["tolerations"] = [make_toleration(arm64_taint).as_dict()]
     if plan.image_pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in plan.image_pull_secrets]
     # A run has its end: no autoscaler takes its node away meanwhile.
@@ -165,7 +165,7 @@ def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
 
 
 def _roles(plan: RebalancePlan) -> Iterator[Object]:
-    """Roles and bindings: evictions only in the plan's namespaces, Secrets only those that it names."""
+    """Yield roles and bindings: evictions only in the plan's namespaces, Secrets only those that it names."""
     everywhere = [*_RULES, *(_NAMESPACES if plan.namespaces else []), *([] if plan.dry_run else _NODES)]
     if not plan.dry_run and not plan.namespaces:
         everywhere += _EVICTIONS
@@ -185,4 +185,4 @@ def _roles(plan: RebalancePlan) -> Iterator[Object]:
 
 
 def _granted(name: str, namespace: str | None, rules: list[Object]) -> Iterator[Object]:
-    return restricted.granted(metadata(name, namespace), rules, NAME, NAMESPACE)
+    return restricted.grant_role(build_metadata(name, namespace), rules, NAME, NAMESPACE)

@@ -36,13 +36,13 @@ _VARIABLES = {
 _BEFORE, _AFTER = "variables.before", "variables.after"
 
 
-def metadata(name: str = NAME, namespace: str | None = NAMESPACE) -> Object:
+def build_metadata(name: str = NAME, namespace: str | None = NAMESPACE) -> Object:
     """Name, namespace (none with None) and labels of an object."""
     return {"name": name, **({"namespace": namespace} if namespace else {}), "labels": LABELS}
 
 
-def policies() -> list[Object]:
-    """The ValidatingAdmissionPolicies with their bindings: one for Nodes, one for Leases."""
+def build_admission_policies() -> list[Object]:
+    """Return the ValidatingAdmissionPolicies with their bindings: one for Nodes, one for Leases."""
     nodes = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes", "nodes/*"]}
     leases = {
         "apiGroups": ["coordination.k8s.io"],
@@ -58,14 +58,14 @@ def policies() -> list[Object]:
 
 
 def _policy(name: str, rule: Object, variables: Mapping[str, str], validations: Mapping[str, str]) -> Iterator[Object]:
-    """A policy for what the service account does, and its binding; ``validations`` are messages by expression."""
+    """Yield a policy for what the service account does, and its binding; ``validations`` are messages by expression."""
     own = {"name": "service-account", "expression": f"request.userInfo.username == {json.dumps(USER)}"}
     yield {
         "apiVersion": f"{_GROUP}/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": metadata(name, None),
+        "metadata": build_metadata(name, None),
         "spec": {
-            # An error in an expression refuses too.
+            # An error in an expression rejects too.
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": [rule]},
             "matchConditions": [own],
@@ -83,13 +83,13 @@ def _policy(name: str, rule: Object, variables: Mapping[str, str], validations: 
     yield {
         "apiVersion": f"{_GROUP}/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": metadata(name, None),
+        "metadata": build_metadata(name, None),
         "spec": {"policyName": name, "validationActions": ["Deny"]},
     }
 
 
 def _of_nodes() -> dict[str, str]:
-    """Messages by expression."""
+    """Return messages by expression."""
     same = [_same("metadata", field) for field in _METADATA] + [_same("spec", field) for field in _SPEC]
     kept = f"{_AFTER}.all(key, key == {_OWN} || key in {_BEFORE} && {_BEFORE}[key] == {_AFTER}[key])"
     none_gone = f"{_BEFORE}.all(key, key == {_OWN} || key in {_AFTER})"

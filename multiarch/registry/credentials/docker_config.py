@@ -14,7 +14,7 @@ from pathlib import Path
 from cachetools import LRUCache, TTLCache
 
 from multiarch.errors import MultiarchError
-from multiarch.files import home, read_bytes
+from multiarch.files import find_home, read_bytes
 from multiarch.registry.credentials import helpers
 from multiarch.registry.credentials.auths import read_auths
 from multiarch.registry.credentials.model import Credential
@@ -23,7 +23,7 @@ from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import DOCKER_HUB, Reference
 from multiarch.registry.settings import REMEMBERED
 
-__all__ = ["DockerConfig", "load"]
+__all__ = ["DockerConfig", "load_docker_config"]
 
 HUB_KEYS = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
 """Docker Hub's keys in configurations; ``docker login`` writes the first."""
@@ -43,10 +43,10 @@ class DockerConfigError(MultiarchError):
         self.fault = fault
 
 
-def config_file(environ: Mapping[str, str]) -> Path:
+def find_config_file(environ: Mapping[str, str]) -> Path:
     """Docker's configuration file, in ``DOCKER_CONFIG`` or ``~/.docker``. As in docker, ``.docker`` without a home."""
     folder = environ.get("DOCKER_CONFIG", "")
-    return (Path(folder) if folder else (home() or Path()) / ".docker") / "config.json"
+    return (Path(folder) if folder else (find_home() or Path()) / ".docker") / "config.json"
 
 
 class DockerConfig:
@@ -78,7 +78,7 @@ class DockerConfig:
         self._locks: LRUCache[tuple[str, str], asyncio.Lock] = LRUCache(REMEMBERED)
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """What docker would use for the repository's registry; a key of ``auths`` may also have a path.
+        """Return what docker would use for the repository's registry; a key of ``auths`` may also have a path.
 
         Raises:
             RegistryError: CREDENTIALS, if a helper fails.
@@ -133,7 +133,7 @@ class DockerConfig:
             if known is not None:
                 return known
             try:
-                found = await helpers.ask(helper, server, self._environ)
+                found = await helpers.query_helper(helper, server, self._environ)
             except helpers.HelperError as error:
                 raise RegistryError(
                     RegistryReason.CREDENTIALS,
@@ -146,7 +146,7 @@ class DockerConfig:
             return known
 
 
-def load(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
+def load_docker_config(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
     """Read a ``config.json``; a missing file has no credentials.
 
     Raises:
@@ -174,7 +174,7 @@ def _parsed(file: Path, written: bytes) -> Mapping[str, object]:
 
 
 def _split_key(key: str) -> tuple[str, str]:
-    """Host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
+    """Return host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
 
     The scheme is ignored, and so are ``/v1`` and ``/v2``.
     """
@@ -188,7 +188,7 @@ def _split_key(key: str) -> tuple[str, str]:
 
 
 def _strings(file: Path, content: Mapping[str, object], key: str) -> dict[str, str]:
-    """A table; null counts as an empty one, and as an empty string. A host's empty helper means ``auths``."""
+    """Return a table; null counts as an empty one, and as an empty string. A host's empty helper means ``auths``."""
     table = content.get(key) or {}
     if not isinstance(table, Mapping) or not all(isinstance(value, str | None) for value in table.values()):
         raise DockerConfigError(file, f"{key} must be an object with string values")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from multiarch.facts.ecr import EcrHost, ecr_host
+from multiarch.facts.ecr import EcrHost, parse_ecr_host
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference
@@ -26,7 +26,7 @@ _NEW_SECONDS = 300.0
 """A new token is used at least this long, even if this machine's clock is wrong."""
 
 
-def default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
+def open_default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
     """Return a boto3 client that can get tokens for ``host``."""
     import boto3  # noqa: PLC0415 (large: only images in ECR need it)
     from botocore.config import Config  # noqa: PLC0415 (large)
@@ -41,7 +41,7 @@ def default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
 class EcrCredentials:
     """Tokens for ECR registries, one per region; nothing for others. The public gallery works without one."""
 
-    def __init__(self, client: Callable[[EcrHost], Any] = default_client) -> None:
+    def __init__(self, client: Callable[[EcrHost], Any] = open_default_client) -> None:
         """``client`` makes a boto3 client; it is called in a thread."""
         self._client = client
         self._tokens: dict[EcrHost, Credential] = {}
@@ -49,12 +49,12 @@ class EcrCredentials:
         self._locks: dict[EcrHost, asyncio.Lock] = {}
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """The token for the repository's registry.
+        """Return the token for the repository's registry.
 
         Raises:
             RegistryError: CREDENTIALS, if AWS gives no token; the public gallery is then read anonymously.
         """
-        host = ecr_host(reference.registry)
+        host = parse_ecr_host(reference.registry)
         if host is None:
             return ()
         region_host = EcrHost("", host.region, host.fips, host.public)
@@ -91,7 +91,7 @@ class EcrCredentials:
             raise _NoTokenError("no AWS credentials found") from error
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "no error code")
-            raise _NoTokenError(f"AWS refused ecr:GetAuthorizationToken in {region_host.region} ({code})") from error
+            raise _NoTokenError(f"AWS rejected ecr:GetAuthorizationToken in {region_host.region} ({code})") from error
         except BotoCoreError as error:
             raise _NoTokenError(f"AWS returned no ECR token in {region_host.region} ({error})") from error
         data = answer["authorizationData"]

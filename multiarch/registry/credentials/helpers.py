@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.decoding import decode_json
-from multiarch.registry.errors import one_line
+from multiarch.registry.errors import format_line
 
 TIMEOUT = 30.0
 """Seconds that a helper may take: it may prompt the user."""
@@ -29,7 +29,7 @@ class HelperError(Exception):
     """A credential helper failed; the message contains no secret."""
 
 
-async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) -> Credential | None:
+async def query_helper(name: str, server: str, environ: Mapping[str, str] | None = None) -> Credential | None:
     """Return the credential that ``docker-credential-NAME get`` prints for ``server``, or None if it has none.
 
     Raises:
@@ -47,7 +47,7 @@ async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) 
         if any(text in output.lower() for text in _NOT_FOUND):
             return None
         shown = "" if "Secret" in output else output
-        raise HelperError(f"{program} failed ({one_line(shown or errors) or f'exit status {code}'})")
+        raise HelperError(f"{program} failed ({format_line(shown or errors) or f'exit status {code}'})")
     return _read(program, output)
 
 

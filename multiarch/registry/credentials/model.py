@@ -34,7 +34,7 @@ class Credentials(Protocol):
     """A source of credentials."""
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """The credentials to try for a repository, in this order; empty for anonymous access.
+        """Return the credentials to try for a repository, in this order; empty for anonymous access.
 
         Raises:
             RegistryError: CREDENTIALS, if there should be some and they can't be obtained.

@@ -34,7 +34,7 @@ class PullSecretError(MultiarchError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _PullSecretEntry:
     """A key's ``host`` and ``path`` as the kubelet reads them, and its credential."""
 
     host: str
@@ -62,7 +62,7 @@ class PullSecrets:
         Raises:
             PullSecretError: one of them is malformed.
         """
-        entries: list[_Entry] = []
+        entries: list[_PullSecretEntry] = []
         for name, configuration in configurations:
             try:
                 entries += [_entry(*each) for each in read_auths(configuration, f"Secret {name}")]
@@ -81,7 +81,7 @@ class PullSecrets:
         return tuple(each.credential for each in matching if each.credential.password)
 
 
-def from_secret(secret: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+def read_secret(secret: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
     """Name (``NAMESPACE/NAME``) and configuration of a Secret object, of the current type or the legacy one.
 
     ``secret`` is the API's object, with ``data`` in base64 or with ``stringData``.
@@ -117,18 +117,18 @@ def _content(name: str, secret: Mapping[str, object], key: str) -> str:
     raise PullSecretError(name, f"{key} is missing")
 
 
-def _entry(key: str, credential: Credential) -> _Entry:
+def _entry(key: str, credential: Credential) -> _PullSecretEntry:
     scheme, separator, rest = key.partition("://")
     host, slash, path = (rest if separator and scheme in {"http", "https"} else key).partition("/")
     path = f"{slash}{path}"
     if path.startswith(("/v1/", "/v2/")):
         path = path[3:]
     plain = replace(credential, identity_token="")
-    return _Entry(host, "" if path == "/" else path, plain)
+    return _PullSecretEntry(host, "" if path == "/" else path, plain)
 
 
-def _matches(each: _Entry, reference: Reference) -> bool:
-    """Whether a key matches: ``*`` within one label of the host, equal ports, and the path as a prefix."""
+def _matches(each: _PullSecretEntry, reference: Reference) -> bool:
+    """Return whether a key matches: ``*`` within one label of the host, equal ports, and the path as a prefix."""
     pattern, pattern_port = _split_port(each.host)
     host, port = _split_port(reference.registry)
     patterns, labels = pattern.split("."), host.split(".")

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from multiarch.cost.chart import Bar, bars
+from multiarch.cost.chart import Bar, build_bars
 from multiarch.cost.model import CostLine, CostReport
-from multiarch.prices.amounts import known_sum
+from multiarch.prices.amounts import sum_known
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import number, of_amount, of_architecture, status_of
-from multiarch.report.sections.nodes import OTHER_NODES, label_of
+from multiarch.report.sections.cells import format_number, get_status, make_amount_cell, make_architecture_cell
+from multiarch.report.sections.nodes import OTHER_NODES, get_label
 
 IDENTIFIER, TITLE = "cost", "Cost per month"
 _SHOWN = 5
 """Reasons for unknown amounts that are shown at once; the others are among the notes."""
 
 
-def cost_section(report: CostReport) -> PageSection:
-    """Costs per month by group, and savings of blocked workloads."""
+def build_cost_section(report: CostReport) -> PageSection:
+    """Return costs per month by group, and savings of blocked workloads."""
     fetched = (
         (f"Prices of {report.prices_fetched_at:%Y-%m-%d %H:%M} UTC, in {report.currency}.",)
         if report.prices_fetched_at
@@ -61,7 +61,7 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
         yield PageTable(
             f"Beside the nodes ({_unit(report)})",
             ("what", "now"),
-            [(PageCell(name), of_amount(amount)) for name, amount in report.others],
+            [(PageCell(name), make_amount_cell(amount)) for name, amount in report.others],
             {"now"},
         )
     if report.savings:
@@ -71,7 +71,7 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
             [
                 (
                     PageCell(f"{each.namespace} {each.workload}"),
-                    of_amount(each.monthly),
+                    make_amount_cell(each.monthly),
                     PageCell("; ".join(each.blockers)),
                 )
                 for each in report.savings
@@ -82,12 +82,12 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
 
 def _line(line: CostLine, at_most: Amount | None) -> Iterator[PageCell]:
     yield PageCell(line.group or "no group of the stack")
-    yield of_architecture(line.architecture)
+    yield make_architecture_cell(line.architecture)
     yield PageCell(line.capacity_type or "unknown")
     yield PageCell(" or ".join(line.instance_types) or "unknown")
-    yield number(line.nodes)
-    yield of_amount(line.monthly)
-    yield PageCell("") if at_most is None else of_amount(at_most)
+    yield format_number(line.nodes)
+    yield make_amount_cell(line.monthly)
+    yield PageCell("") if at_most is None else make_amount_cell(at_most)
 
 
 def _charts(report: CostReport) -> Iterator[BarChart]:
@@ -98,7 +98,7 @@ def _charts(report: CostReport) -> Iterator[BarChart]:
     if any(bar.amount for bar in by_group):
         ordered = sorted(by_group, key=lambda bar: -bar.amount)
         yield BarChart(f"Nodes by group ({_unit(report)})", tuple(ordered))
-    by_kind = [_of_kind(bar) for bar in bars(report)]
+    by_kind = [_of_kind(bar) for bar in build_bars(report)]
     if any(bar.amount for bar in by_kind):
         yield BarChart(f"Nodes by architecture, and the rest ({_unit(report)})", tuple(by_kind))
 
@@ -106,8 +106,8 @@ def _charts(report: CostReport) -> Iterator[BarChart]:
 def _bar(group: str, lines: list[CostLine]) -> ChartBar:
     amounts: dict[tuple[str, Status], Decimal] = {}
     for line in lines:
-        key = label_of(line.architecture, line.capacity_type), status_of(line.architecture, line.capacity_type)
-        amounts[key] = amounts.get(key, Decimal(0)) + known_sum([line.monthly])
+        key = get_label(line.architecture, line.capacity_type), get_status(line.architecture, line.capacity_type)
+        amounts[key] = amounts.get(key, Decimal(0)) + sum_known([line.monthly])
     pieces = tuple(
         ChartPiece(label, float(amount), status, f"{amount:,.2f}") for (label, status), amount in amounts.items()
     )
@@ -120,7 +120,7 @@ def _bar(group: str, lines: list[CostLine]) -> ChartBar:
 def _of_kind(bar: Bar) -> ChartBar:
     if isinstance(bar.monthly, UnknownPrice):
         return ChartBar(bar.label, (), "unknown")
-    status = status_of(bar.architecture, bar.capacity_type) if bar.architecture else Status.UNKNOWN
-    label = label_of(bar.architecture, bar.capacity_type) if bar.architecture else "other"
+    status = get_status(bar.architecture, bar.capacity_type) if bar.architecture else Status.UNKNOWN
+    label = get_label(bar.architecture, bar.capacity_type) if bar.architecture else "other"
     text = f"{bar.monthly:,.2f}"
     return ChartBar(bar.label, (ChartPiece(label, float(bar.monthly), status, text),), f"{text} ({bar.share:.0%})")

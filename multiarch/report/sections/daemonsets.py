@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from multiarch.audit.daemonset_model import Cell, DaemonSetAudit, DaemonSetOutcome, Group
+from multiarch.audit.daemonset_model import Cell, DaemonSetAudit, DaemonSetOutcome, NodeSet
 from multiarch.report.model import PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import counted, number, of_architecture
+from multiarch.report.sections.cells import counted, format_number, make_architecture_cell
 
 IDENTIFIER, TITLE = "daemonsets", "DaemonSets"
 _STATUSES = {
@@ -16,8 +16,8 @@ _STATUSES = {
 }
 
 
-def daemonsets_section(audit: DaemonSetAudit) -> PageSection:
-    """The matrix, with the reasons behind each cell, and what its columns are."""
+def build_daemonsets_section(audit: DaemonSetAudit) -> PageSection:
+    """Return the matrix, with the reasons behind each cell, and what its columns are."""
     outcomes = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
     rows = tuple((PageCell(str(row.daemon_set)), *map(_cell, row.cells)) for row in audit.rows)
     columns = ("DaemonSet", *map(_head, audit.columns))
@@ -31,7 +31,7 @@ def daemonsets_section(audit: DaemonSetAudit) -> PageSection:
     )
 
 
-def _head(column: Group) -> str:
+def _head(column: NodeSet) -> str:
     architecture = str(column.architecture)
     return column.name if architecture in column.name else f"{column.name} ({architecture})"
 
@@ -49,8 +49,8 @@ def _legend(audit: DaemonSetAudit) -> PageTable:
         (
             PageCell(column.name),
             PageCell(column.kind),
-            of_architecture(column.architecture),
-            PageCell("planned") if column.nodes is None else number(column.nodes),
+            make_architecture_cell(column.architecture),
+            PageCell("planned") if column.nodes is None else format_number(column.nodes),
             PageCell(", ".join(map(str, column.taints))),
         )
         for column in audit.columns

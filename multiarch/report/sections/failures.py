@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
 from multiarch.report.model import PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import counted, number, of_architectures
+from multiarch.report.sections.cells import counted, format_number, make_architectures_cell
 from multiarch.report.sections.nodes import OTHER_NODES
 
 IDENTIFIER, TITLE = "failures", "When something fails"
@@ -14,8 +14,8 @@ _WITHOUT = "nothing fails"
 _MINUTE = 60
 
 
-def failures_section(report: CapacityReport) -> PageSection:
-    """Failures, workloads × failures, and what limits the workloads that lack pods."""
+def build_failures_section(report: CapacityReport) -> PageSection:
+    """Return failures, workloads × failures, and what limits the workloads that lack pods."""
     survived = sum(not each.short for each in report.failures)
     more = " `multiarch capacity` with `--recommend` looks for the cheapest change of the stack file that helps."
     hint = more if survived < len(report.failures) else ""
@@ -57,15 +57,15 @@ def _name(report: CapacityReport, result: FailureResult) -> str:
 def _failure(report: CapacityReport, result: FailureResult) -> Iterator[PageCell]:
     short = len(result.short)
     yield PageCell(_name(report, result))
-    yield number(short, Status.BAD if short else Status.GOOD)
-    yield number(sum(each.pending for each in result.workloads))
+    yield format_number(short, Status.BAD if short else Status.GOOD)
+    yield format_number(sum(each.pending for each in result.workloads))
     yield _wait([each.wait_seconds for each in result.workloads if each.wait_seconds is not None])
     yield _by_group(result.lost)
     yield _by_group(result.added)
 
 
 def _wait(seconds: list[int]) -> PageCell:
-    """``–`` where no pod moves."""
+    """Return ``–`` where no pod moves."""
     if not seconds:
         return PageCell("–", 0)
     longest = max(seconds)
@@ -90,7 +90,7 @@ def _limit(report: CapacityReport, result: FailureResult, workload: WorkloadResu
 
 
 def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageTable:
-    """Workloads that are short anywhere come first."""
+    """Return workloads that are short anywhere come first."""
     keys = [(each.namespace, each.name) for each in report.without_failure.workloads]
     by_key = [{(each.namespace, each.name): each for each in result.workloads} for result in results]
     of_key = {key: [found.get(key) for found in by_key] for key in keys}
@@ -98,7 +98,7 @@ def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageT
     rows = tuple(
         (
             PageCell(f"{key[0]} {key[1]}"),
-            of_architectures(next(each for each in of_key[key] if each is not None).architectures),
+            make_architectures_cell(next(each for each in of_key[key] if each is not None).architectures),
             *(_kept(each) for each in of_key[key]),
         )
         for key in sorted(keys, key=lambda key: (-worst[key], key))
@@ -108,7 +108,7 @@ def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageT
 
 
 def _severity(result: WorkloadResult | None) -> int:
-    """0: no pod stays without a node; 1: the minimum is kept; 2: it is kept later only; 3: it is not kept."""
+    """Return 0: no pod stays without a node; 1: the minimum is kept; 2: it is kept later only; 3: it is not kept."""
     if result is None or (result.keeps_minimum_throughout and not result.pending):
         return 0
     if result.keeps_minimum_throughout:

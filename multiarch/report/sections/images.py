@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow, WorkloadState
 from multiarch.report.model import PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import counted, number
+from multiarch.report.sections.cells import counted, format_number
 
 IDENTIFIER, TITLE = "images", "Ready for arm64"
 STATUSES = {
@@ -17,12 +17,12 @@ STATUSES = {
 }
 
 
-def images_section(audit: WorkloadAudit) -> PageSection:
-    """Images that block workloads, and the next step of every workload."""
+def build_images_section(audit: WorkloadAudit) -> PageSection:
+    """Return images that block workloads, and the next step of every workload."""
     states = ", ".join(f"{audit.count(state)} {state}" for state in WorkloadState)
     notes = []
-    if audit.left_out:
-        notes.append(f"{counted(audit.left_out, 'DaemonSet')} of the system: see DaemonSets.")
+    if audit.omitted:
+        notes.append(f"{counted(audit.omitted, 'DaemonSet')} of the system: see DaemonSets.")
     return PageSection(
         IDENTIFIER,
         TITLE,
@@ -33,7 +33,7 @@ def images_section(audit: WorkloadAudit) -> PageSection:
 
 
 def _images(audit: WorkloadAudit) -> PageTable:
-    """One row per image and reason, the one that blocks the most pods first."""
+    """Return one row per image and reason, the one that blocks the most pods first."""
     users: dict[tuple[str, str], list[tuple[WorkloadRow, ImageBlocker]]] = {}
     for row in audit.rows:
         for each in row.images:
@@ -51,7 +51,7 @@ def _image(image: str, reason: str, found: list[tuple[WorkloadRow, ImageBlocker]
     used = sorted(f"{row.workload.namespace} {row.workload}" for row, _ in found)
     return (
         PageCell(image),
-        number(sum(row.subject.pods for row, _ in found)),
+        format_number(sum(row.subject.pods for row, _ in found)),
         PageCell(reason),
         PageCell(found[0][1].step),
         PageCell(", ".join(used)) if len(used) == 1 else PageCell(counted(len(used), "workload"), details=tuple(used)),
@@ -76,5 +76,5 @@ def _workload(audit: WorkloadAudit, row: WorkloadRow) -> Iterator[PageCell]:
     yield PageCell(str(row.workload))
     yield PageCell(row.workload.namespace)
     yield PageCell(row.state, status=STATUSES[row.state])
-    yield number(row.subject.pods)
+    yield format_number(row.subject.pods)
     yield PageCell("; ".join([*row.steps(audit.taint), *row.notes]))

@@ -11,8 +11,15 @@ from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.report.bars import ORDER
 from multiarch.report.contents import Placement, Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import counted, number, of_architecture, of_architectures, share, status_of
-from multiarch.scheduling.resources import Resources
+from multiarch.report.sections.cells import (
+    counted,
+    format_number,
+    format_share,
+    get_status,
+    make_architecture_cell,
+    make_architectures_cell,
+)
+from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
 
@@ -21,8 +28,8 @@ OTHER_NODES = "(other nodes)"
 """The name of nodes that no group of the stack file has."""
 
 
-def nodes_section(plan: Plan, placement: Placement | Unread) -> PageSection:
-    """Groups come from the plan; their numbers of nodes from the placement, where there is one."""
+def build_nodes_section(plan: Plan, placement: Placement | Unread) -> PageSection:
+    """Return groups come from the plan; their numbers of nodes from the placement, where there is one."""
     nodes = placement.nodes if isinstance(placement, Placement) else None
     tables = [_groups(plan, nodes)]
     notes: tuple[str, ...] = ()
@@ -41,8 +48,8 @@ def nodes_section(plan: Plan, placement: Placement | Unread) -> PageSection:
     )
 
 
-def nodes_by_architecture(nodes: Sequence[NodeState]) -> tuple[tuple[Architecture, int], ...]:
-    """The number of nodes of each architecture, arm64 first."""
+def count_nodes(nodes: Sequence[NodeState]) -> tuple[tuple[Architecture, int], ...]:
+    """Return the number of nodes of each architecture, arm64 first."""
     counts = Counter(node.shape.architecture for node in nodes)
     return tuple((each, counts[each]) for each in (Architecture.ARM64, Architecture.AMD64))
 
@@ -50,7 +57,7 @@ def nodes_by_architecture(nodes: Sequence[NodeState]) -> tuple[tuple[Architectur
 def _summary(placement: Placement | Unread) -> str:
     if isinstance(placement, Unread):
         return "The sizes are those of the stack file."
-    said = ", ".join(f"{count:,} {each}" for each, count in nodes_by_architecture(placement.nodes))
+    said = ", ".join(f"{count:,} {each}" for each, count in count_nodes(placement.nodes))
     return f"{counted(len(placement.nodes), 'node')}{' now' if placement.live else ' planned'}: {said}."
 
 
@@ -62,7 +69,7 @@ def _groups(plan: Plan, nodes: Sequence[NodeState] | None) -> PageTable:
     rows += [_pool(pool, there) for pool in (() if karpenter is None else karpenter.pools)]
     if there is not None and there[""]:
         others = (PageCell(OTHER_NODES), PageCell("not in the stack file"))
-        rows.append((*others, PageCell(""), PageCell(""), number(there[""]), *[PageCell("")] * 4))
+        rows.append((*others, PageCell(""), PageCell(""), format_number(there[""]), *[PageCell("")] * 4))
     return PageTable("Node groups and NodePools", columns, rows, {"nodes"})
 
 
@@ -71,9 +78,9 @@ def _group(group: NodeGroupPlan, there: Counter[str] | None) -> tuple[PageCell, 
     return (
         PageCell(group.name),
         PageCell(f"{group.kind} node group"),
-        of_architecture(group.architecture),
+        make_architecture_cell(group.architecture),
         PageCell(str(group.capacity_type)),
-        number(sizes.desired if there is None else there[group.name]),
+        format_number(sizes.desired if there is None else there[group.name]),
         PageCell(f"{sizes.minimum}–{sizes.maximum} nodes"),
         _types([each.name for each in group.instance_types]),
         PageCell(", ".join(group.zones) or "all"),
@@ -87,9 +94,9 @@ def _pool(pool: NodePoolPlan, there: Counter[str] | None) -> tuple[PageCell, ...
     return (
         PageCell(pool.name),
         PageCell(f"NodePool, weight {pool.weight}"),
-        of_architectures(sorted({each.architecture for each in pool.capacities})),
+        make_architectures_cell(sorted({each.architecture for each in pool.capacities})),
         PageCell(", ".join(sorted({str(each.capacity_type) for each in pool.capacities}))),
-        PageCell("as needed") if there is None else number(there[pool.name]),
+        PageCell("as needed") if there is None else format_number(there[pool.name]),
         PageCell(", ".join(limits) or "no limit"),
         _types([each.name for each in pool.instance_types]),
         PageCell("all"),
@@ -98,7 +105,7 @@ def _pool(pool: NodePoolPlan, there: Counter[str] | None) -> tuple[PageCell, ...
 
 
 def _types(names: Sequence[str]) -> PageCell:
-    """The types, folded where there are many."""
+    """Return the types, folded where there are many."""
     if len(names) <= 4:  # noqa: PLR2004 (a line of a cell)
         return PageCell(", ".join(names))
     return PageCell(counted(len(names), "type"), len(names), details=(", ".join(names),))
@@ -115,20 +122,22 @@ def _nodes(placement: Placement) -> PageTable:
 
 
 def _node(node: NodeState) -> Iterator[PageCell]:
-    requested = sum((pod.requests for pod in node.pods), Resources())
+    requested = sum((pod.requests for pod in node.pods), ResourceAmounts())
     yield PageCell(node.name)
     yield PageCell(node.group or OTHER_NODES)
-    yield of_architecture(node.shape.architecture)
+    yield make_architecture_cell(node.shape.architecture)
     yield PageCell("unknown", status=Status.UNKNOWN) if node.capacity_type is None else PageCell(node.capacity_type)
     yield PageCell(node.instance_type) if node.instance_type else PageCell("unknown", status=Status.UNKNOWN)
     yield PageCell(node.zone) if node.zone else PageCell("unknown", status=Status.UNKNOWN)
-    yield number(len(node.pods))
+    yield format_number(len(node.pods))
     yield _part(requested.cpu, node.shape.allocatable.cpu)
     yield _part(requested.memory, node.shape.allocatable.memory)
 
 
 def _part(requested: int, allocatable: int) -> PageCell:
-    return PageCell(share(requested, allocatable) or "unknown", 100 * requested / allocatable if allocatable else None)
+    return PageCell(
+        format_share(requested, allocatable) or "unknown", 100 * requested / allocatable if allocatable else None
+    )
 
 
 def _charts(nodes: Sequence[NodeState]) -> Iterator[BarChart]:
@@ -137,12 +146,12 @@ def _charts(nodes: Sequence[NodeState]) -> Iterator[BarChart]:
 
 
 def _chart(title: str, bar_of: Mapping[str, str], nodes: Sequence[NodeState]) -> BarChart:
-    """``bar_of`` has the bar of each node. What is of no group comes last."""
+    """Return ``bar_of`` has the bar of each node. What is of no group comes last."""
     counts = Counter((bar_of[node.name], node.shape.architecture, node.capacity_type) for node in nodes)
     bars = []
     for label in sorted(set(bar_of.values()), key=lambda name: (name == OTHER_NODES, name)):
         pieces = [
-            ChartPiece(label_of(architecture, capacity), count, status_of(architecture, capacity), f"{count:,}")
+            ChartPiece(get_label(architecture, capacity), count, get_status(architecture, capacity), f"{count:,}")
             for (name, architecture, capacity), count in counts.items()
             if name == label
         ]
@@ -151,6 +160,6 @@ def _chart(title: str, bar_of: Mapping[str, str], nodes: Sequence[NodeState]) ->
     return BarChart(title, tuple(bars))
 
 
-def label_of(architecture: Architecture, capacity_type: CapacityType | None) -> str:
-    """``arm64``, or ``arm64 spot``."""
+def get_label(architecture: Architecture, capacity_type: CapacityType | None) -> str:
+    """Return ``arm64``, or ``arm64 spot``."""
     return f"{architecture} spot" if capacity_type is CapacityType.SPOT else str(architecture)

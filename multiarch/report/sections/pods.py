@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from multiarch.facts.architectures import Architecture
 from multiarch.report.contents import Placement
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import counted, number, share, status_of
+from multiarch.report.sections.cells import counted, format_number, format_share, get_status
 from multiarch.report.sections.nodes import OTHER_NODES
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState
@@ -28,9 +28,9 @@ class _Spread:
     unplaced: int = 0
 
 
-def pods_section(placement: Placement) -> PageSection:
-    """Where pods are."""
-    total = pods_by_architecture(placement)
+def build_pods_section(placement: Placement) -> PageSection:
+    """Return where pods are."""
+    total = count_pods(placement)
     count = sum(total.values()) + len(placement.unplaced)
     on_arm = f"{total[Architecture.ARM64]:,} of {counted(count, 'pod')} on arm64 nodes"
     without = f", {len(placement.unplaced):,} without a node" if placement.unplaced else ""
@@ -44,16 +44,16 @@ def pods_section(placement: Placement) -> PageSection:
     )
 
 
-def pods_by_architecture(placement: Placement) -> Counter[Architecture]:
-    """The number of pods on the nodes of each architecture."""
+def count_pods(placement: Placement) -> Counter[Architecture]:
+    """Return the number of pods on the nodes of each architecture."""
     counts: Counter[Architecture] = Counter()
     for node in placement.nodes:
         counts[node.shape.architecture] += len(node.pods)
     return counts
 
 
-def workload_of(pod: Pod) -> tuple[str, str]:
-    """The namespace, and what owns the pod: ``Deployment/api``; a bare pod owns itself."""
+def get_workload(pod: Pod) -> tuple[str, str]:
+    """Return the namespace, and what owns the pod: ``Deployment/api``; a bare pod owns itself."""
     return pod.namespace, str(pod.owner) if pod.owner else f"Pod/{pod.name}"
 
 
@@ -61,12 +61,12 @@ def _spreads(placement: Placement) -> dict[tuple[str, str], _Spread]:
     found: dict[tuple[str, str], _Spread] = {}
     for node in placement.nodes:
         for pod in node.pods:
-            spread = found.setdefault(workload_of(pod), _Spread())
+            spread = found.setdefault(get_workload(pod), _Spread())
             spread.by_architecture[node.shape.architecture] += 1
             spread.zones[node.zone or "unknown zone"] += 1
             spread.nodes.add(node.name)
     for pod in placement.unplaced:
-        found.setdefault(workload_of(pod), _Spread()).unplaced += 1
+        found.setdefault(get_workload(pod), _Spread()).unplaced += 1
     return found
 
 
@@ -79,12 +79,12 @@ def _table(placement: Placement) -> PageTable:
 def _row(namespace: str, workload: str, spread: _Spread) -> Iterator[PageCell]:
     yield PageCell(workload)
     yield PageCell(namespace)
-    yield number(spread.by_architecture.total() + spread.unplaced)
+    yield format_number(spread.by_architecture.total() + spread.unplaced)
     for architecture in _BOTH:
         count = spread.by_architecture[architecture]
-        yield number(count, status_of(architecture) if count else Status.PLAIN)
-    yield number(spread.unplaced, Status.BAD if spread.unplaced else Status.PLAIN)
-    yield number(len(spread.nodes))
+        yield format_number(count, get_status(architecture) if count else Status.PLAIN)
+    yield format_number(spread.unplaced, Status.BAD if spread.unplaced else Status.PLAIN)
+    yield format_number(len(spread.nodes))
     yield PageCell(", ".join(f"{zone} {count}" for zone, count in sorted(spread.zones.items())), len(spread.zones))
 
 
@@ -99,7 +99,7 @@ def _charts(placement: Placement) -> Iterator[BarChart]:
 
 
 def _bar(name: str, nodes: list[NodeState]) -> ChartBar:
-    counts = pods_by_architecture(Placement(tuple(nodes)))
-    pieces = tuple(ChartPiece(each, counts[each], status_of(each), f"{counts[each]:,}") for each in _BOTH)
-    arm = share(counts[Architecture.ARM64], counts.total())
+    counts = count_pods(Placement(tuple(nodes)))
+    pieces = tuple(ChartPiece(each, counts[each], get_status(each), f"{counts[each]:,}") for each in _BOTH)
+    arm = format_share(counts[Architecture.ARM64], counts.total())
     return ChartBar(name, pieces, f"{counts.total():,} ({arm} arm64)" if arm else "0")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.review.merging import merged
-from multiarch.review.model import Change
+from multiarch.review.merging import merge_findings
+from multiarch.review.model import StackChange
 from multiarch.review.nodes.disruption import find_disruption
-from multiarch.review.nodes.group_states import group_changes
-from multiarch.review.nodes.installed import installed
-from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
+from multiarch.review.nodes.group_states import list_group_changes
+from multiarch.review.nodes.installed import list_autoscalers
+from multiarch.review.nodes.planned_pools import replace_planned_urns, with_planned_pools
 from multiarch.review.nodes.preference import find_preference
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
@@ -28,19 +28,19 @@ _LEFT: Mapping[Autoscaler, str] = {
 }
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_autoscaler_changes(change: StackChange) -> Iterator[Finding]:
     """Yield findings about the autoscalers, then about the preference, then about when nodes are removed."""
-    groups = group_changes(change)
+    groups = list_group_changes(change)
     if not any(group.before for group in groups) or not any(group.after for group in groups):
         return
     yield from find_swap(change)
     yield from find_preference(change, groups)
-    yield from without_planned_urns(merged(find_disruption(with_planned_pools(change))))
+    yield from replace_planned_urns(merge_findings(find_disruption(with_planned_pools(change))))
 
 
-def find_swap(change: Change) -> Iterator[Finding]:
-    """Autoscalers that come or go."""
-    old, new, urns = installed(change)
+def find_swap(change: StackChange) -> Iterator[Finding]:
+    """Yield autoscalers that come or go."""
+    old, new, urns = list_autoscalers(change)
     if old == new:
         return
     came, gone = sorted(new - old), sorted(old - new)
@@ -64,7 +64,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
     yield Finding(SWAP, "autoscaler", f"{text[0].upper()}{text[1:]}", tuple(more), urns, risk)
 
 
-def _which_first(change: Change) -> str:
+def _which_first(change: StackChange) -> str:
     """Return which of two installed autoscalers adds nodes first."""
     plans = change.plans
     if plans is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from multiarch.review.model import Change, Operation
-from multiarch.review.properties import after, before, resources
+from multiarch.review.model import Operation, StackChange
+from multiarch.review.properties import get_after, get_before, list_resources
 
 CLUSTER = "aws:eks/cluster:Cluster"
 
@@ -19,15 +19,15 @@ class VersionChange:
     urns: tuple[str, ...]
 
 
-def version_change(change: Change) -> VersionChange | None:
+def get_version_change(change: StackChange) -> VersionChange | None:
     """Return how the version changes; None if it does not, or if the cluster is new or deleted.
 
     The preview says it; where it failed before the cluster, or there is none, the plans do.
     """
-    for step in resources(change.preview.steps, CLUSTER):
+    for step in list_resources(change.preview.steps, CLUSTER):
         if step.operation not in (Operation.UPDATE, Operation.REPLACE):
             return None
-        old, new = before(step, "version"), after(step, "version")
+        old, new = get_before(step, "version"), get_after(step, "version")
         if isinstance(old, str) and isinstance(new, str) and old != new:
             return VersionChange(old, new, (step.urn,))
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from multiarch.observed.resources.nodes import NODE_POOL
-from multiarch.observed.resources.properties import at, is_unknown
-from multiarch.review.model import Change, Operation, State
+from multiarch.observed.resources.properties import get_value, is_unknown
+from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
-from multiarch.review.properties import changes_of, resources
+from multiarch.review.properties import list_changes, list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 DISRUPTION = REVIEW_RULES["change-disruption"]
@@ -48,15 +48,15 @@ _RELEASE_SETTINGS = (
 )
 
 
-def find_disruption(change: Change) -> Iterator[Finding]:
+def find_disruption(change: StackChange) -> Iterator[Finding]:
     """Yield settings by which Karpenter or the cluster autoscaler ends nodes."""
-    for step in resources(change.preview.steps, NODE_POOL, RELEASE):
+    for step in list_resources(change.preview.steps, NODE_POOL, RELEASE):
         if step.operation is not Operation.UPDATE or (step.type == RELEASE and step.name not in AUTOSCALER_RELEASES):
             continue
         rows = _POOL_SETTINGS if step.type == NODE_POOL else _RELEASE_SETTINGS
         subject = f"NodePool {step.name}" if step.type == NODE_POOL else f"Helm release {step.name}"
         for path, effect, risk in rows:
-            if changes_of(step, path):
+            if list_changes(step, path):
                 text = f"{path.rpartition('.')[2]} {_describe(step.old, path)} → {_describe(step.new, path)}: {effect}."
                 yield Finding(DISRUPTION, subject, text, (), (step.urn,), risk)
 
@@ -64,7 +64,7 @@ def find_disruption(change: Change) -> Iterator[Finding]:
 def _describe(state: State | None, path: str) -> str:
     if state is not None and is_unknown(state.inputs, path):
         return "a value that is known only during the update"
-    value = at(state.inputs, path) if state else None
+    value = get_value(state.inputs, path) if state else None
     if value is None:
         return "not set"
     if isinstance(value, Mapping):

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.manifests.disruption_budgets import PodCount, percentage
-from multiarch.observed.resources.properties import Properties, at, is_unknown, mapping, text_at, whole
-from multiarch.review.model import Change, Operation, State, Step
-from multiarch.review.properties import resources
+from multiarch.manifests.disruption_budgets import PodCount, parse_percentage
+from multiarch.observed.resources.properties import (
+    Properties,
+    get_string_at,
+    get_value,
+    is_unknown,
+    to_integer,
+    to_mapping,
+)
+from multiarch.review.model import Operation, StackChange, State, Step
+from multiarch.review.properties import list_resources
 from multiarch.rules import REVIEW_RULES, Finding
 
 BUDGETS = REVIEW_RULES["weaken-disruption-budget"]
@@ -16,9 +23,9 @@ _TYPES = ("kubernetes:policy/v1:PodDisruptionBudget", "kubernetes:policy/v1beta1
 _FIELDS = ("minAvailable", "maxUnavailable")
 
 
-def find(change: Change) -> Iterator[Finding]:
-    """Budgets without a replacement, then those that are weaker than before."""
-    steps = [step for step in resources(change.preview.steps, *_TYPES) if step.operation is not Operation.SAME]
+def find_weaker_budgets(change: StackChange) -> Iterator[Finding]:
+    """Yield budgets without a replacement, then those that are weaker than before."""
+    steps = [step for step in list_resources(change.preview.steps, *_TYPES) if step.operation is not Operation.SAME]
     made = [step.new for step in steps if step.old is None and step.new is not None]
     for step in steps:
         if step.operation is Operation.DRIFT or step.old is None:
@@ -31,13 +38,15 @@ def find(change: Change) -> Iterator[Finding]:
 
 
 def _finding(step: Step, state: State, text: str) -> Finding:
-    namespace = text_at(state.inputs, "metadata.namespace") or "default"
-    name = text_at(state.inputs, "metadata.name") or step.name
+    namespace = get_string_at(state.inputs, "metadata.namespace") or "default"
+    name = get_string_at(state.inputs, "metadata.name") or step.name
     return Finding(BUDGETS, f"PodDisruptionBudget {namespace}/{name}", text, (), (step.urn,))
 
 
 def _same_pods(old: State, new: State) -> bool:
-    pairs = ((at(each.inputs, "metadata.namespace"), at(each.inputs, "spec.selector")) for each in (old, new))
+    pairs = (
+        (get_value(each.inputs, "metadata.namespace"), get_value(each.inputs, "spec.selector")) for each in (old, new)
+    )
     first, second = pairs
     return first == second
 
@@ -62,7 +71,7 @@ def _weaker(old: State, new: State) -> str | None:
 
 
 def _limits(properties: Properties) -> dict[str, object]:
-    spec = mapping(at(properties, "spec"))
+    spec = to_mapping(get_value(properties, "spec"))
     return {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
 
 
@@ -71,8 +80,8 @@ def _limit(state: State) -> str:
 
 
 def _share(value: object) -> PodCount | None:
-    """Return a limit as the engine writes it, or None for one that the API server refuses."""
+    """Return a limit as the engine writes it, or None for one that the API server rejects."""
     if isinstance(value, str) and value.endswith("%"):
-        return percentage(value)
-    found = whole(value)
+        return parse_percentage(value)
+    found = to_integer(value)
     return None if found is None else PodCount(found)

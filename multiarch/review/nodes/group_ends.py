@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.observed.resources.nodes import MANAGED_GROUP
-from multiarch.observed.resources.properties import whole
-from multiarch.plurals import counted
+from multiarch.observed.resources.properties import to_integer
+from multiarch.plurals import format_count
 from multiarch.review.model import Operation, Step
-from multiarch.review.properties import after, before, describe_change
+from multiarch.review.properties import describe_change, get_after, get_before
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 ROLL, REMOVE, KEEP = (REVIEW_RULES[name] for name in ("roll-nodes", "remove-nodes", "keep-old-nodes"))
@@ -21,43 +21,43 @@ DRAIN_MINUTES = 5
 _SIZES = {True: "scalingConfig.desiredSize", False: "desiredCapacity"}
 
 
-def end_of(step: Step, subject: str, drain: str, successor: str) -> Iterator[Finding]:
+def find_end(step: Step, subject: str, drain: str, successor: str) -> Iterator[Finding]:
     """Yield the finding of a group that is replaced or deleted; nothing for other operations.
 
     ``drain`` says how self-managed nodes are drained; ``successor`` what becomes of the group, or nothing.
     """
-    nodes = number_of_nodes(step)
+    nodes = count_nodes(step)
     if step.type == MANAGED_GROUP:
         drain = (
             f"EKS drains each node of a deleted group for {DRAIN_MINUTES} minutes at most, then its instance ends, "
             "also against PodDisruptionBudgets."
         )
-    details = (*((drain,) if nodes != 0 else ()), *where_from(nodes))
+    details = (*((drain,) if nodes != 0 else ()), *explain_count(nodes))
     if step.old is not None and step.old.protect:
-        details = (*details, "It is protected: Pulumi refuses this until `protect` is removed in an update of its own.")
+        details = (*details, "It is protected: Pulumi rejects this until `protect` is removed in an update of its own.")
     if step.operation is Operation.REPLACE:
-        starts = whole(after(step, _SIZES[step.type == MANAGED_GROUP]))
+        starts = to_integer(get_after(step, _SIZES[step.type == MANAGED_GROUP]))
         more = _replacement_details(step, nodes, starts)
         text, risk = f"The group is replaced: {_order(step, nodes, starts)}.", Risk.HIGH if step.deletes_first else None
         yield Finding(ROLL, subject, text, (*more, *details), (step.urn,), risk)
     elif step.operation is Operation.DELETE:
         who = "EKS drains" if step.type == MANAGED_GROUP else "EC2 Auto Scaling ends"
         together = "" if nodes in (0, 1) else " at the same time"
-        what = f"The group is deleted: {who} {all_nodes(nodes)}{together}."
+        what = f"The group is deleted: {who} {format_nodes(nodes)}{together}."
         if successor:
             yield Finding(ROLL, subject, what, (f"It has a successor: {successor}.", *details), (step.urn,))
         else:
             yield Finding(REMOVE, subject, what, details, (step.urn,), Risk.LOW if nodes == 0 else None)
 
 
-def number_of_nodes(step: Step) -> int | None:
+def count_nodes(step: Step) -> int | None:
     """Return the desired size that AWS reported last, or None."""
-    return whole(before(step, _SIZES[step.type == MANAGED_GROUP]))
+    return to_integer(get_before(step, _SIZES[step.type == MANAGED_GROUP]))
 
 
 def _order(step: Step, nodes: int | None, starts: int | None) -> str:
-    new = "new nodes start" if starts is None else f"{counted(starts, 'new node')} {_verb('start', starts)}"
-    old = f"{all_nodes(nodes, 'old node')} {_verb('end', nodes)}{'' if nodes in (0, 1) else ' at the same time'}"
+    new = "new nodes start" if starts is None else f"{format_count(starts, 'new node')} {_verb('start', starts)}"
+    old = f"{format_nodes(nodes, 'old node')} {_verb('end', nodes)}{'' if nodes in (0, 1) else ' at the same time'}"
     if step.deletes_first is None:
         return f"{new}, and {old}"
     return f"{old}, then {new}" if step.deletes_first else f"{new}, then {old}"
@@ -79,15 +79,17 @@ def _replacement_details(step: Step, nodes: int | None, starts: int | None) -> I
         )
 
 
-def where_from(nodes: int | None) -> Sequence[str]:
+def explain_count(nodes: int | None) -> Sequence[str]:
     """Return where the number of nodes comes from."""
     if nodes is None:
         return ()
-    return (f"{counted(nodes, 'node')}: the desired size in the state; an autoscaler may change it before the update.",)
+    return (
+        f"{format_count(nodes, 'node')}: the desired size in the state; an autoscaler may change it before the update.",
+    )
 
 
-def all_nodes(nodes: int | None, noun: str = "node") -> str:
-    """``all 3 nodes``, ``its node``, ``no nodes``; ``all nodes`` if their number is not known."""
+def format_nodes(nodes: int | None, noun: str = "node") -> str:
+    """Return ``all 3 nodes``, ``its node``, ``no nodes``; ``all nodes`` if their number is not known."""
     if nodes is None:
         return f"all {noun}s"
     return f"its {noun}" if nodes == 1 else f"all {nodes} {noun}s" if nodes else f"no {noun}s"

@@ -12,12 +12,12 @@ from dataclasses import replace
 from math import ceil
 
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
-from multiarch.observed.resources.properties import is_unknown, mapping, whole, whole_at
-from multiarch.plurals import counted
-from multiarch.review.model import Change, Operation, Step
-from multiarch.review.nodes.group_ends import KEEP, ROLL, all_nodes, end_of, number_of_nodes, where_from
+from multiarch.observed.resources.properties import get_integer_at, is_unknown, to_integer, to_mapping
+from multiarch.plurals import format_count
+from multiarch.review.model import Operation, StackChange, Step
+from multiarch.review.nodes.group_ends import KEEP, ROLL, count_nodes, explain_count, find_end, format_nodes
 from multiarch.review.nodes.group_states import GroupKind
-from multiarch.review.properties import after, before, changes_of, describe_change, resources
+from multiarch.review.properties import describe_change, get_after, get_before, list_changes, list_resources
 from multiarch.rules import Finding, Risk
 
 EVICTION_MINUTES = 15
@@ -55,24 +55,24 @@ _SHOWN = frozenset({"version", "releaseVersion", "imageId", "instanceType"})
 """Those that are named with both values."""
 
 
-def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
+def find_group_rolls(change: StackChange, renamed: Mapping[str, str]) -> Iterator[Finding]:
     """Yield findings about managed and self-managed node groups, in the order of the preview's steps.
 
     ``renamed`` says, by subject, what becomes of the removed groups that have successors.
     """
     steps = change.preview.steps
-    templates = {step.old.id: step for step in resources(steps, _LAUNCH_TEMPLATE) if step.old and step.old.id}
+    templates = {step.old.id: step for step in list_resources(steps, _LAUNCH_TEMPLATE) if step.old and step.old.id}
     hooks = {
         str(name): step
-        for step in resources(steps, _HOOK)
-        if (name := before(step, "autoscalingGroupName")) is not None
+        for step in list_resources(steps, _HOOK)
+        if (name := get_before(step, "autoscalingGroupName")) is not None
     }
-    for step in resources(steps, MANAGED_GROUP, AUTO_SCALING_GROUP):
+    for step in list_resources(steps, MANAGED_GROUP, AUTO_SCALING_GROUP):
         managed = step.type == MANAGED_GROUP
         subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {step.name}"
-        drain = _drain_of_hook(hooks.get(str(before(step, "name") or "")))
+        drain = _drain_of_hook(hooks.get(str(get_before(step, "name") or "")))
         parts = _parts(step, templates, hooks)
-        for end in end_of(step, subject, drain, renamed.get(subject, "")):
+        for end in find_end(step, subject, drain, renamed.get(subject, "")):
             yield replace(end, urns=(*end.urns, *parts))
         causes = _causes(step, _MANAGED_CAUSES if managed else _SELF_MANAGED_CAUSES, templates)
         if step.operation is Operation.UPDATE and causes:
@@ -82,19 +82,19 @@ def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
 
 def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> tuple[str, ...]:
     """Return what changes together with a group: its launch template and its lifecycle hook."""
-    found = (templates.get(_template_id(step)), hooks.get(str(before(step, "name") or "")))
+    found = (templates.get(_template_id(step)), hooks.get(str(get_before(step, "name") or "")))
     unchanged = (Operation.SAME, Operation.DRIFT)
     return tuple(each.urn for each in found if each is not None and each.operation not in unchanged)
 
 
 def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
-    nodes = number_of_nodes(step)
+    nodes = count_nodes(step)
     at_once, pace = _managed_pace(step, nodes)
     because = f"Reason: {'; '.join(causes)}."
     if nodes == 0:
         text = "The group has no nodes now; new ones get the new version."
         return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
-    forced = after(step, "forceUpdateVersion") is True
+    forced = get_after(step, "forceUpdateVersion") is True
     if nodes is None or at_once is None:
         text = f"All nodes are replaced, {pace}; how many is unknown, because the state does not say it."
     else:
@@ -107,7 +107,7 @@ def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
         "longer than that, the update fails and the remaining nodes stay as they are."
     )
     started = "The time that new nodes need to start is not included: EKS does not state a limit."
-    return Finding(ROLL, subject, text, (because, limit, started, *where_from(nodes)), (step.urn,))
+    return Finding(ROLL, subject, text, (because, limit, started, *explain_count(nodes)), (step.urn,))
 
 
 def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
@@ -115,10 +115,10 @@ def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
 
     A percentage is rounded down here, because EKS does not document its rounding: the limit holds in either case.
     """
-    config = mapping(after(step, "updateConfig") or before(step, "updateConfig"))
-    percentage = whole_at(config, "maxUnavailablePercentage")
+    config = to_mapping(get_after(step, "updateConfig") or get_before(step, "updateConfig"))
+    percentage = get_integer_at(config, "maxUnavailablePercentage")
     if percentage is None:
-        at_once = max(1, min(whole_at(config, "maxUnavailable") or 1, MOST_AT_ONCE))
+        at_once = max(1, min(get_integer_at(config, "maxUnavailable") or 1, MOST_AT_ONCE))
         return at_once, f"{at_once} at a time"
     if nodes is None:
         return None, f"{percentage} % of them at a time"
@@ -127,15 +127,15 @@ def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
 
 
 def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> Finding:
-    nodes = number_of_nodes(step)
+    nodes = count_nodes(step)
     because = f"Reason: {'; '.join(causes)}."
-    if not after(step, "instanceRefresh"):
-        text = f"{all_nodes(nodes).capitalize()} keep the old configuration: the group has no instance refresh."
+    if not get_after(step, "instanceRefresh"):
+        text = f"{format_nodes(nodes).capitalize()} keep the old configuration: the group has no instance refresh."
         return Finding(KEEP, subject, text, (because,), (step.urn,))
     if nodes == 0:
         text = "The group has no nodes now; new ones get the new configuration."
         return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
-    healthy = whole(after(step, "instanceRefresh.preferences.minHealthyPercentage"))
+    healthy = to_integer(get_after(step, "instanceRefresh.preferences.minHealthyPercentage"))
     percentage = 90 if healthy is None else healthy
     pace = f"at least {percentage} % stay in service"
     if nodes is not None:  # at 100 % it is one at a time
@@ -151,7 +151,7 @@ def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> F
             because,
             "EC2 Auto Scaling states no limit for a whole refresh, and pulumi up does not wait for its end.",
             drain,
-            *where_from(nodes),
+            *explain_count(nodes),
         ),
         (step.urn,),
     )
@@ -160,18 +160,18 @@ def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> F
 def _drain_of_hook(hook: Step | None) -> str:
     if hook is None:
         return "Pods get SIGTERM with the instance: no lifecycle hook drains these nodes first."
-    seconds = whole(after(hook, "heartbeatTimeout") or before(hook, "heartbeatTimeout"))
+    seconds = to_integer(get_after(hook, "heartbeatTimeout") or get_before(hook, "heartbeatTimeout"))
     if seconds is None:
         return "A lifecycle hook lets each node be drained first; its limit is unknown."
-    return f"A lifecycle hook lets each node be drained for {counted(ceil(seconds / 60), 'minute')} at most."
+    return f"A lifecycle hook lets each node be drained for {format_count(ceil(seconds / 60), 'minute')} at most."
 
 
 def _causes(step: Step, rows: Sequence[tuple[str, str]], templates: Mapping[str, Step]) -> list[str]:
     found = []
     for path, name in rows:
-        if changes_of(step, path):
+        if list_changes(step, path):
             template = templates.get(_template_id(step)) if name == "launch template" else None
-            parts = [each for each in _TEMPLATE_CAUSES if template and changes_of(template, each[0])]
+            parts = [each for each in _TEMPLATE_CAUSES if template and list_changes(template, each[0])]
             inner = ", ".join(_describe_part(template, *each) for each in parts if template)
             found.append(f"{name} ({inner})" if inner else _describe_cause(step, path, name))
     return found
@@ -184,18 +184,20 @@ def _describe_part(template: Step, path: str, name: str) -> str:
 
 
 def _describe_cause(step: Step, path: str, name: str) -> str:
-    if path in _SHOWN and before(step, path) and not after(step, path):
-        return f"{name} (now {before(step, path)})"
+    if path in _SHOWN and get_before(step, path) and not get_after(step, path):
+        return f"{name} (now {get_before(step, path)})"
     return describe_change(step, path, name) if path in _SHOWN else name
 
 
 def _template_id(step: Step) -> str:
     path = "launchTemplate.id"
     if step.type == AUTO_SCALING_GROUP:
-        specification = before(step, "mixedInstancesPolicy.launchTemplate.launchTemplateSpecification.launchTemplateId")
-        return str(specification or before(step, path) or "")
-    return str(before(step, path) or "")
+        specification = get_before(
+            step, "mixedInstancesPolicy.launchTemplate.launchTemplateSpecification.launchTemplateId"
+        )
+        return str(specification or get_before(step, path) or "")
+    return str(get_before(step, path) or "")
 
 
 def _are_replaced(nodes: int) -> str:
-    return f"{counted(nodes, 'node')} {'is' if nodes == 1 else 'are'}"
+    return f"{format_count(nodes, 'node')} {'is' if nodes == 1 else 'are'}"

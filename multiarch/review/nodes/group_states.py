@@ -32,16 +32,16 @@ from multiarch.observed.resources.nodes import (
 )
 from multiarch.observed.resources.properties import (
     Properties,
-    at,
-    entries,
+    get_integer_at,
+    get_string_at,
+    get_value,
     is_unknown,
-    mapping,
+    list_entries,
     read_known,
-    text_at,
-    whole_at,
+    to_mapping,
 )
-from multiarch.review.model import Change, Operation, State, Step
-from multiarch.review.properties import resources
+from multiarch.review.model import Operation, StackChange, State, Step
+from multiarch.review.properties import list_resources
 from multiarch.stack.model import NewNetwork, Plan
 
 
@@ -106,11 +106,11 @@ _ON_DEMAND = CapacityType.ON_DEMAND.eks
 _UNCHANGED = (Operation.SAME, Operation.DRIFT, Operation.READ)
 
 
-def group_changes(change: Change) -> tuple[GroupChange, ...]:
+def list_group_changes(change: StackChange) -> tuple[GroupChange, ...]:
     """Return every node group and NodePool that is known, node groups first, sorted by name."""
     planned = _planned(change)
     found: dict[_Key, GroupChange] = {}
-    for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL):
+    for step in list_resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL):
         key = (step.type == NODE_POOL, step.name)
         made = GroupChange(step.name, _before(step), _after(step), step)
         # A group that changes its kind is a new resource beside a deleted one of the same name.
@@ -127,8 +127,8 @@ def group_changes(change: Change) -> tuple[GroupChange, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def all_groups_known(change: Change) -> bool:
-    """Return whether :func:`group_changes` has all groups of the stack, also those that do not change.
+def knows_all_groups(change: StackChange) -> bool:
+    """Return whether :func:`list_group_changes` has all groups of the stack, also those that do not change.
 
     Without stack files only a preview with its unchanged resources does.
     """
@@ -139,7 +139,7 @@ def all_groups_known(change: Change) -> bool:
     return change.preview.is_complete and shown
 
 
-def _planned(change: Change) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
+def _planned(change: StackChange) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
     """Return the groups of both plans; empty unless both are known."""
     plans = change.plans
     if plans is None:
@@ -205,10 +205,10 @@ def _of_state(step: Step, state: State, properties: Properties) -> GroupState:
 
 def _of_managed(properties: Properties) -> GroupState:
     names = read_known(partial(list_instance_types, MANAGED_GROUP), properties) or ()
-    capacity = "" if is_unknown(properties, "capacityType") else at(properties, "capacityType") or _ON_DEMAND
+    capacity = "" if is_unknown(properties, "capacityType") else get_value(properties, "capacityType") or _ON_DEMAND
     return GroupState(
         kind=GroupKind.MANAGED,
-        architectures=_sorted(find_architectures(names, text_at(properties, "amiType") or "")),
+        architectures=_sorted(find_architectures(names, get_string_at(properties, "amiType") or "")),
         capacity_types=tuple(each for each in CapacityType if each.eks == capacity) or None,
         instance_types=names,
         labels=_labels(properties, "labels"),
@@ -218,9 +218,13 @@ def _of_managed(properties: Properties) -> GroupState:
 
 def _of_auto_scaling_group(properties: Properties) -> GroupState:
     names = read_known(partial(list_instance_types, AUTO_SCALING_GROUP), properties) or ()
-    spot = whole_at(properties, "mixedInstancesPolicy.instancesDistribution.onDemandPercentageAboveBaseCapacity")
+    spot = get_integer_at(properties, "mixedInstancesPolicy.instancesDistribution.onDemandPercentageAboveBaseCapacity")
     capacity = None if spot is None else (CapacityType.ON_DEMAND if spot else CapacityType.SPOT,)
-    tags = {key: str(each.get("value", "")) for each in entries(properties, "tags") if (key := text_at(each, "key"))}
+    tags = {
+        key: str(each.get("value", ""))
+        for each in list_entries(properties, "tags")
+        if (key := get_string_at(each, "key"))
+    }
     tagged = ENABLED_TAG in tags
     labels = {key.removeprefix(LABEL_TAG): value for key, value in tags.items() if key.startswith(LABEL_TAG)}
     return GroupState(
@@ -236,7 +240,7 @@ def _of_auto_scaling_group(properties: Properties) -> GroupState:
 def _of_pool(properties: Properties) -> GroupState:
     wanted = {
         str(each.get("key")): tuple(map(str, each.get("values") or ()))
-        for each in entries(properties, POOL_REQUIREMENTS)
+        for each in list_entries(properties, POOL_REQUIREMENTS)
         if each.get("operator") == "In"
     }
     capacity = wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
@@ -257,11 +261,11 @@ def _sorted(found: Iterable[Architecture] | None) -> tuple[Architecture, ...] | 
 def _labels(properties: Properties, path: str) -> Labels | None:
     if is_unknown(properties, path):
         return None
-    return tuple(sorted((str(key), str(each)) for key, each in mapping(at(properties, path)).items()))
+    return tuple(sorted((str(key), str(each)) for key, each in to_mapping(get_value(properties, path)).items()))
 
 
 def _taints(properties: Properties, path: str) -> tuple[Taint, ...] | None:
-    return None if is_unknown(properties, path) else read_taints(entries(properties, path))
+    return None if is_unknown(properties, path) else read_taints(list_entries(properties, path))
 
 
 def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
@@ -274,7 +278,7 @@ def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
 
 
 def _joined(first: GroupChange, second: GroupChange) -> GroupChange:
-    """Two resources of one name: the deleted one is before, the other one after."""
+    """Return two resources of one name: the deleted one is before, the other one after."""
     return GroupChange(
         first.name,
         first.before or second.before,

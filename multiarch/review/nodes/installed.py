@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
-from multiarch.review.model import Change, Operation
-from multiarch.review.properties import resources
+from multiarch.review.model import Operation, StackChange
+from multiarch.review.properties import list_resources
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 AUTOSCALER_RELEASES: Mapping[str, Autoscaler] = {
@@ -15,9 +15,9 @@ AUTOSCALER_RELEASES: Mapping[str, Autoscaler] = {
 }
 
 
-def installed(change: Change) -> tuple[set[Autoscaler], set[Autoscaler], tuple[str, ...]]:
+def list_autoscalers(change: StackChange) -> tuple[set[Autoscaler], set[Autoscaler], tuple[str, ...]]:
     """Return the autoscalers before and after, and the resources that say so."""
-    steps = [step for step in resources(change.preview.steps, RELEASE) if step.name in AUTOSCALER_RELEASES]
+    steps = [step for step in list_resources(change.preview.steps, RELEASE) if step.name in AUTOSCALER_RELEASES]
     plans = change.plans
     if plans is not None:
         old, new = (_of_plan(plan.autoscaling) for plan in plans)

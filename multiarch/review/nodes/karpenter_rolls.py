@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from multiarch.autoscaling.karpenter import node_pool_manifest
+from multiarch.autoscaling.karpenter import build_node_pool
 from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import is_below
-from multiarch.observed.resources.properties import Properties, at, entries, text_at
-from multiarch.review.model import Change, Operation, Step
-from multiarch.review.nodes.cluster_version import version_change
+from multiarch.observed.resources.properties import Properties, get_string_at, get_value, list_entries
+from multiarch.review.model import Operation, StackChange, Step
+from multiarch.review.nodes.cluster_version import get_version_change
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
-from multiarch.review.properties import changes_of, describe_change, resources
+from multiarch.review.properties import describe_change, list_changes, list_resources
 from multiarch.rules import Finding
 
 _UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
@@ -32,11 +32,11 @@ _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
 """Fields of an EC2NodeClass whose change replaces no node; all others are in its hash, or compared with the nodes."""
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
     """Yield findings in the order of the preview's steps."""
     steps = change.preview.steps
     pools = _pools(change)
-    for step in resources(steps, NODE_CLASS, NODE_POOL):
+    for step in list_resources(steps, NODE_CLASS, NODE_POOL):
         if step.type == NODE_POOL:
             yield from _pool(step)
         elif step.operation in (Operation.UPDATE, Operation.REPLACE) and (
@@ -46,9 +46,9 @@ def find(change: Change) -> Iterator[Finding]:
     yield from _upgraded(change, pools)
 
 
-def _upgraded(change: Change, pools: Mapping[str, Properties]) -> Iterator[Finding]:
+def _upgraded(change: StackChange, pools: Mapping[str, Properties]) -> Iterator[Finding]:
     """Yield findings of an upgrade: an image alias then stands for another image, so that all nodes drift."""
-    upgrade = version_change(change)
+    upgrade = get_version_change(change)
     if upgrade is None:
         return
     for name, alias in _aliases(change):
@@ -56,12 +56,12 @@ def _upgraded(change: Change, pools: Mapping[str, Properties]) -> Iterator[Findi
         yield _class_finding(name, [reason], pools, upgrade.urns)
 
 
-def _aliases(change: Change) -> Iterator[tuple[str, str]]:
-    """EC2NodeClasses with an alias, which neither this change creates nor changes otherwise."""
-    steps = [*resources(change.preview.steps, NODE_CLASS)]
+def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
+    """Yield EC2NodeClasses with an alias, which neither this change creates nor changes otherwise."""
+    steps = [*list_resources(change.preview.steps, NODE_CLASS)]
     for step in steps:
-        terms = entries(step.new.inputs if step.new else {}, "spec.amiSelectorTerms")
-        alias = next((each for term in terms if (each := text_at(term, "alias"))), None)
+        terms = list_entries(step.new.inputs if step.new else {}, "spec.amiSelectorTerms")
+        alias = next((each for term in terms if (each := get_string_at(term, "alias"))), None)
         if alias and step.operation in (Operation.SAME, Operation.DRIFT):
             yield step.name, alias
     karpenter = [plan.autoscaling.karpenter for plan in change.plans or ()]
@@ -105,7 +105,7 @@ def _details(reasons: Sequence[str], pool: Properties) -> tuple[str, ...]:
 
 
 def _grace(pool: Properties) -> str:
-    grace = text_at(pool, "spec.template.spec.terminationGracePeriod")
+    grace = get_string_at(pool, "spec.template.spec.terminationGracePeriod")
     if grace is None:
         return (
             "For how long is unknown: without terminationGracePeriod a node waits for its pods and their "
@@ -117,8 +117,8 @@ def _grace(pool: Properties) -> str:
 def _pace(pool: Properties) -> str:
     """Return the pace of drift in words, by the NodePool's budgets; Karpenter's default is 10 %."""
     always, quiet = ["10%"], []
-    budgets = [each for each in entries(pool, "spec.disruption.budgets") if _about_drift(each)]
-    if at(pool, "spec.disruption.budgets") is not None:
+    budgets = [each for each in list_entries(pool, "spec.disruption.budgets") if _about_drift(each)]
+    if get_value(pool, "spec.disruption.budgets") is not None:
         always = [str(each.get("nodes")) for each in budgets if not each.get("schedule")]
         quiet = [each for each in budgets if each.get("schedule")]
     base = f"{' and '.join(always)} at a time" if always else "without a limit on how many at a time"
@@ -140,7 +140,7 @@ def _about_drift(budget: Mapping[str, Any]) -> bool:
 
 def _list_reasons(step: Step, *roots: str, without: Sequence[str] = ()) -> list[str]:
     """Return the changed fields below ``roots`` by their names, with both values where they are short."""
-    changed = (path for path in changes_of(step, *roots) if not is_below(path, without))
+    changed = (path for path in list_changes(step, *roots) if not is_below(path, without))
     depth = max(root.count(".") for root in roots) + (1 if roots == ("spec",) else 0)
     fields = dict.fromkeys(".".join(path.partition("[")[0].split(".")[: depth + 1]) for path in changed)
     return [describe_change(step, field, field.rpartition(".")[2]) for field in fields]
@@ -149,7 +149,11 @@ def _list_reasons(step: Step, *roots: str, without: Sequence[str] = ()) -> list[
 def _class_finding(
     name: str, reasons: Sequence[str], pools: Mapping[str, Properties], urns: tuple[str, ...]
 ) -> Finding:
-    own = {pool: each for pool, each in pools.items() if text_at(each, "spec.template.spec.nodeClassRef.name") == name}
+    own = {
+        pool: each
+        for pool, each in pools.items()
+        if get_string_at(each, "spec.template.spec.nodeClassRef.name") == name
+    }
     paces = [f"{pool}: {_pace(each)}." for pool, each in sorted(own.items())]
     graces = sorted({_grace(each) for each in own.values()})
     return Finding(
@@ -161,12 +165,12 @@ def _class_finding(
     )
 
 
-def _pools(change: Change) -> Mapping[str, Properties]:
+def _pools(change: StackChange) -> Mapping[str, Properties]:
     """Return the NodePools after the change, as manifests."""
     found: dict[str, Properties] = {}
     if change.after is not None and change.after.plan is not None and change.after.plan.autoscaling.karpenter:
-        found = {pool.name: node_pool_manifest(pool) for pool in change.after.plan.autoscaling.karpenter.pools}
-    for step in resources(change.preview.steps, NODE_POOL):
+        found = {pool.name: build_node_pool(pool) for pool in change.after.plan.autoscaling.karpenter.pools}
+    for step in list_resources(change.preview.steps, NODE_POOL):
         if step.new is not None:
             found[step.name] = step.new.inputs
     return found
@@ -174,8 +178,8 @@ def _pools(change: Change) -> Mapping[str, Properties]:
 
 def _narrowed(step: Step) -> list[str]:
     """Return what nodes may no longer be, by requirement; empty if every node still fits."""
-    old = {str(each.get("key")): each for each in entries(step.old.inputs if step.old else {}, _REQUIREMENTS)}
-    new = {str(each.get("key")): each for each in entries(_declared(step), _REQUIREMENTS)}
+    old = {str(each.get("key")): each for each in list_entries(step.old.inputs if step.old else {}, _REQUIREMENTS)}
+    new = {str(each.get("key")): each for each in list_entries(_declared(step), _REQUIREMENTS)}
     lost = []
     for key, wanted in new.items():
         had = old.get(key)

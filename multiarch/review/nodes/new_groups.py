@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.observed.resources.properties import mapping, whole
-from multiarch.plurals import counted
+from multiarch.observed.resources.properties import to_integer, to_mapping
+from multiarch.plurals import format_count
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.renames import list_renamings
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.properties import after
+from multiarch.review.properties import get_after
 from multiarch.rules import REVIEW_RULES, Finding
 
 ADD_GROUP = REVIEW_RULES["add-group"]
@@ -36,13 +36,13 @@ def _sizes(group: GroupChange) -> str:
     if group.step is None:
         return ""
     if group.kind is GroupKind.NODE_POOL:
-        limits = mapping(after(group.step, "spec.limits"))
+        limits = to_mapping(get_after(group.step, "spec.limits"))
         named = ", ".join(f"{key} {value}" for key, value in sorted(limits.items()))
         return f"; {named} at most" if named else "; without a limit"
     managed = group.kind is GroupKind.MANAGED
-    first = whole(after(group.step, "scalingConfig.desiredSize" if managed else "desiredCapacity"))
-    most = whole(after(group.step, "scalingConfig.maxSize" if managed else "maxSize"))
-    known = "" if first is None else f"; {counted(first, 'node')} at first"
+    first = to_integer(get_after(group.step, "scalingConfig.desiredSize" if managed else "desiredCapacity"))
+    most = to_integer(get_after(group.step, "scalingConfig.maxSize" if managed else "maxSize"))
+    known = "" if first is None else f"; {format_count(first, 'node')} at first"
     return known if most is None else f"{known or ';'}{',' if known else ''} {most} at most"
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.ami_families import AmiFamily, ami_type
+from multiarch.facts.ami_families import AmiFamily, get_ami_type
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
-from multiarch.observed.resources.properties import at, entries, is_unknown, text_at
-from multiarch.review.model import Change, Operation, Step
-from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.observed.resources.properties import get_string_at, get_value, is_unknown, list_entries
+from multiarch.review.model import Operation, StackChange, Step
+from multiarch.review.properties import get_after, get_before, list_changes, list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 IMAGE = REVIEW_RULES["change-image"]
@@ -23,9 +23,9 @@ _NUMBERS = re.compile(r"[0-9]+")
 _HASH = re.compile(r"-[0-9a-f]{8}$")
 
 
-def find_images(change: Change) -> Iterator[Finding]:
+def find_images(change: StackChange) -> Iterator[Finding]:
     """Yield findings of managed node groups and EC2NodeClasses, then what only the plans say: pinned or not."""
-    for step in resources(change.preview.steps, MANAGED_GROUP, NODE_CLASS):
+    for step in list_resources(change.preview.steps, MANAGED_GROUP, NODE_CLASS):
         if step.operation in (Operation.UPDATE, Operation.REPLACE):
             yield from _of_group(step) if step.type == MANAGED_GROUP else _of_class(step)
         elif step.operation is Operation.CREATE and step.type == MANAGED_GROUP:
@@ -38,9 +38,9 @@ def find_images(change: Change) -> Iterator[Finding]:
 
 def _of_group(step: Step) -> Iterator[Finding]:
     subject = f"node group {step.name}"
-    if changes_of(step, "releaseVersion") and not (step.new and is_unknown(step.new.inputs, "releaseVersion")):
-        old, new = before(step, "releaseVersion"), after(step, "releaseVersion")
-        pinned = step.old is not None and at(step.old.inputs, "releaseVersion") is not None
+    if list_changes(step, "releaseVersion") and not (step.new and is_unknown(step.new.inputs, "releaseVersion")):
+        old, new = get_before(step, "releaseVersion"), get_after(step, "releaseVersion")
+        pinned = step.old is not None and get_value(step.old.inputs, "releaseVersion") is not None
         if old == new:
             text = f"The image is pinned to {new}, which the nodes have already."
             yield Finding(IMAGE, subject, text, (), (step.urn,), Risk.NONE)
@@ -48,8 +48,10 @@ def _of_group(step: Step) -> Iterator[Finding]:
             yield _changed(subject, str(old or "unknown"), new, step)
         elif pinned:
             yield _unpinned(subject, f"release {old}", step)
-    if changes_of(step, "amiType") and isinstance(after(step, "amiType"), str):
-        yield Finding(IMAGE, subject, f"amiType {before(step, 'amiType')} → {after(step, 'amiType')}.", (), (step.urn,))
+    if list_changes(step, "amiType") and isinstance(get_after(step, "amiType"), str):
+        yield Finding(
+            IMAGE, subject, f"amiType {get_before(step, 'amiType')} → {get_after(step, 'amiType')}.", (), (step.urn,)
+        )
         yield from _ended_family(step)
 
 
@@ -66,9 +68,9 @@ def _unpinned(subject: str, old: str, step: Step | None) -> Finding:
 
 def _ended_family(step: Step) -> Iterator[Finding]:
     """Yield a new group of Amazon Linux 2, or one that changes to it."""
-    name = after(step, "amiType")
+    name = get_after(step, "amiType")
     try:
-        family = ami_type(name).family if isinstance(name, str) else None
+        family = get_ami_type(name).family if isinstance(name, str) else None
     except UnknownFactError:
         return
     if family is AmiFamily.AL2:
@@ -80,7 +82,7 @@ def _ended_family(step: Step) -> Iterator[Finding]:
 
 
 def _of_class(step: Step) -> Iterator[Finding]:
-    if not changes_of(step, "spec.amiSelectorTerms"):
+    if not list_changes(step, "spec.amiSelectorTerms"):
         return
     old, new = _alias(step, late=False), _alias(step, late=True)
     subject = f"EC2NodeClass {step.name}"
@@ -97,7 +99,12 @@ def _alias(step: Step, *, late: bool) -> str | None:
     if state is None:
         return None
     return next(
-        (alias for each in entries(state.inputs, "spec.amiSelectorTerms") if (alias := text_at(each, "alias"))), None
+        (
+            alias
+            for each in list_entries(state.inputs, "spec.amiSelectorTerms")
+            if (alias := get_string_at(each, "alias"))
+        ),
+        None,
     )
 
 

@@ -6,36 +6,36 @@ from collections.abc import Iterator
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
-from multiarch.observed.resources.properties import whole, whole_at
-from multiarch.plurals import counted
-from multiarch.review.merging import merged
-from multiarch.review.model import Change, Operation, Preview
+from multiarch.observed.resources.properties import get_integer_at, to_integer
+from multiarch.plurals import format_count
+from multiarch.review.merging import merge_findings
+from multiarch.review.model import Operation, Preview, StackChange
 from multiarch.review.nodes.cluster_version import CLUSTER
-from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
+from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_group_changes
 from multiarch.review.nodes.new_groups import find_new_groups
 from multiarch.review.nodes.renames import find_renames
 from multiarch.review.nodes.taints import find_open_arm64, find_taints
-from multiarch.review.properties import after, before, changes_of
+from multiarch.review.properties import get_after, get_before, list_changes
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 LABELS = REVIEW_RULES["change-labels"]
 ARCHITECTURE = REVIEW_RULES["change-architecture"]
 CAPACITY_TYPE = REVIEW_RULES["change-capacity-type"]
 SIZE = REVIEW_RULES["change-size"]
-REFUSED_SIZE = REVIEW_RULES["refused-size"]
+REJECTED_SIZE = REVIEW_RULES["rejectd-size"]
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_placement_changes(change: StackChange) -> Iterator[Finding]:
     """Yield findings about each node group and NodePool, by name; then about renamed groups and new ones."""
-    groups = group_changes(change)
+    groups = list_group_changes(change)
     # A new cluster has no pods yet, and one without groups none any more.
     is_new = not any(group.before for group in groups) and not _has_cluster(change.preview)
     if is_new or not any(group.after for group in groups):
         return
     subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
-    yield from merged(finding for group in groups for subject in subjects for finding in subject(group))
+    yield from merge_findings(finding for group in groups for subject in subjects for finding in subject(group))
     yield from find_renames(groups)
-    yield from merged(find_new_groups(groups))
+    yield from merge_findings(find_new_groups(groups))
 
 
 def _has_cluster(preview: Preview) -> bool:
@@ -91,7 +91,7 @@ def find_labels(group: GroupChange) -> Iterator[Finding]:
     if changed or lost:
         parts = [f"lose the labels {', '.join(lost)}"] if lost else []
         parts += [f"change the labels {', '.join(changed)}"] if changed else []
-        text = f"Its nodes {' and '.join(parts)}: pods that ask for the old values can't be scheduled there."
+        text = f"Its nodes {' and '.join(parts)}: pods that request the old values can't be scheduled there."
         more = (f"New labels: {', '.join(gained)}.",) if gained else ()
         yield Finding(LABELS, group.subject, text, (*more, _IGNORED), group.urns)
     elif gained:
@@ -110,7 +110,7 @@ def _known(number: int | None) -> str:
 
 
 def find_size(group: GroupChange) -> Iterator[Finding]:
-    """Other limits of a group's size, and limits that AWS refuses at its present size.
+    """Yield other limits of a group's size, and limits that AWS rejects at its present size.
 
     Source: EKS API, UpdateNodegroupConfig, and EC2 Auto Scaling API, UpdateAutoScalingGroup: min <= desired <= max.
     """
@@ -118,26 +118,26 @@ def find_size(group: GroupChange) -> Iterator[Finding]:
     if step is None or step.operation is not Operation.UPDATE or group.kind is GroupKind.NODE_POOL:
         return
     root, desired = ("scalingConfig.", "desiredSize") if group.kind is GroupKind.MANAGED else ("", "desiredCapacity")
-    names = [name for name in ("minSize", "maxSize") if changes_of(step, f"{root}{name}")]
-    declared = whole(after(step, f"{root}{desired}"))
+    names = [name for name in ("minSize", "maxSize") if list_changes(step, f"{root}{name}")]
+    declared = to_integer(get_after(step, f"{root}{desired}"))
     # With ignoreChanges the engine keeps the old value in the new inputs.
-    is_set = step.old is not None and declared not in (None, whole_at(step.old.inputs, f"{root}{desired}"))
-    old = {name: whole(before(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
-    new = {name: whole(after(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
-    now = whole(before(step, f"{root}{desired}"))
+    is_set = step.old is not None and declared not in (None, get_integer_at(step.old.inputs, f"{root}{desired}"))
+    old = {name: to_integer(get_before(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
+    new = {name: to_integer(get_after(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
+    now = to_integer(get_before(step, f"{root}{desired}"))
     if not names and not is_set:
         return
     changed = ", ".join(f"{name} {_known(old[name])} → {_known(new[name])}" for name in names)
     low, high, wanted = new["minSize"], new["maxSize"], declared if is_set else now
     if wanted is not None and ((low is not None and wanted < low) or (high is not None and wanted > high)):
         sizes = f"{desired} {wanted}, minSize {_known(low)}, maxSize {_known(high)}"
-        why = f"({sizes})" if is_set else f"({changed}) while the group has {counted(wanted, 'node')}"
-        yield Finding(REFUSED_SIZE, group.subject, f"AWS refuses the new sizes {why}.", (), group.urns)
+        why = f"({sizes})" if is_set else f"({changed}) while the group has {format_count(wanted, 'node')}"
+        yield Finding(REJECTED_SIZE, group.subject, f"AWS rejects the new sizes {why}.", (), group.urns)
         return
     if is_set and declared != now:
         sizes = f"{desired} {_known(now)} → {declared}" + (f", {changed}" if changed else "")
         fewer = now is None or (declared is not None and declared < now)
-        ends = f", {counted(now - declared, 'node')} fewer" if fewer and now and declared is not None else ""
+        ends = f", {format_count(now - declared, 'node')} fewer" if fewer and now and declared is not None else ""
         text = f"The update sets the number of nodes{ends} ({sizes})."
         details = (f"With ignoreChanges for {root}{desired} an update leaves the number to the autoscaler.",)
         yield Finding(SIZE, group.subject, text, details, group.urns, Risk.HIGH if fewer else None)

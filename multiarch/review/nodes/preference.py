@@ -9,11 +9,11 @@ from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.observed.resources.nodes import NODE_POOL
-from multiarch.review.model import Change, Operation
+from multiarch.review.model import Operation, StackChange
 from multiarch.review.nodes.group_states import GroupChange, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.nodes.taints import is_hard
-from multiarch.review.properties import resources
+from multiarch.review.properties import list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 PREFERENCE = REVIEW_RULES["change-preference"]
@@ -31,14 +31,14 @@ class _Tier:
         return f"{', '.join(self.groups)} ({what})" if what else ", ".join(self.groups)
 
 
-def find_preference(change: Change, groups: Sequence[GroupChange]) -> Iterator[Finding]:
+def find_preference(change: StackChange, groups: Sequence[GroupChange]) -> Iterator[Finding]:
     """Yield another architecture first, or another order of the same groups, by the stack files.
 
     Groups for special pods, those with another taint than the arm64 nodes have, do not count.
     """
     urns = tuple(
         step.urn
-        for step in resources(change.preview.steps, RELEASE, NODE_POOL)
+        for step in list_resources(change.preview.steps, RELEASE, NODE_POOL)
         if step.operation not in (Operation.SAME, Operation.DRIFT)
         and (step.type == NODE_POOL or step.name in AUTOSCALER_RELEASES)
     )

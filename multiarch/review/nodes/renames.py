@@ -21,7 +21,7 @@ class Renaming:
 
 
 def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """Removed groups with their likely successors: those with the same nodes, or with their name as a prefix."""
+    """Yield removed groups with their likely successors: those with the same nodes, or with their name as a prefix."""
     for each in list_renamings(groups):
         urns = tuple(urn for group in (each.old, *each.new) for urn in group.urns)
         text = f"{each.what}: the new nodes start, then the old ones end, and every pod on them moves."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
-from multiarch.review.properties import changes_of
+from multiarch.review.properties import list_changes
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 TAINTS = REVIEW_RULES["change-taints"]
@@ -60,14 +60,14 @@ def _finding(group: GroupChange, text: str, risk: Risk | None) -> Finding:
 
 
 def _when(group: GroupChange) -> str:
-    rolls = group.step is not None and bool(changes_of(group.step, "launchTemplate"))
+    rolls = group.step is not None and bool(list_changes(group.step, "launchTemplate"))
     if group.kind is GroupKind.MANAGED and not rolls:
         return "EKS changes the taints of running nodes in place."
     return "Running nodes keep their taints until they are replaced."
 
 
 def find_open_arm64(group: GroupChange) -> Iterator[Finding]:
-    """Nodes of arm64 alone that are new, or were tainted, and now take any pod."""
+    """Yield nodes of arm64 alone that are new, or were tainted, and now take any pod."""
     if group.after is None or not _is_open(group.after):
         return
     if group.before is not None and (group.before.taints is None or _is_open(group.before)):

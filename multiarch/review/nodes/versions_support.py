@@ -9,24 +9,24 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.autoscalers import parse_chart_version
 from multiarch.observed.resources.properties import is_unknown
-from multiarch.review.model import Change, Operation, Step
-from multiarch.review.nodes.cluster_version import VersionChange, version_change
+from multiarch.review.model import Operation, StackChange, Step
+from multiarch.review.nodes.cluster_version import VersionChange, get_version_change
 from multiarch.review.nodes.installed import RELEASE
 from multiarch.review.nodes.node_images import find_images
-from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.review.properties import get_after, get_before, list_changes, list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 KUBERNETES = REVIEW_RULES["change-kubernetes"]
-REFUSED = REVIEW_RULES["refused-kubernetes"]
+REJECTED = REVIEW_RULES["rejectd-kubernetes"]
 SUPPORT = REVIEW_RULES["kubernetes-support"]
 ADD_ON = REVIEW_RULES["change-add-on"]
 
 _ADD_ON = "aws:eks/addon:Addon"
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_version_changes(change: StackChange) -> Iterator[Finding]:
     """Yield findings about the cluster, then its nodes' images, then add-ons and charts."""
-    if (versions := version_change(change)) is not None:
+    if (versions := get_version_change(change)) is not None:
         yield from find_kubernetes(versions, change.today)
     yield from find_images(change)
     yield from find_add_ons(change)
@@ -45,10 +45,10 @@ def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
         yield Finding(KUBERNETES, subject, f"{old} → {new}: {error.message}", (), versions.urns)
         return
     if apart < 0:
-        yield Finding(REFUSED, subject, f"{old} → {new}: EKS can't downgrade a cluster.", (), versions.urns)
+        yield Finding(REJECTED, subject, f"{old} → {new}: EKS can't downgrade a cluster.", (), versions.urns)
     elif apart > 1:
-        text = f"{old} → {new}: EKS upgrades one minor at a time, so it refuses this; {_next(old)} comes next."
-        yield Finding(REFUSED, subject, text, (), versions.urns)
+        text = f"{old} → {new}: EKS upgrades one minor at a time, so it rejects this; {_next(old)} comes next."
+        yield Finding(REJECTED, subject, text, (), versions.urns)
     else:
         text = f"{old} → {new}; {_support(new, today)}. It can't be undone: EKS can't downgrade a cluster."
         details = (f"Before: {_support(old, today)}.", "The control plane is upgraded in place, then the nodes roll.")
@@ -58,7 +58,7 @@ def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
 
 def _poor_support(version: str, today: date, urns: tuple[str, ...]) -> Iterator[Finding]:
     try:
-        tier = kubernetes.support(version, today).tier
+        tier = kubernetes.get_support_status(version, today).tier
     except UnknownFactError:
         return
     if tier in ("extended", "unsupported"):
@@ -69,10 +69,10 @@ def _poor_support(version: str, today: date, urns: tuple[str, ...]) -> Iterator[
 def _support(version: str, today: date) -> str:
     """Return the support of a minor in words, with its dates."""
     try:
-        status = kubernetes.support(version, today)
+        status = kubernetes.get_support_status(version, today)
     except UnknownFactError:
         return "its support dates are unknown: they are not in the table of facts"
-    release = kubernetes.release_of(version)
+    release = kubernetes.get_release(version)
     if status.tier == "unsupported":
         return f"EKS support ended on {status.ends}"
     if status.tier == "extended":
@@ -85,27 +85,27 @@ def _support(version: str, today: date) -> str:
 
 
 def _minors(version: str) -> int:
-    major, minor = kubernetes.parse(version)
+    major, minor = kubernetes.parse_version(version)
     return major * 1000 + minor
 
 
 def _next(version: str) -> str:
-    major, minor = kubernetes.parse(version)
+    major, minor = kubernetes.parse_version(version)
     return f"{major}.{minor + 1}"
 
 
-def find_add_ons(change: Change) -> Iterator[Finding]:
-    """Add-ons and charts that get another version; an older one is worth a look."""
-    for step in resources(change.preview.steps, _ADD_ON, RELEASE):
+def find_add_ons(change: StackChange) -> Iterator[Finding]:
+    """Yield add-ons and charts that get another version; an older one is worth a look."""
+    for step in list_resources(change.preview.steps, _ADD_ON, RELEASE):
         if step.operation is not Operation.UPDATE:
             continue
         path = "addonVersion" if step.type == _ADD_ON else "version"
-        if not changes_of(step, path):
+        if not list_changes(step, path):
             continue
         if step.new is not None and is_unknown(step.new.inputs, path):
             continue
         subject = f"{'add-on' if step.type == _ADD_ON else 'Helm release'} {step.name}"
-        yield _add_on(step, subject, before(step, path), after(step, path))
+        yield _add_on(step, subject, get_before(step, path), get_after(step, path))
 
 
 def _add_on(step: Step, subject: str, old: object, new: object) -> Finding:
@@ -120,7 +120,7 @@ def _add_on(step: Step, subject: str, old: object, new: object) -> Finding:
 
 
 def _numbers(version: str) -> tuple[tuple[int, ...], int]:
-    """``v1.21.1-eksbuild.3`` or ``9.59.0`` as numbers; what can't be read compares as equal to itself alone."""
+    """Return ``v1.21.1-eksbuild.3`` or ``9.59.0`` as numbers; what can't be read compares as equal to itself alone."""
     release, _, build = version.removeprefix("v").partition("-eksbuild.")
     try:
         return parse_chart_version(release), int(build) if build.isdigit() else 0

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.plurals import counted
-from multiarch.review.model import Change
-from multiarch.review.nodes.group_states import GroupState, all_groups_known, group_changes
+from multiarch.plurals import format_count
+from multiarch.review.model import StackChange
+from multiarch.review.nodes.group_states import GroupState, knows_all_groups, list_group_changes
 from multiarch.review.nodes.taints import is_hard
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.model import Plan
@@ -27,7 +27,7 @@ MOVE = REVIEW_RULES["move-workloads"]
 LOSE = REVIEW_RULES["lose-nodes"]
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_affected_workloads(change: StackChange) -> Iterator[Finding]:
     """Yield findings by workload if there are manifests and both plans, or else by what is lost."""
     plans = change.plans
     if change.pods and plans is not None:
@@ -36,7 +36,7 @@ def find(change: Change) -> Iterator[Finding]:
         yield from find_lost(change)
 
 
-def _simulated(change: Change, old: Plan, new: Plan) -> Iterator[Finding]:
+def _simulated(change: StackChange, old: Plan, new: Plan) -> Iterator[Finding]:
     if old == new:
         return
     try:
@@ -57,18 +57,18 @@ def _simulated(change: Change, old: Plan, new: Plan) -> Iterator[Finding]:
 _Key = tuple[str, str, int]
 
 
-def _outcomes(change: Change, plan: Plan) -> dict[_Key, WorkloadOutcome]:
+def _outcomes(change: StackChange, plan: Plan) -> dict[_Key, WorkloadOutcome]:
     """Return each workload's outcome, by namespace, name and position: pods of one workload may differ."""
-    from multiarch.simulate.context import simulation_context  # noqa: PLC0415  (most reviews have no manifests)
+    from multiarch.simulate.context import build_simulation_context  # noqa: PLC0415  (most reviews have no manifests)
     from multiarch.simulate.simulation import simulate_nodes  # noqa: PLC0415  (as above)
 
-    result = simulate_nodes(plan.autoscaling, plan.node_groups, simulation_context(plan), change.pods).simulation
+    result = simulate_nodes(plan.autoscaling, plan.node_groups, build_simulation_context(plan), change.pods).simulation
     return {(each.namespace, each.name, number): each for number, each in enumerate(result.workloads)}
 
 
 def _stranded(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding:
     lost, without = len(now.unplaced) - len(was.unplaced), len(was.unplaced)
-    which = f"{lost} of {counted(now.pods, 'pod')} {'gets' if lost == 1 else 'get'} no node any more"
+    which = f"{lost} of {format_count(now.pods, 'pod')} {'gets' if lost == 1 else 'get'} no node any more"
     if lost == now.pods:
         which = "its pod gets no node any more" if lost == 1 else f"none of its {lost} pods gets a node any more"
     also = f"; {without} had none before" if without else ""
@@ -112,7 +112,7 @@ def _architectures(outcome: WorkloadOutcome) -> tuple[Architecture, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Supply:
-    """What pods can ask of nodes. ``open``: architectures of nodes without a taint that keeps pods off.
+    """What pods can require of nodes. ``open``: architectures of nodes without a taint that keeps pods off.
 
     ``labels`` are the nodes' own labels, each with the architectures of the nodes that carry it.
     """
@@ -123,15 +123,15 @@ class _Supply:
     zones: frozenset[str]
 
 
-def find_lost(change: Change) -> Iterator[Finding]:
+def find_lost(change: StackChange) -> Iterator[Finding]:
     """Yield what nodes had before the change, and no node has after it."""
-    groups = group_changes(change)
+    groups = list_group_changes(change)
     old = _supply(group.before for group in groups if group.before)
     new = _supply(group.after for group in groups if group.after)
     if not old.architectures or not any(group.after for group in groups):
         return
     urns = tuple(urn for group in groups if group.before != group.after for urn in group.urns)
-    lost = [*_lost(old, new, complete=all_groups_known(change))]
+    lost = [*_lost(old, new, complete=knows_all_groups(change))]
     for text, risk in lost:
         yield Finding(LOSE, "nodes", text, (), urns, risk)
 
@@ -147,12 +147,12 @@ def _lost(old: _Supply, new: _Supply, *, complete: bool) -> Iterator[tuple[str, 
         yield f"{text}{unknown}", Risk.HIGH if complete and not new.open else None
     if labels := sorted(old.labels.keys() - new.labels.keys()):
         named = ", ".join(f"{key}={value}" for key, value in labels)
-        text = f"No node has the {'label' if len(labels) == 1 else 'labels'} {named} any more: pods that ask for"
+        text = f"No node has the {'label' if len(labels) == 1 else 'labels'} {named} any more: pods that request"
         yield f"{text} {'it' if len(labels) == 1 else 'them'} can't be scheduled.{unknown}", None
     for key, value in sorted(old.labels.keys() & new.labels.keys()):
         before, after = old.labels[key, value], new.labels[key, value]
         if kept := sorted(before - after - set(gone)):
-            text = f"No {' or '.join(kept)} node has the label {key}={value} any more: pods that ask for it need images"
+            text = f"No {' or '.join(kept)} node has the label {key}={value} any more: pods that request it need images"
             yield f"{text} for {' or '.join(sorted(after))}.{unknown}", None
     if zones := sorted(old.zones - new.zones):
         text = f"No group has nodes in {', '.join(zones)} any more: pods with volumes there can't be scheduled."

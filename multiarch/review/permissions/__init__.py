@@ -7,4 +7,5 @@ from collections.abc import Sequence
 from multiarch.review.model import Finder
 from multiarch.review.permissions import cluster, network, policies, settings
 
-FINDERS: Sequence[Finder] = (*policies.SOURCES, *cluster.SOURCES, *network.SOURCES, settings)
+_SOURCES = (*policies.SOURCES, *cluster.SOURCES, *network.SOURCES)
+FINDERS: Sequence[Finder] = (*(each.find for each in _SOURCES), settings.find_weaker_settings)

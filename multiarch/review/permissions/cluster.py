@@ -11,7 +11,7 @@ from multiarch.review.permissions.grants import Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
     CLUSTER,
-    Owner,
+    GrantOwner,
     Side,
     get_hidden_reason,
     list_values,
@@ -19,7 +19,7 @@ from multiarch.review.permissions.sides import (
     require_string,
 )
 from multiarch.rules import REVIEW_RULES, Risk
-from multiarch.yaml_text.reader import documents
+from multiarch.yaml_text.reader import read_documents
 
 WIDEN_ACCESS = REVIEW_RULES["widen-cluster-access"]
 WIDEN_RBAC = REVIEW_RULES["widen-kubernetes-rbac"]
@@ -46,11 +46,13 @@ def _read_access(side: Side) -> Parts:
         metadata = require_object(inputs.get("metadata"), "metadata")
         role = require_object(metadata.get("annotations"), "annotations").get(_ROLE_OF_PODS)
         subject = f"pods of {metadata.get('namespace', 'default')}/{metadata.get('name', side.step.name)}"
-        yield Owner(subject), _name_roles(side, {"metadata": role})
+        yield GrantOwner(subject), _name_roles(side, {"metadata": role})
     elif side.type == _CONFIG_MAP and require_object(inputs.get("metadata"), "metadata").get("name") == "aws-auth":
         for name, text in require_object(inputs.get("data"), "data").items():
-            entries = [each for found in documents(require_string(text, name)) for each in list_values(found.value)]
-            yield Owner(side.subject), [Grant(f"{name} {json.dumps(each)}") for each in entries]
+            entries = [
+                each for found in read_documents(require_string(text, name)) for each in list_values(found.value)
+            ]
+            yield GrantOwner(side.subject), [Grant(f"{name} {json.dumps(each)}") for each in entries]
     elif side.type.startswith(_ACCESS):
         cluster = side.find_owner("clusterName", CLUSTER, inputs.get("clusterName"))
         if "serviceAccount" in inputs:
@@ -95,11 +97,11 @@ def _rate_name(name: str) -> Risk:
 def _read_role(side: Side) -> Parts:
     if "Binding" in side.type:
         return
-    owner = Owner(side.subject)
+    owner = GrantOwner(side.subject)
     for each in list_values(side.inputs.get("rules")):
         yield owner, _read_rule(each)
         # Another owner: no resource, not even *, covers a path.
-        yield Owner(f"paths of {side.subject}"), _read_paths(each)
+        yield GrantOwner(f"paths of {side.subject}"), _read_paths(each)
     if aggregation := side.inputs.get("aggregationRule"):
         added = f"what Kubernetes adds from other ClusterRoles by {json.dumps(aggregation, sort_keys=True)}"
         yield owner, [Grant(added)]
@@ -138,7 +140,7 @@ def _read_binding(side: Side) -> Parts:
             who = f"{str(each.get('kind')).lower()} {each.get('name')}"
             if each.get("kind") == "ServiceAccount":
                 who = f"service account {each.get('namespace', scope)}/{each.get('name')}"
-        yield Owner(who, "subjects"), _bind(side.inputs, each, scope)
+        yield GrantOwner(who, "subjects"), _bind(side.inputs, each, scope)
 
 
 def _bind(inputs: Properties, subject: object, scope: object) -> Iterator[Grant]:

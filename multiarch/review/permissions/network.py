@@ -12,7 +12,7 @@ from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.settings import PUBLIC
 from multiarch.review.permissions.sides import (
     CLUSTER,
-    Owner,
+    GrantOwner,
     Side,
     get_hidden_reason,
     list_values,
@@ -40,7 +40,7 @@ _INTERNAL = "service.beta.kubernetes.io/aws-load-balancer-internal"
 
 def _read_traffic(direction: str, side: Side) -> Parts:
     inputs = side.inputs
-    owner, rules = Owner(side.subject), [inputs]
+    owner, rules = GrantOwner(side.subject), [inputs]
     if "securityGroupId" in inputs:
         owner = side.find_owner("securityGroupId", _GROUP, inputs["securityGroupId"])
         if direction != inputs.get("type", "egress" if "Egress" in side.type else "ingress"):
@@ -56,7 +56,7 @@ def _read_traffic(direction: str, side: Side) -> Parts:
         yield owner, _read_rule(direction, side, owner, each)
 
 
-def _read_rule(direction: str, side: Side, owner: Owner, value: object) -> Iterator[Grant]:
+def _read_rule(direction: str, side: Side, owner: GrantOwner, value: object) -> Iterator[Grant]:
     rule = require_object(value, f"a rule for {direction}")
     action, ports = ("", "") if "cidr" in rule else _read_ports(rule)
     rule = {"cidr": rule["cidr"]} if "cidr" in rule else rule
@@ -105,7 +105,7 @@ def _read_network(value: object) -> IPv4Network | IPv6Network:
 
 
 def _read_endpoint(side: Side) -> Parts:
-    yield Owner(side.subject), _read_reach(side)
+    yield GrantOwner(side.subject), _read_reach(side)
 
 
 def _read_reach(side: Side) -> Iterator[Grant]:

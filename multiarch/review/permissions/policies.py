@@ -13,11 +13,11 @@ from itertools import product
 from math import prod
 
 from multiarch.observed.resources.properties import Properties
-from multiarch.policies.conditions import limits_who
+from multiarch.policies.conditions import restricts_principals
 from multiarch.review.permissions.grants import ALLOW, DENY, EXCEPT, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
-    Owner,
+    GrantOwner,
     Side,
     get_hidden_reason,
     list_values,
@@ -61,7 +61,7 @@ def _read_identity(side: Side) -> Parts:
     owners = [
         side.find_owner(name, type_, each) for name, type_ in _OWNERS.items() for each in list_values(inputs.get(name))
     ]
-    for owner in owners or [Owner(side.subject)]:
+    for owner in owners or [GrantOwner(side.subject)]:
         yield owner, _read_boundary(side)
         for each in [inputs.get("policy"), *list_values(inputs.get("inlinePolicies"))]:
             yield from _read_document(owner, each.get("policy") if isinstance(each, Mapping) else each, _rate_identity)
@@ -98,7 +98,7 @@ def _rate_identity(grant: Grant) -> Risk:
 
 
 def _read_trust(side: Side) -> Parts:
-    owner = Owner(side.subject)
+    owner = GrantOwner(side.subject)
     if side.type == _ROLE:
         yield from _read_document(owner, side.inputs.get("assumeRolePolicy"), _rate_trust)
         return
@@ -125,24 +125,24 @@ def _read_resource_policy(side: Side) -> Parts:
                 yield owner, [Grant(_WITHOUT_POLICY, effect=DENY)]
 
 
-def _find_target(side: Side) -> Owner:
+def _find_target(side: Side) -> GrantOwner:
     """Return what a policy is of: a resource of the type ``aws:s3/bucket:Bucket`` for ``aws:s3/bucketPolicy:…``."""
     module, _, name = side.type.rpartition(":")
     target = f"{module.removesuffix('Policy')}:{name.removesuffix('Policy')}"
     if target == side.type:
-        return Owner(side.subject)
+        return GrantOwner(side.subject)
     sources = {name: each for name, urns in side.state.dependencies.items() for each in urns if f"{target}::" in each}
     found = next(((name, urn.rpartition("::")[2]) for name, urn in sources.items() if name in side.inputs), None)
-    return Owner(f"{name_kind(target)} {found[1]}", found[0]) if found else Owner(side.subject, "policy")
+    return GrantOwner(f"{name_kind(target)} {found[1]}", found[0]) if found else GrantOwner(side.subject, "policy")
 
 
 def _rate_policy(grant: Grant) -> Risk:
     """Return HIGH for everybody, or everybody with an identity provider's token, unless a condition limits who."""
     is_open = str(grant.principal).startswith(("*", "federated "))
-    return Risk.HIGH if is_open and not limits_who(json.loads(grant.condition or "null")) else Risk.LOW
+    return Risk.HIGH if is_open and not restricts_principals(json.loads(grant.condition or "null")) else Risk.LOW
 
 
-def _read_document(owner: Owner, value: object, rate: Callable[[Grant], Risk]) -> Parts:
+def _read_document(owner: GrantOwner, value: object, rate: Callable[[Grant], Risk]) -> Parts:
     """Yield the grants of each statement of a policy as Pulumi has it, a JSON string or an object, for ``owner``.
 
     What is not a policy is one statement that can't be read.

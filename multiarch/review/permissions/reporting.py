@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.review.model import Change, Operation, State, Step
+from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.permissions.grants import (
     DENY,
     EXCEPT,
@@ -19,14 +19,14 @@ from multiarch.review.permissions.grants import (
     find_new_grants,
     find_other_condition,
 )
-from multiarch.review.permissions.sides import HIDDEN, LATER, Owner, Side, list_values
+from multiarch.review.permissions.sides import HIDDEN, LATER, GrantOwner, Side, list_values
 from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
 NARROW = REVIEW_RULES["narrow-permissions"]
 UNCHANGED = frozenset({Operation.SAME, Operation.FORGET, Operation.IMPORT, Operation.READ})
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 _MAXIMUM_CHARACTERS, _MAXIMUM_LINES = 300, 20
-Parts = Iterator[tuple[Owner, Iterable[Grant]]]
+Parts = Iterator[tuple[GrantOwner, Iterable[Grant]]]
 """What a resource gives to whom. Iterating over the grants raises ValueError with what can't be read."""
 
 
@@ -47,7 +47,7 @@ class PermissionSource:
     everything: tuple[str, str, str] = ("every action", "every resource", "everyone")
     rates_new: bool = False
 
-    def find(self, change: Change) -> Iterator[Finding]:
+    def find(self, change: StackChange) -> Iterator[Finding]:
         """Yield what each resource gives more or less than before, in the order of the preview's steps."""
         steps = change.preview.steps
         passing = {each.urn for each in steps if each.operation in {Operation.CREATE, Operation.DELETE}}
@@ -57,8 +57,8 @@ class PermissionSource:
                 for owner in sorted({*before, *after}):
                     yield from self._compare(step, owner, before.get(owner), after.get(owner), passing)
 
-    def _collect(self, step: Step, state: State | None) -> Mapping[Owner, list[Grant]]:
-        found: dict[Owner, list[Grant]] = defaultdict(list)
+    def _collect(self, step: Step, state: State | None) -> Mapping[GrantOwner, list[Grant]]:
+        found: dict[GrantOwner, list[Grant]] = defaultdict(list)
         side = Side(step, state or State({}, {}))
         try:
             for owner, grants in self.read(side) if state else ():
@@ -67,11 +67,11 @@ class PermissionSource:
                 except ValueError as error:
                     found[owner].append(Grant(str(error), effect=UNREAD))
         except (AttributeError, TypeError, ValueError) as error:
-            found[Owner(side.subject)].append(Grant(f"values of an unexpected type: {error}", effect=UNREAD))
+            found[GrantOwner(side.subject)].append(Grant(f"values of an unexpected type: {error}", effect=UNREAD))
         return found
 
     def _compare(
-        self, step: Step, owner: Owner, before: list[Grant] | None, after: list[Grant] | None, passing: set[str]
+        self, step: Step, owner: GrantOwner, before: list[Grant] | None, after: list[Grant] | None, passing: set[str]
     ) -> Iterator[Finding]:
         old, new = before or [], after or []
         # One that comes or goes together with the resource, or is the resource.

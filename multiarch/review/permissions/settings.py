@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from multiarch.review.model import Change, Operation, State
+from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import UNCHANGED, limit_lines, report_difference
 from multiarch.review.permissions.sides import Side, get_hidden_reason, list_values, name_kind
@@ -107,13 +107,13 @@ _GUARDS = ("aws:ec2/flowLog:", "aws:s3/bucketServerSide", "aws:s3/bucketVersioni
 _GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:")
 """What protects VPCs and buckets: deleted without one of them, it counts as a resource without its settings."""
 _OF_PULUMI = {
-    "protect": "protect is taken away: Pulumi will no longer refuse to delete or replace it",
+    "protect": "protect is taken away: Pulumi will no longer do not delete or replace it",
     "retain_on_delete": "retainOnDelete is taken away: it will be deleted in AWS when it leaves the program",
 }
 """What Pulumi itself protects, which may change while all properties stay the same."""
 
 
-def find(change: Change) -> Iterator[Finding]:
+def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
     """Yield settings, then what Pulumi itself protects, in the order of the preview's steps."""
     steps = [each for each in change.preview.steps if each.operation not in UNCHANGED]
     ends = any(each.type.startswith(_GUARDED) and each.new is None for each in steps)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from multiarch.observed.resources.paths import SECRET, UNKNOWN
-from multiarch.observed.resources.properties import Properties, text_at
+from multiarch.observed.resources.properties import Properties, get_string_at
 from multiarch.review.model import State, Step
 
 LATER, HIDDEN = "is known only after the update", "is a secret"
@@ -17,7 +17,7 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ABBREVIATIONS = frozenset({"ecr", "efs", "eks", "iam", "kms", "s3", "sns", "sqs"})
 
 
-class Owner(NamedTuple):
+class GrantOwner(NamedTuple):
     """Who has permissions: the subject of findings, and the property that names it, empty for the resource itself."""
 
     subject: str
@@ -44,7 +44,9 @@ class Side:
     @property
     def subject(self) -> str:
         """The kind and the name, for people: ``IAM role cluster``. A cluster has the name that AWS knows."""
-        return f"{name_kind(self.type)} {(self.type == CLUSTER and text_at(self.inputs, 'name')) or self.step.name}"
+        return (
+            f"{name_kind(self.type)} {(self.type == CLUSTER and get_string_at(self.inputs, 'name')) or self.step.name}"
+        )
 
     def name_reference(self, name: str, of: str, value: object) -> str:
         """Return what a value names: the subject of the resource of this stack that it comes from, else the value.
@@ -62,12 +64,12 @@ class Side:
         found, kind = self.name_reference(name, of, value), name_kind(of)
         return found if found.startswith(f"{kind} ") else f"{kind} {found.rpartition('/')[2]}"
 
-    def find_owner(self, name: str, of: str, value: object) -> Owner:
+    def find_owner(self, name: str, of: str, value: object) -> GrantOwner:
         """Return the owner of what this resource gives to the one that a value names."""
         try:
-            return Owner(self.name_resource(name, of, value), name)
+            return GrantOwner(self.name_resource(name, of, value), name)
         except ValueError:
-            return Owner(f"{name_kind(of)} of {self.subject}", name)
+            return GrantOwner(f"{name_kind(of)} of {self.subject}", name)
 
 
 def name_kind(type_: str) -> str:

@@ -28,7 +28,7 @@ _IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mar
 """An object with this signature holds a secret, in plain text after ``--show-secrets``."""
 
 
-def read(data: bytes, source: str) -> list[Preview]:
+def read_previews(data: bytes, source: str) -> list[Preview]:
     """Return all previews in a file. ``source`` names it in messages.
 
     Raises MultiarchError, which names the source, for what is not a preview, is cut off, or says of no stack.

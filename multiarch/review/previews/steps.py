@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.observed.resources.paths import differences
+from multiarch.observed.resources.paths import list_differences
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, State, Step
 
@@ -187,7 +187,7 @@ def _drift(refreshed: _Found, later: State | None) -> Iterator[Step]:
         return
     changed: set[str] = set()
     if new is not None:
-        changed = {*differences(old.inputs, new.inputs), *differences(old.outputs, new.outputs)}
+        changed = {*list_differences(old.inputs, new.inputs), *list_differences(old.outputs, new.outputs)}
     type_, name = _type_and_name(refreshed.urn)
     yield Step(Operation.DRIFT, refreshed.urn, type_, name, refreshed.parent, old, new, tuple(sorted(changed)))
 

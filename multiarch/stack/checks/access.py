@@ -46,24 +46,24 @@ def check_access(spec: Access, report: ProblemReport) -> None:
                 )
 
 
-def creator_problem(spec: Access, creator: str, origin: Origin) -> Problem | None:
+def check_creator(spec: Access, creator: str, origin: Origin) -> Problem | None:
     """Report the entry of ``access`` that is ``creator``, the ARN of who is about to create the cluster, or None.
 
-    EKS makes the creator an admin with an access entry of its own, and refuses a second one for the same principal.
+    EKS makes the creator an admin with an access entry of its own, and rejects a second one for the same principal.
     """
     wanted = _principal(creator)
     for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
         for index, arn in enumerate(principals):
             if _principal(arn) == wanted:
                 message = (
-                    f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS refuses a second entry."
+                    f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS rejects a second entry."
                 )
                 return origin.problem("creator-in-access", ("access", key, index), message)
     return None
 
 
 def _principal(arn: str) -> tuple[str, str, str]:
-    """Account, kind and name of a role or user, also of a role's session, whose ARN lacks the role's path.
+    """Return account, kind and name of a role or user, also of a role's session, whose ARN lacks the role's path.
 
     Within an account, names are unique whatever their path.
     Source: IAM user guide, "IAM identifiers"; AWS STS API reference, AssumedRoleUser.

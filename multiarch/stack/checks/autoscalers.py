@@ -13,10 +13,10 @@ from multiarch.stack.checks.reach import check_reachable, check_role
 from multiarch.stack.model import NewNetwork
 
 # Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
-_NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
+_NEEDS_A_FIX: Mapping[str, str] = MappingProxyType(
     {
         "cluster-autoscaler": "its image comes from registry.k8s.io",
-        "karpenter": "its image comes from public.ecr.aws, and it asks IAM for the nodes' instance profile",
+        "karpenter": "its image comes from public.ecr.aws, and it queries IAM for the nodes' instance profile",
     }
 )
 
@@ -41,7 +41,7 @@ def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> No
         report(
             "autoscaler-no-way-out",
             ("network", "nat"),
-            f"{autoscaler} can't work without a way out of the VPC: {_NEEDS_A_WAY_OUT[autoscaler]}.",
+            f"{autoscaler} can't work without a fix of the VPC: {_NEEDS_A_FIX[autoscaler]}.",
         )
 
 
@@ -101,4 +101,4 @@ def check_one_group_per_zone(
 
 
 def _installed(spec: Autoscaling) -> tuple[str, ...]:
-    return tuple(each for each in _NEEDS_A_WAY_OUT if each in {spec.use, spec.migrate_from})
+    return tuple(each for each in _NEEDS_A_FIX if each in {spec.use, spec.migrate_from})

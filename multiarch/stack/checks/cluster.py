@@ -44,7 +44,7 @@ _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 def check_kubernetes(version: str, today: date, report: ProblemReport, path: KeyPath = ("kubernetesVersion",)) -> bool:
     """Report a version that EKS does not support; say whether the version is known at all."""
     try:
-        status = kubernetes.support(version, today)
+        status = kubernetes.get_support_status(version, today)
     except UnknownFactError as error:
         report("kubernetes-version", path, error.message, hint=error.hint)
         return False
@@ -57,7 +57,7 @@ def check_kubernetes(version: str, today: date, report: ProblemReport, path: Key
 
 
 def _upgrade_hint(today: date) -> str:
-    if (version := kubernetes.successor(today)) is None:
+    if (version := kubernetes.find_successor(today)) is None:
         return "All Kubernetes versions that this release of multiarch knows have ended: upgrade multiarch."
     return f"Use {version}; an existing cluster is upgraded one minor at a time."
 

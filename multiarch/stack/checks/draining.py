@@ -8,19 +8,19 @@ from multiarch.nodes.model import NodeGroupKind
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import NodeGroupSpec
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import check_reachable, reachable
+from multiarch.stack.checks.reach import can_reach_api, check_reachable
 
 
-def termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec], report: ProblemReport) -> bool:
+def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec], report: ProblemReport) -> bool:
     """Return what was written, or whether there are self-managed groups and the handler can be installed and run."""
     own = [group for group in groups if group.kind is NodeGroupKind.SELF_MANAGED]
     written, isolated, path = spec.node_termination_handler, spec.network.nat == "none", ("nodeTerminationHandler",)
-    wanted = bool(own) and reachable(spec) and not isolated if written is None else written
+    wanted = bool(own) and can_reach_api(spec) and not isolated if written is None else written
     if wanted and not own:
         report("termination-handler", path, "there is no self-managed group.")
     elif wanted and isolated:
         hint = "Use nat: single or per-zone, or remove nodeTerminationHandler."
-        report("termination-handler", path, "its image is in public.ecr.aws, and this VPC has no way out.", hint=hint)
+        report("termination-handler", path, "its image is in public.ecr.aws, and this VPC has no fix.", hint=hint)
     elif wanted:
         check_reachable("termination-handler-unreachable", path, "install the node termination handler", spec, report)
     elif own:
@@ -28,7 +28,7 @@ def termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec], report
         if written is False:
             why = "nodeTerminationHandler is off"
         elif isolated:
-            why = "without a way out of the VPC, the image of the node termination handler can't be pulled"
+            why = "without a fix of the VPC, the image of the node termination handler can't be pulled"
         message = f"nodes of self-managed groups end without being drained: {why}."
         report("not-drained", own[0].path if written is None else path, message)
     return wanted

@@ -1,4 +1,4 @@
-"""Names and tags that AWS would refuse."""
+"""Names and tags that AWS would reject."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUFFIX = 26
 
 
 def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
-    """Names that AWS would refuse, the derived ones too, and names that mean two groups."""
+    """Names that AWS would reject, the derived ones too, and names that mean two groups."""
     cluster = spec.cluster_name or stack
     path: KeyPath = ("clusterName",) if spec.cluster_name else ("team",)
     if fault := check_name(NameKind.CLUSTER, cluster):
@@ -38,7 +38,7 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
 
 
 def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
-    """A name that AWS would refuse for the group, or for something that is named after it."""
+    """A name that AWS would reject for the group, or for something that is named after it."""
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
@@ -69,7 +69,7 @@ def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
 
 
 def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collection[str] = OWN_TAGS) -> None:
-    """Tag keys and values that AWS would refuse, and those that the plan writes itself, ``Name`` and ``own``."""
+    """Tag keys and values that AWS would reject, and those that the plan writes itself, ``Name`` and ``own``."""
     for key, value in tags.items():
         path: KeyPath = ("tags", key)
         if key in own or key == "Name":

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.facts.addon_daemon_sets import daemons_of
+from multiarch.facts.addon_daemon_sets import list_daemons
 from multiarch.facts.addons import add_ons
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.drivers import why_no_driver
+from multiarch.facts.drivers import explain_missing_driver
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.addons import Addons
@@ -18,11 +18,11 @@ from multiarch.schema.addons import Addons
 def check_drivers(
     groups: Sequence[NodeGroupPlan], karpenter: KarpenterPlan | None, report: ProblemReport, *, pinning: bool
 ) -> None:
-    """Refuse EKS images without a driver for the instance types; with ``pinning``, those that AWS chooses pass."""
+    """Reject EKS images without a driver for the instance types; with ``pinning``, those that AWS chooses pass."""
     for group in groups:
         if group.ami.id is not None or (pinning and not group.ami.pinned):
             continue
-        faults = (why_no_driver(group.family, each, group.ami.release) for each in group.instance_types)
+        faults = (explain_missing_driver(group.family, each, group.ami.release) for each in group.instance_types)
         if fault := next(filter(None, faults), None):
             pin = "`multiarch stack pin --upgrade STACK`" if group.ami.release else "`multiarch stack pin STACK`"
             own = group.kind is NodeGroupKind.SELF_MANAGED
@@ -32,13 +32,13 @@ def check_drivers(
         return
     family, release = AmiFamily(karpenter.node_class.ami_family), karpenter.node_class.ami_alias.partition("@")[2]
     types = (each for pool in karpenter.pools for each in pool.instance_types)
-    if fault := next(filter(None, (why_no_driver(family, each, release) for each in types)), None):
+    if fault := next(filter(None, (explain_missing_driver(family, each, release) for each in types)), None):
         report("driver-too-old", image.PATH, f"{fault}.")
 
 
 def check_room_for_pods(addons: Addons, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
-    """Refuse nodes that the add-ons' own DaemonSets fill."""
-    daemons = [each.name for row in add_ons().values() if addons[row.name].enabled for each in daemons_of(row.name)]
+    """Reject nodes that the add-ons' own DaemonSets fill."""
+    daemons = [each.name for row in add_ons().values() if addons[row.name].enabled for each in list_daemons(row.name)]
     for group in groups:
         if group.max_pods <= len(daemons):
             report(

@@ -26,7 +26,7 @@ class OwnPods:
     rules: str
 
     def image(self, written: str | None, spec: StackSpec, report: ProblemReport) -> Reference | None:
-        """The image, None with a problem if it is missing or invalid."""
+        """Return the image, None with a problem if it is missing or invalid."""
         path = (self.section, "image")
         if written is None:
             report(f"{self.rules}-image-missing", path, f"{self.name} has no image.")
@@ -42,7 +42,7 @@ class OwnPods:
             report(
                 f"{self.rules}-no-way-out",
                 path,
-                f"the image is in {image.registry}, which a VPC without a way out can't reach.",
+                f"the image is in {image.registry}, which a VPC without a fix can't reach.",
             )
         return image
 
@@ -51,11 +51,11 @@ class OwnPods:
         check_reachable(f"{self.rules}-unreachable", (self.section, "enabled"), f"install {self.name}", spec, report)
 
     def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
-        """Refuse pods that need a role for Amazon ECR and can't get it."""
+        """Reject pods that need a role for Amazon ECR and can't get it."""
         check_role(f"{self.rules}-without-role", self.name, spec, report)
 
     def check_repositories(self, repositories: Sequence[str], report: ProblemReport) -> None:
-        """Refuse entries of ``ecrRepositories`` that are neither a repository's name nor an ARN."""
+        """Reject entries of ``ecrRepositories`` that are neither a repository's name nor an ARN."""
         for index, repository in enumerate(repositories):
             if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
                 path: KeyPath = (self.section, "ecrRepositories", index)

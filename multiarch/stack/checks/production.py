@@ -1,4 +1,4 @@
-"""What production asks for: protection from deletion, and zones that stay."""
+"""What production requests: protection from deletion, and zones that stay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from multiarch.schema.stack import StackSpec
 PRODUCTION = frozenset({"live", "prod", "production"})
 
 
-def deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
+def choose_deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
     """Return what was written, or true in production."""
     production = spec.environment in PRODUCTION
     if spec.deletion_protection is None:

@@ -7,14 +7,14 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 
 
-def reachable(spec: StackSpec) -> bool:
-    """Whether Pulumi can reach the Kubernetes API on the first run: nothing runs in a new private VPC yet."""
+def can_reach_api(spec: StackSpec) -> bool:
+    """Return whether Pulumi can reach the Kubernetes API on the first run: nothing runs in a new private VPC yet."""
     return spec.api_endpoint.public or spec.network.vpc_id is not None
 
 
 def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report: ProblemReport) -> None:
     """Report what the first run can't do in the cluster, such as "install karpenter"."""
-    if not reachable(spec):
+    if not can_reach_api(spec):
         report(
             rule,
             path,
@@ -30,11 +30,11 @@ def check_role(rule: str, who: str, spec: StackSpec, report: ProblemReport) -> N
         report(rule, path, f"{who} would get no IAM role: the Pod Identity agent is turned off.")
 
 
-def storage_class(spec: StackSpec, report: ProblemReport) -> bool:
+def choose_storage_class(spec: StackSpec, report: ProblemReport) -> bool:
     """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API."""
     driver = spec.addons["aws-ebs-csi-driver"].enabled
     if spec.storage_class is None:
-        return driver and reachable(spec)
+        return driver and can_reach_api(spec)
     if spec.storage_class:
         check_reachable("storage-class-unreachable", ("storageClass",), "declare a StorageClass", spec, report)
         if not driver:

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import family_facts
+from multiarch.facts.ami_families import get_family
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_types
+from multiarch.facts.instance_types import list_instance_types
 from multiarch.facts.taints import Taint
 from multiarch.observed.nodes import ObservedNode
 from multiarch.rules import Finding
-from multiarch.scheduling.tolerations import of_architecture
-from multiarch.ssm.model import Answer
-from multiarch.verify.nodes.model import Instance, NodePair, Sources
+from multiarch.scheduling.tolerations import make_architecture_cell
+from multiarch.ssm.model import InstanceAnswer
+from multiarch.verify.nodes.model import Instance, NodePair, NodeReadings
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.nodes.rules import make_finding
 from multiarch.verify.on_node.model import NodeReport
@@ -28,7 +28,7 @@ _Row = tuple[str, object, object, str]
 """A rule, two values that must be equal as far as both are known, and what is said if they are not."""
 
 
-def find_disagreements(pair: NodePair, sources: Sources) -> Iterator[Finding]:
+def find_disagreements(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
     """Yield what disagrees, apart from whether an instance joined."""
     instance, node, group, report = pair.instance, pair.node, pair.group, pair.report
     yield from _find_membership(pair, sources)
@@ -42,7 +42,7 @@ def find_disagreements(pair: NodePair, sources: Sources) -> Iterator[Finding]:
             yield from compare_node_with_plan(pair, group, node, sources)
     if report is not None:
         yield from _compare_report(pair, report)
-    if isinstance(pair.answer, Answer):
+    if isinstance(pair.answer, InstanceAnswer):
         agent = f" (agent {pair.answer.agent_version})" if pair.answer.agent_version else ""
         reason = pair.answer.reason.rstrip(".") or pair.answer.status
         yield make_finding("not-asked", f"SSM: {reason}{agent}.", pair.answer.hint)
@@ -52,7 +52,7 @@ def _differing(rows: Iterator[_Row]) -> Iterator[Finding]:
     return (make_finding(rule, said) for rule, one, other, said in rows if one and other and one != other)
 
 
-def _find_membership(pair: NodePair, sources: Sources) -> Iterator[Finding]:
+def _find_membership(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
     """Find a node that belongs to no group of the plan, and a Node without an instance that runs."""
     node, instance, name = pair.node, pair.instance, pair.group_name
     if sources.planned is not None and pair.group is None and (name or instance):
@@ -83,7 +83,7 @@ def _compare_instance_with_plan(group: PlannedGroup, instance: Instance) -> Iter
         yield make_finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
 
 
-def why_release_unknown(group: PlannedGroup, instance: Instance) -> str:
+def explain_unknown_release(group: PlannedGroup, instance: Instance) -> str:
     """Return why a pinned release could not be compared; empty if it was, or if none is pinned."""
     if not group.release or _RELEASE.search(instance.image.name):
         return ""
@@ -120,7 +120,7 @@ def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -
         yield make_finding("runtime", f"its container runtime is {node.runtime}.")
     minor = ".".join(node.kubelet.removeprefix("v").split(".")[:2])
     try:
-        kubelet, plane = kubernetes.parse(minor), kubernetes.parse(version)
+        kubelet, plane = kubernetes.parse_version(minor), kubernetes.parse_version(version)
     except UnknownFactError:
         return
     if kubelet != plane:
@@ -131,14 +131,14 @@ def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -
 
 
 def compare_node_with_plan(
-    pair: NodePair, group: PlannedGroup, node: ObservedNode, sources: Sources
+    pair: NodePair, group: PlannedGroup, node: ObservedNode, sources: NodeReadings
 ) -> Iterator[Finding]:
     """Yield where the Node has other taints, labels or another operating system than its group."""
     yield from _compare_taints(group, node, sources.arm64_taint, pair.report)
-    if node.os_image and not re.search(family_facts(group.family).os_image, node.os_image):
+    if node.os_image and not re.search(get_family(group.family).os_image, node.os_image):
         yield make_finding("ami-family", f"it runs {node.os_image} and the group's AMI family is {group.family}.")
     kind = pair.instance.type if pair.instance else node.labels.get(keys.INSTANCE_TYPE, "")
-    instance = group.type_named(kind) or instance_types().get(kind)
+    instance = group.type_named(kind) or list_instance_types().get(kind)
     for key, value in sorted(group.labels(instance, sources.region).items()) if instance else ():
         has = node.labels.get(key)
         if has is None:
@@ -176,7 +176,7 @@ def _compare_taints(
             )
     expected = {taint.key for taint in group.taints}
     for taint in node.taints:
-        if taint.key not in expected and of_architecture(taint, known):
+        if taint.key not in expected and make_architecture_cell(taint, known):
             yield make_finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
 
 
@@ -229,7 +229,7 @@ def _compare_registration(group: PlannedGroup | None, node: ObservedNode, report
     """
     taints, labels = (group.taints, dict(group.owner.labels)) if group else ((), {})
     gone = [each for each in report.taints or () if each not in node.taints and each not in taints]
-    lost = [f"the taint {taint}" for taint in gone if of_architecture(taint)]
+    lost = [f"the taint {taint}" for taint in gone if make_architecture_cell(taint)]
     lost += [
         f"the label {key}={value}"
         for key, value in sorted((report.labels or {}).items())

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from multiarch.errors import MultiarchError, UnknownFactError
-from multiarch.facts.architectures import Architecture, from_ec2
-from multiarch.facts.instance_types import instance_types
-from multiarch.threads import slices
-from multiarch.verify.nodes.model import Image, Instance, Template
+from multiarch.facts.architectures import Architecture, parse_ec2_architecture
+from multiarch.facts.instance_types import list_instance_types
+from multiarch.threads import split_items
+from multiarch.verify.nodes.model import Image, Instance, LaunchTemplateVersion
 from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
 _IMAGES, _GROUPS, _IDS = 100, 50, 200
@@ -23,7 +23,7 @@ _WINDOWS = "windows"
 _SEEN = ("pending", "running", "stopping", "stopped")
 
 
-def kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN401  (boto3's clients are untyped)
+def get_kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN401  (boto3's clients are untyped)
     """The minor version of a cluster's control plane. Raises MultiarchError if there is no cluster of this name."""
     try:
         return str(eks.describe_cluster(name=name)["cluster"].get("version", ""))
@@ -35,7 +35,7 @@ def kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN
 
 
 def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
-    """The instances that carry a tag of the cluster, and those with these IDs, sorted by ID; none of Windows.
+    """Return the instances that carry a tag of the cluster, and those with these IDs, sorted by ID; none of Windows.
 
     Without their AMI's name, and without what Auto Scaling knows. Those that are terminated are found by their ID, as
     long as EC2 shows them.
@@ -44,14 +44,14 @@ def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> t
     for condition in _of_cluster(cluster):
         conditions = [condition, {"Name": "instance-state-name", "Values": list(_SEEN)}]
         found |= {each.id: each for each in _instances(ec2, conditions)}
-    for batch in slices(sorted(set(identifiers) - set(found)), _IDS):
-        # A filter passes over IDs that EC2 has forgotten; InstanceIds would refuse them.
+    for batch in split_items(sorted(set(identifiers) - set(found)), _IDS):
+        # A filter passes over IDs that EC2 has forgotten; InstanceIds would reject them.
         found |= {each.id: each for each in _instances(ec2, [{"Name": "instance-id", "Values": batch}])}
     return tuple(found[key] for key in sorted(found))
 
 
 def _of_cluster(name: str) -> list[dict[str, Any]]:
-    """Filters for the tags of the stack, of the kubelet's cloud provider and Karpenter, and of EKS."""
+    """Return filters for the tags of the stack, of the kubelet's cloud provider and Karpenter, and of EKS."""
     return [
         {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{name}"]},
         *({"Name": f"tag:{tag}", "Values": [name]} for tag in CLUSTER_TAGS),
@@ -67,7 +67,7 @@ def _instances(ec2: Any, conditions: Sequence[Mapping[str, Any]]) -> Iterator[In
 
 def _instance(found: Mapping[str, Any]) -> Instance:
     tags = {tag["Key"]: tag["Value"] for tag in found.get("Tags", ())}
-    known = instance_types().get(found["InstanceType"])
+    known = list_instance_types().get(found["InstanceType"])
     # What EC2 calls an instance's architecture is that of its image, which boots on the instance.
     own = _architecture([found.get("Architecture", "")])
     return Instance(
@@ -87,7 +87,7 @@ def _instance(found: Mapping[str, Any]) -> Instance:
 
 def _architecture(supported: Sequence[str]) -> Architecture | None:
     try:
-        return from_ec2(supported)
+        return parse_ec2_architecture(supported)
     except UnknownFactError:
         return None
 
@@ -96,8 +96,8 @@ def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]
     """The instances with the name and architecture of their AMI. One that is deregistered keeps an empty name."""
     instances = tuple(instances)
     images: dict[str, Image] = {}
-    for batch in slices(sorted({each.image.id for each in instances if each.image.id}), _IMAGES):
-        # A filter passes over images that are gone; ImageIds would refuse them.
+    for batch in split_items(sorted({each.image.id for each in instances if each.image.id}), _IMAGES):
+        # A filter passes over images that are gone; ImageIds would reject them.
         for page in ec2.get_paginator("describe_images").paginate(Filters=[{"Name": "image-id", "Values": batch}]):
             for row in page["Images"]:
                 architecture = _architecture([row.get("Architecture", "")])
@@ -106,10 +106,10 @@ def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]
 
 
 def with_scaling_groups(autoscaling: Any, ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
-    """The instances with their state in their Auto Scaling Group and the version of its launch template."""
+    """Return the instances with their state in their Auto Scaling Group and the version of its launch template."""
     instances = tuple(instances)
     members: dict[str, tuple[Mapping[str, Any], tuple[str, str]]] = {}
-    for batch in slices(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
+    for batch in split_items(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
         pages = autoscaling.get_paginator("describe_auto_scaling_groups").paginate(AutoScalingGroupNames=batch)
         for group in (row for page in pages for row in page["AutoScalingGroups"]):
             members |= {row["InstanceId"]: (row, _template_of(group)) for row in group.get("Instances", ())}
@@ -118,7 +118,7 @@ def with_scaling_groups(autoscaling: Any, ec2: Any, instances: Iterable[Instance
 
 
 def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
-    """ID and version of the launch template that a group uses now."""
+    """Return ID and version of the launch template that a group uses now."""
     policy = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
     template = policy or group.get("LaunchTemplate") or {}
     return template.get("LaunchTemplateId", ""), template.get("Version", "")
@@ -127,7 +127,7 @@ def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
 def _numbers(ec2: Any, templates: Iterable[str]) -> dict[tuple[str, str], str]:  # noqa: ANN401  (as above)
     """Return what ``$Latest`` and ``$Default`` of launch templates are."""
     found: dict[tuple[str, str], str] = {}
-    for batch in slices(sorted(set(templates) - {""}), _IDS):
+    for batch in split_items(sorted(set(templates) - {""}), _IDS):
         for row in ec2.describe_launch_templates(LaunchTemplateIds=batch)["LaunchTemplates"]:
             found[row["LaunchTemplateId"], "$Latest"] = str(row["LatestVersionNumber"])
             found[row["LaunchTemplateId"], "$Default"] = str(row["DefaultVersionNumber"])
@@ -140,12 +140,12 @@ def _as_member(
     own, template = member.get("LaunchTemplate"), None
     if own:
         version = numbers.get(current, current[1]) if own["LaunchTemplateId"] == current[0] else ""
-        template = Template(own["LaunchTemplateId"], own.get("Version", ""), version)
+        template = LaunchTemplateVersion(own["LaunchTemplateId"], own.get("Version", ""), version)
     return replace(instance, lifecycle=member.get("LifecycleState", ""), template=template)
 
 
-def console_output(ec2: Any, identifier: str) -> str:  # noqa: ANN401  (as above)
-    """The console output of an instance as far as EC2 has it; empty while there is none."""
+def get_console_output(ec2: Any, identifier: str) -> str:  # noqa: ANN401  (as above)
+    """Return the console output of an instance as far as EC2 has it; empty while there is none."""
     from botocore.exceptions import ClientError  # noqa: PLC0415  (loaded with the client)
 
     try:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from multiarch.facts.ami_families import family_facts
+from multiarch.facts.ami_families import get_family
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.observed.nodes import ObservedNode
 from multiarch.rules import Finding, Severity
-from multiarch.verify.nodes.compare import find_disagreements, list_missing_taints, why_release_unknown
-from multiarch.verify.nodes.model import Instance, NodePair, NodeRow, NodeVerdict, Sources, Verification
-from multiarch.verify.nodes.planned import group_of
+from multiarch.verify.nodes.compare import explain_unknown_release, find_disagreements, list_missing_taints
+from multiarch.verify.nodes.model import Instance, NodePair, NodeReadings, NodeRow, NodeVerdict, NodeVerification
+from multiarch.verify.nodes.planned import find_group
 from multiarch.verify.nodes.rules import make_finding
 
 _NO_PROFILE = "It has no instance profile, and so no role: replace it with an instance that its group starts."
 
 
-def verify(sources: Sources) -> Verification:
+def compare_sources(sources: NodeReadings) -> NodeVerification:
     """Compare everything. The same sources give the same rows, in the order of group and name."""
     rows = sorted((_row(each, sources) for each in _joined(sources)), key=lambda row: (row.group, row.name))
     notes = (*sources.notes, *_missing_groups(rows, sources))
-    return Verification(sources.cluster, tuple(rows), notes)
+    return NodeVerification(sources.cluster, tuple(rows), notes)
 
 
-def _missing_groups(rows: Sequence[NodeRow], sources: Sources) -> Iterator[str]:
-    """Groups without a row although their minimum is not 0: without a note, nothing would say so."""
+def _missing_groups(rows: Sequence[NodeRow], sources: NodeReadings) -> Iterator[str]:
+    """Yield groups without a row although their minimum is not 0: without a note, nothing would say so."""
     if sources.instances is None:
         return
     seen = {row.group for row in rows}
@@ -35,24 +35,24 @@ def _missing_groups(rows: Sequence[NodeRow], sources: Sources) -> Iterator[str]:
             yield f"{group.name}: no node of this group was found; its minimum is {owner.sizes.minimum}."
 
 
-def not_joined(sources: Sources) -> tuple[Instance, ...]:
-    """The instances that run longer than ``join_minutes`` and have no Node; none if the Nodes are not known."""
+def list_not_joined(sources: NodeReadings) -> tuple[Instance, ...]:
+    """Return the instances that run longer than ``join_minutes`` and have no Node; none if the Nodes are not known."""
     return tuple(pair.instance for pair in _joined(sources) if pair.instance is not None and _is_overdue(pair, sources))
 
 
-def _is_overdue(pair: NodePair, sources: Sources) -> bool:
+def _is_overdue(pair: NodePair, sources: NodeReadings) -> bool:
     instance = pair.instance
     if sources.nodes is None or pair.node is not None or instance is None or not instance.running:
         return False
     return not instance.out_of_service and not _is_new(instance, sources)
 
 
-def _is_new(instance: Instance, sources: Sources) -> bool:
+def _is_new(instance: Instance, sources: NodeReadings) -> bool:
     return sources.now - instance.launched <= timedelta(minutes=sources.join_minutes)
 
 
-def _is_starting(pair: NodePair, sources: Sources) -> bool:
-    """Whether it was started a few minutes ago and has no Node, or one that is not Ready yet."""
+def _is_starting(pair: NodePair, sources: NodeReadings) -> bool:
+    """Return whether it was started a few minutes ago and has no Node, or one that is not Ready yet."""
     if sources.nodes is None or pair.instance is None or pair.instance.out_of_service:
         return False
     if pair.node is None:
@@ -60,7 +60,7 @@ def _is_starting(pair: NodePair, sources: Sources) -> bool:
     return pair.instance.running and pair.node.ready != "True" and _is_new(pair.instance, sources)
 
 
-def _must_be_ready(pair: NodePair, sources: Sources) -> bool:
+def _must_be_ready(pair: NodePair, sources: NodeReadings) -> bool:
     """Not a Node that starts, and none whose instance is about to end, such as an interrupted Spot Instance's."""
     instance = pair.instance
     if instance is not None and (not instance.running or instance.out_of_service):
@@ -68,8 +68,8 @@ def _must_be_ready(pair: NodePair, sources: Sources) -> bool:
     return not _is_starting(pair, sources)
 
 
-def _joined(sources: Sources) -> Iterator[NodePair]:
-    """Every Node with its instance, and every other instance that exists."""
+def _joined(sources: NodeReadings) -> Iterator[NodePair]:
+    """Yield every Node with its instance, and every other instance that exists."""
     instances = {each.id: each for each in sources.instances or ()}
     by_dns = {each.private_dns: each for each in instances.values() if each.private_dns}
     taken = set()
@@ -84,14 +84,14 @@ def _joined(sources: Sources) -> Iterator[NodePair]:
             yield _pair(instance, None, sources)
 
 
-def _pair(instance: Instance | None, node: ObservedNode | None, sources: Sources) -> NodePair:
+def _pair(instance: Instance | None, node: ObservedNode | None, sources: NodeReadings) -> NodePair:
     tags, labels = instance.tags if instance else {}, node.labels if node else {}
-    group, name = group_of(sources.planned or (), tags, labels)
+    group, name = find_group(sources.planned or (), tags, labels)
     identifier = instance.id if instance else node.instance if node else ""
     return NodePair(identifier, instance, node, group, name, (sources.on_node or {}).get(identifier))
 
 
-def _row(pair: NodePair, sources: Sources) -> NodeRow:
+def _row(pair: NodePair, sources: NodeReadings) -> NodeRow:
     findings = (
         *_boot(pair, sources),
         *(
@@ -116,7 +116,7 @@ def _row(pair: NodePair, sources: Sources) -> NodeRow:
     )
 
 
-def _boot(pair: NodePair, sources: Sources) -> Iterator[Finding]:
+def _boot(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
     instance = pair.instance
     if instance is None or not _is_overdue(pair, sources):
         return
@@ -130,7 +130,7 @@ def _boot(pair: NodePair, sources: Sources) -> Iterator[Finding]:
 
 
 def _long(time: timedelta) -> str:
-    """``12 minutes``, ``3 hours``, ``4 days``."""
+    """Return ``12 minutes``, ``3 hours``, ``4 days``."""
     minutes = int(time.total_seconds() // 60)
     for unit, size in (("day", 24 * 60), ("hour", 60)):
         if minutes >= 2 * size:
@@ -138,14 +138,14 @@ def _long(time: timedelta) -> str:
     return f"{minutes} minutes"
 
 
-def _not_checked(pair: NodePair, sources: Sources) -> Iterator[str]:
-    """What could not be compared, a sentence each."""
+def _not_checked(pair: NodePair, sources: NodeReadings) -> Iterator[str]:
+    """Yield what could not be compared, a sentence each."""
     instance, group, report = pair.instance, pair.group, pair.report
     if pair.node and pair.node.hybrid:
-        yield "A hybrid node: it is not an EC2 instance, and was not asked through SSM."
+        yield "A hybrid node: it is not an EC2 instance, and was not queried through SSM."
     elif sources.planned is not None and instance is None and group is None:
         yield "Its group is not known without its instance."
-    if group and instance and (why := why_release_unknown(group, instance)):
+    if group and instance and (why := explain_unknown_release(group, instance)):
         yield why
     if instance and instance.out_of_service:
         yield f"The instance is {instance.lifecycle} in its Auto Scaling Group."
@@ -157,8 +157,8 @@ def _not_checked(pair: NodePair, sources: Sources) -> Iterator[str]:
     elif instance and not instance.running:
         yield f"The instance is {instance.state}."
     elif sources.on_node is not None and instance and instance.id not in sources.on_node:
-        yield "The node was not asked through SSM."
-    if report is None and group and not family_facts(group.family).has_shell and sources.on_node is not None:
+        yield "The node was not queried through SSM."
+    if report is None and group and not get_family(group.family).has_shell and sources.on_node is not None:
         yield f"{group.family} has no shell: its programs were not read."
 
 
@@ -175,7 +175,7 @@ def _architectures(pair: NodePair) -> dict[str, str]:
 
 
 def _verdict(
-    pair: NodePair, findings: tuple[Finding, ...], unchecked: tuple[str, ...], sources: Sources
+    pair: NodePair, findings: tuple[Finding, ...], unchecked: tuple[str, ...], sources: NodeReadings
 ) -> NodeVerdict:
     rules = {each.rule.name for each in findings}
     if "never-joined" in rules:

@@ -13,7 +13,7 @@ from multiarch.facts.taints import Taint
 from multiarch.observed.nodes import ObservedNode
 from multiarch.rules import Finding, Severity
 from multiarch.serialization import OMITTED
-from multiarch.ssm.model import Answer
+from multiarch.ssm.model import InstanceAnswer
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.on_node.model import NodeReport
 
@@ -28,7 +28,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class LaunchTemplateVersion:
     """The launch template of an instance in an Auto Scaling Group, and the version that the group uses now.
 
     Versions are numbers; ``current`` is empty if it is not known.
@@ -60,7 +60,7 @@ class Instance:
     profile: str = field(default="", metadata=OMITTED)
     scaling_group: str = ""
     lifecycle: str = ""
-    template: Template | None = None
+    template: LaunchTemplateVersion | None = None
 
     @property
     def running(self) -> bool:
@@ -91,7 +91,7 @@ class BootFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class NodeReadings:
     """Everything that was read. A source that could not be read is None, and ``notes`` say why.
 
     ``planned`` None: no stack was given. ``on_node`` has a report, or the reason why there is none, by instance ID.
@@ -104,7 +104,7 @@ class Sources:
     planned: tuple[PlannedGroup, ...] | None
     instances: tuple[Instance, ...] | None
     nodes: tuple[ObservedNode, ...] | None
-    on_node: Mapping[str, NodeReport | Answer] | None
+    on_node: Mapping[str, NodeReport | InstanceAnswer] | None
     now: datetime
     kubernetes_version: str = ""
     region: str | None = None
@@ -126,7 +126,7 @@ class NodePair:
     node: ObservedNode | None
     group: PlannedGroup | None
     group_name: str
-    answer: NodeReport | Answer | None
+    answer: NodeReport | InstanceAnswer | None
 
     @property
     def report(self) -> NodeReport | None:
@@ -161,7 +161,7 @@ class NodeRow:
     group: str
     instance: Instance | None
     node: ObservedNode | None
-    on_node: NodeReport | Answer | None
+    on_node: NodeReport | InstanceAnswer | None
     architectures: Mapping[str, str]
     findings: tuple[Finding, ...]
     not_checked: tuple[str, ...]
@@ -171,7 +171,7 @@ class NodeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class NodeVerification:
     """The rows, sorted by group and name, and what was not read at all."""
 
     cluster: str
@@ -179,9 +179,9 @@ class Verification:
     notes: tuple[str, ...]
 
     def count(self, verdict: NodeVerdict) -> int:
-        """The number of rows with this verdict."""
+        """Return the number of rows with this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
 
     def counted(self) -> Counter[Severity]:
-        """The number of findings of each severity."""
+        """Return the number of findings of each severity."""
         return Counter(finding.rule.severity for row in self.rows for finding in row.findings)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from multiarch.autoscaling.image import alias_of, is_pinned
+from multiarch.autoscaling.image import get_alias, is_pinned
 from multiarch.autoscaling.model import KarpenterPlan, NodePoolPlan
-from multiarch.autoscaling.node_labels import node_labels
+from multiarch.autoscaling.node_labels import build_node_labels
 from multiarch.facts import labels as keys
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
@@ -58,15 +58,15 @@ class PlannedGroup:
         return tuple(sorted({each.architecture for each in self.owner.capacities}))
 
     def type_named(self, name: str) -> InstanceType | None:
-        """One of its instance types, None if it does not have this one."""
+        """Return one of its instance types, None if it does not have this one."""
         return next((each for each in self.owner.instance_types if each.name == name), None)
 
     def labels(self, instance: InstanceType, region: str | None) -> dict[str, str]:
-        """The labels that a node must have besides those that EC2 decides.
+        """Return the labels that a node must have besides those that EC2 decides.
 
         Karpenter's labels for what an instance type is are omitted: they change with Karpenter's version.
         """
-        known = node_labels(self.owner, instance, region=region).known
+        known = build_node_labels(self.owner, instance, region=region).known
         return {
             key: value
             for key, value in known.items()
@@ -75,11 +75,11 @@ class PlannedGroup:
 
 
 def _of_karpenter(key: str) -> bool:
-    return keys.in_domains(key, keys.KARPENTER_DOMAINS)
+    return keys.is_in_domains(key, keys.KARPENTER_DOMAINS)
 
 
-def planned_groups(plan: Plan) -> tuple[PlannedGroup, ...]:
-    """The node groups and NodePools of a plan, sorted by name."""
+def list_planned_groups(plan: Plan) -> tuple[PlannedGroup, ...]:
+    """Return the node groups and NodePools of a plan, sorted by name."""
     found = [_node_group(group) for group in plan.node_groups]
     if karpenter := plan.autoscaling.karpenter:
         found += [_pool(pool, karpenter) for pool in karpenter.pools]
@@ -91,7 +91,7 @@ def _node_group(group: NodeGroupPlan) -> PlannedGroup:
         group,
         group.family,
         group.ami.id or "",
-        _release(alias_of(group.family, group.ami.release)) if group.ami.release else "",
+        _release(get_alias(group.family, group.ami.release)) if group.ami.release else "",
         # EKS adds the taints of its API to nodes that it bootstraps itself.
         registers=group.case is not BootstrapCase.EKS,
     )
@@ -105,20 +105,20 @@ def _pool(pool: NodePoolPlan, karpenter: KarpenterPlan) -> PlannedGroup:
 
 
 def _release(alias: str) -> str:
-    """As AMIs are named: ``v20260715`` of ``al2023@v20260715``, ``v1.52.0`` of ``bottlerocket@1.52.0``."""
+    """Return as AMIs are named: ``v20260715`` of ``al2023@v20260715``, ``v1.52.0`` of ``bottlerocket@1.52.0``."""
     return f"v{alias.partition('@')[2].removeprefix('v')}"
 
 
-def clusters_of(tags: Mapping[str, str]) -> frozenset[str]:
-    """The clusters that these tags of an instance name."""
+def list_clusters(tags: Mapping[str, str]) -> frozenset[str]:
+    """Return the clusters that these tags of an instance name."""
     named = {key.removeprefix(_CLUSTER_PREFIX) for key in tags if key.startswith(_CLUSTER_PREFIX)}
     return frozenset(named | {tags[key] for key in CLUSTER_TAGS if key in tags})
 
 
-def group_of(
+def find_group(
     planned: Iterable[PlannedGroup], tags: Mapping[str, str], labels: Mapping[str, str]
 ) -> tuple[PlannedGroup | None, str]:
-    """The group of an instance with these tags and a Node with these labels, and the name that these give it.
+    """Return the group of an instance with these tags and a Node with these labels, and the name that these give it.
 
     The name is empty where neither says one.
     """

@@ -17,7 +17,7 @@ _ROWS = (
     error("plan-architecture", "an instance of another architecture than its group's",
           "Run `pulumi up`, and replace the node."),
     error("ami-architecture", "an AMI of another architecture than the instance type: it does not boot",
-          "Correct ami.id in the stack, or leave it out, and replace the node."),
+          "Correct ami.id in the stack, or omit it, and replace the node."),
     warning("ami-release", "another AMI than the one that the stack pins", "Run `pulumi up`, and replace the node."),
     error("ami-family", "another operating system than the group's AMI family", _REPLACE),
     warning("launch-template", "an older launch template version than its Auto Scaling Group uses",
@@ -56,7 +56,7 @@ _ROWS = (
             "Somebody changed the Node: compare `kubectl describe node NAME` with the plan."),
     warning("taint-late", "a taint of the group that the kubelet does not register itself with",
             "Run `pulumi up`, and replace the node: until another program adds the taint, pods may start on it."),
-    warning("not-asked", "a node that could not be asked through SSM",
+    warning("not-asked", "a node that could not be queried through SSM",
             "Check the SSM agent, its role and its way to the endpoints."),
 )
 # fmt: on
@@ -66,4 +66,4 @@ RULES: Mapping[str, Rule] = MappingProxyType({row.name: row for row in _ROWS})
 
 def make_finding(rule: str, text: str, hint: str = "", details: tuple[str, ...] = ()) -> Finding:
     """Return what a rule found; without a ``hint`` the fix is the rule's."""
-    return Finding(RULES[rule], "", text, details, hint=hint or RULES[rule].way_out)
+    return Finding(RULES[rule], "", text, details, hint=hint or RULES[rule].fix)

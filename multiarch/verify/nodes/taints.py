@@ -1,6 +1,6 @@
 """Taints that Nodes should have registered with, added afterwards by a patch that removes nothing.
 
-A JSON patch first tests the Node's ``resourceVersion``, so that a change by somebody else in between refuses it, and
+A JSON patch first tests the Node's ``resourceVersion``, so that a change by somebody else in between rejects it, and
 then appends. Source: RFC 6902; Kubernetes API concepts, "Patch mechanism: JSON Patch".
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from multiarch.facts.taints import Taint
 from multiarch.observed.nodes import ObservedNode
-from multiarch.verify.nodes.model import Sources, Verification
-from multiarch.verify.nodes.planned import clusters_of
+from multiarch.verify.nodes.model import NodeReadings, NodeVerification
+from multiarch.verify.nodes.planned import list_clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def _written(taint: Taint) -> dict[str, str]:
     return {"key": taint.key, "effect": str(taint.effect)} | ({"value": taint.value} if taint.value else {})
 
 
-def taint_fixes(result: Verification) -> tuple[tuple[TaintFix, ...], tuple[str, ...]]:
+def list_taint_fixes(result: NodeVerification) -> tuple[tuple[TaintFix, ...], tuple[str, ...]]:
     """A fix for each Node without a taint of its group, in the rows' order; and the Nodes that must be left alone.
 
     These are the ones that EC2 does not show to be of the cluster: groups of other clusters may have the same name.
@@ -50,15 +50,15 @@ def taint_fixes(result: Verification) -> tuple[tuple[TaintFix, ...], tuple[str, 
     for row in result.rows:
         if row.node is None or not row.missing_taints:
             continue
-        if row.node.instance and row.instance and clusters_of(row.instance.tags) == {result.cluster}:
+        if row.node.instance and row.instance and list_clusters(row.instance.tags) == {result.cluster}:
             fixes.append(TaintFix(row.node, row.missing_taints))
         else:
             foreign.append(row.name)
     return tuple(fixes), tuple(foreign)
 
 
-def with_fixes(sources: Sources, fixes: Iterable[TaintFix]) -> Sources:
-    """The sources as they are after these fixes."""
+def with_fixes(sources: NodeReadings, fixes: Iterable[TaintFix]) -> NodeReadings:
+    """Return the sources as they are after these fixes."""
     added = {fix.node.name: fix.taints for fix in fixes}
     nodes = tuple(
         replace(node, taints=tuple(sorted((*node.taints, *added.get(node.name, ()))))) for node in sources.nodes or ()

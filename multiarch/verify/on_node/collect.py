@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from multiarch.ssm import run_command
-from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.on_node.report import NodeReportError, parse_report
-from multiarch.verify.on_node.script import ID_DIGITS, node_script
+from multiarch.verify.on_node.script import ID_DIGITS, build_node_script
 
-_Reports = dict[str, NodeReport | Answer]
+_Reports = dict[str, NodeReport | InstanceAnswer]
 
 
-def collect(
+def collect_reports(
     client: Any,  # noqa: ANN401 (botocore makes its clients at run time)
     instances: Sequence[str],
     *,
@@ -24,24 +24,24 @@ def collect(
     deadline: float = 300,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> _Reports:
-    """Each instance's report, or the answer that says why there is none.
+    """Return each instance's report, or the answer that says why there is none.
 
     ``client`` is boto3's of the service ssm; ``seconds``, ``deadline`` and ``progress`` are those of
-    :func:`multiarch.ssm.run_command.run`. With ``containers``, nodes whose containers do not fit into one output are
-    asked again for parts of them, each time with another deadline. Raises MultiarchError for what concerns all
+    :func:`multiarch.ssm.run_command.run_script`. With ``containers``, nodes whose containers do not fit into one output
+    are queried again for parts of them, each time with another deadline. Raises MultiarchError for what concerns all
     instances.
     """
 
     def asked(some: Sequence[str], ids: str) -> _Reports:
-        script = node_script(containers=containers, ids=ids)
-        answers = run_command.run(client, script, some, seconds=seconds, deadline=deadline, progress=progress)
+        script = build_node_script(containers=containers, ids=ids)
+        answers = run_command.run_script(client, script, some, seconds=seconds, deadline=deadline, progress=progress)
         return {instance: _read(answer) for instance, answer in answers.items()}
 
     reports = asked(instances, ID_DIGITS)
     return _completed(reports, ID_DIGITS, asked) if containers else reports
 
 
-def _read(answer: Answer) -> NodeReport | Answer:
+def _read(answer: InstanceAnswer) -> NodeReport | InstanceAnswer:
     if answer.status is not AnswerStatus.DONE:
         return answer
     try:
@@ -52,7 +52,7 @@ def _read(answer: Answer) -> NodeReport | Answer:
 
 
 def _completed(reports: _Reports, ids: str, asked: Callable[[Sequence[str], str], _Reports]) -> _Reports:
-    """Add the containers that incomplete reports do not have, by asking for each half of ``ids``."""
+    """Add the containers that incomplete reports do not have, by requesting each half of ``ids``."""
     partial = {instance: each for instance, each in reports.items() if isinstance(each, NodeReport) and each.incomplete}
     if not partial:
         return reports
@@ -66,8 +66,8 @@ def _completed(reports: _Reports, ids: str, asked: Callable[[Sequence[str], str]
     return reports | partial
 
 
-def _joined(report: NodeReport, more: NodeReport | Answer, ids: str) -> NodeReport:
-    if isinstance(more, Answer):
+def _joined(report: NodeReport, more: NodeReport | InstanceAnswer, ids: str) -> NodeReport:
+    if isinstance(more, InstanceAnswer):
         fault = f"containers with IDs that begin with one of {ids} may be missing: {more.reason}"
         return replace(report, faults=(*report.faults, fault))
     containers = {each.container_id: each for each in (*report.containers, *more.containers)}

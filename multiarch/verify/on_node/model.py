@@ -76,9 +76,9 @@ class NodeReport:
 
     @JsonProperty
     def status(self) -> str:
-        """As an answer without a report has it."""
+        """Return as an answer without a report has it."""
         return "done"
 
     def program(self, name: str) -> ProgramFile | None:
-        """The program of this name, None if the report does not have it."""
+        """Return the program of this name, None if the report does not have it."""
         return next((each for each in self.programs if each.name == name), None)

@@ -15,7 +15,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class NodeRegistration:
     """What a kubelet registers its node with. ``taints`` and ``labels`` are None if unknown; ``faults`` say why."""
 
     labels: Mapping[str, str] | None
@@ -35,7 +35,9 @@ class ConfigFile:
     registers: str = ""
 
 
-def of_kubelet(flags: Sequence[str], files: Sequence[ConfigFile], *, complete: bool = True) -> Registration:
+def read_kubelet_registration(
+    flags: Sequence[str], files: Sequence[ConfigFile], *, complete: bool = True
+) -> NodeRegistration:
     """Join flags (``--name=value``) and files (the configuration, then its drop-ins) as the kubelet does.
 
     A list in a later file replaces that of an earlier one, a flag replaces both; labels of several flags add up.
@@ -56,10 +58,10 @@ def of_kubelet(flags: Sequence[str], files: Sequence[ConfigFile], *, complete: b
     registers = [file.registers for file in files] + given.get("--register-node", [])
     if next((each for each in reversed(registers) if each), "true").lower() in ("false", "f", "0"):
         faults.append("the kubelet is configured not to register its node (registerNode: false)")
-    return Registration(_labels(given.get("--node-labels", [])), taints, tuple(faults))
+    return NodeRegistration(_labels(given.get("--node-labels", [])), taints, tuple(faults))
 
 
-def of_bottlerocket(text: str) -> tuple[Registration, str]:
+def read_bottlerocket_registration(text: str) -> tuple[NodeRegistration, str]:
     """Read what ``apiclient get os settings.kubernetes.…`` printed; the string is the system's name and version.
 
     Source: Bottlerocket's settings reference, ``settings.kubernetes.node-labels`` and ``node-taints``.
@@ -76,15 +78,15 @@ def of_bottlerocket(text: str) -> tuple[Registration, str]:
         return _unknown(f"Bottlerocket's API answered in an unknown form: {text[:_SHOWN]}"), name
     faults: list[str] = []
     found = _taints((_joined(key, each) for key, values in taints.items() for each in _several(values)), faults)
-    return Registration({str(key): str(value) for key, value in labels.items()}, found, tuple(faults)), name
+    return NodeRegistration({str(key): str(value) for key, value in labels.items()}, found, tuple(faults)), name
 
 
-def _unknown(fault: str) -> Registration:
-    return Registration(None, None, (fault,))
+def _unknown(fault: str) -> NodeRegistration:
+    return NodeRegistration(None, None, (fault,))
 
 
 def _joined(key: object, value_and_effect: str) -> str:
-    """A taint in kubectl's notation; without a value, Bottlerocket writes ``:NoSchedule``."""
+    """Return a taint in kubectl's notation; without a value, Bottlerocket writes ``:NoSchedule``."""
     return f"{key}{value_and_effect}" if value_and_effect.startswith(":") else f"{key}={value_and_effect}"
 
 
@@ -93,7 +95,7 @@ def _at(value: object, key: str) -> object:
 
 
 def _several(value: object) -> Iterator[str]:
-    """Taints of a key: a list, in early releases one text."""
+    """Yield taints of a key: a list, in early releases one string."""
     yield from (str(each) for each in (value if isinstance(value, list) else [value]))
 
 
@@ -114,7 +116,7 @@ def _taints(texts: Iterable[str], faults: list[str]) -> tuple[Taint, ...] | None
 def _of_file(file: ConfigFile, faults: list[str]) -> tuple[Taint, ...] | None:
     try:
         written = f"registerWithTaints: {file.taints}" if file.taints.startswith("[") else file.taints
-        document = reader.only_document(written.replace("\\n", "\n"))
+        document = reader.read_document(written.replace("\\n", "\n"))
         listed: Any = _at(document.value if document else None, "registerWithTaints")
         rows = [dict(row) for row in listed or []]
     except (ValueError, TypeError, RecursionError, YamlError):

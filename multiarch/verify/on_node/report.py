@@ -10,10 +10,15 @@ import zlib
 from collections.abc import Sequence
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.architectures import Architecture, image_platform
-from multiarch.images.elf import Elf, Script, head_of
+from multiarch.facts.architectures import Architecture, normalise_platform
+from multiarch.images.elf import Elf, Script, identify_file
 from multiarch.verify.on_node.model import NodeReport, ProgramFile, RunningContainer
-from multiarch.verify.on_node.registration import ConfigFile, Registration, of_bottlerocket, of_kubelet
+from multiarch.verify.on_node.registration import (
+    ConfigFile,
+    NodeRegistration,
+    read_bottlerocket_registration,
+    read_kubelet_registration,
+)
 
 MOST_BYTES = 4_000_000
 """Maximum bytes of a report when it is decompressed: Run Command gives 24,000 characters."""
@@ -21,7 +26,7 @@ _START = re.compile(r"^multiarch-node-report 1 (gzip|plain)\n", re.MULTILINE)
 _END = re.compile(r"\nend ([0-9]{1,9})\s*\Z")
 _VERSION = re.compile(r"(?<!\S)v?[0-9]+\.[0-9]+\S*")
 _SHOWN = 80
-_UNKNOWN = Registration(None, None)
+_UNKNOWN = NodeRegistration(None, None)
 _BOTTLEROCKET = "Bottlerocket does not let SSM read its programs"
 
 
@@ -30,7 +35,7 @@ class NodeReportError(MultiarchError):
 
 
 def parse_report(text: str) -> NodeReport:
-    """Read the output of :func:`multiarch.verify.on_node.script.node_script`.
+    """Read the output of :func:`multiarch.verify.on_node.script.build_node_script`.
 
     Lines before the report, such as a login banner, are skipped. Raises NodeReportError for an output without a report,
     with a truncated or a damaged one.
@@ -72,14 +77,14 @@ def _decompressed(body: str) -> str:
 
 
 def _architecture(name: str) -> Architecture | None:
-    known, _ = image_platform(name, "")
+    known, _ = normalise_platform(name, "")
     return Architecture(known) if known in set(Architecture) else None
 
 
 def _elf(hexadecimal: str, what: str) -> tuple[Elf | None, str]:
-    """The header, or None and why there is none; no fault for an empty text, which has one of its own."""
+    """Return the header, or None and why there is none; no fault for an empty string, which has one of its own."""
     try:
-        head = head_of(bytes.fromhex(hexadecimal))
+        head = identify_file(bytes.fromhex(hexadecimal))
     except ValueError:
         return None, f"{what}: invalid header {hexadecimal[:_SHOWN]!r}"
     if isinstance(head, Elf):
@@ -98,7 +103,7 @@ class _Records:
             self.rows.setdefault(kind, []).append(fields)
 
     def _first(self, kind: str, count: int) -> Sequence[str]:
-        """The first ``count`` fields of the first line of this kind; those that are missing are empty."""
+        """Return the first ``count`` fields of the first line of this kind; those that are missing are empty."""
         return _padded(next(iter(self.rows.get(kind, ())), ()), count)
 
     def report(self) -> NodeReport:
@@ -111,7 +116,7 @@ class _Records:
         registration = self._registration()
         programs = tuple(_program(fields) for fields in self.rows.get("program", ()))
         if bottlerocket := self.rows.get("bottlerocket"):
-            registration, distribution = of_bottlerocket(_padded(bottlerocket[0], 1)[0])
+            registration, distribution = read_bottlerocket_registration(_padded(bottlerocket[0], 1)[0])
             programs, package = self._inventory()
         return NodeReport(
             machine=machine,
@@ -130,17 +135,17 @@ class _Records:
         )
 
     def _unread(self) -> list[Sequence[str]]:
-        """The files that could not be read, each with what was looked for in it."""
+        """Return the files that could not be read, each with what was looked for in it."""
         return [_padded(fields, 2) for fields in self.rows.get("unread", ())]
 
-    def _registration(self) -> Registration:
+    def _registration(self) -> NodeRegistration:
         if "kubelet" not in self.rows:
             return _UNKNOWN
         flags = [fields[0] for fields in self.rows.get("flag", ()) if fields]
         # The third field is for the script itself.
         rows = (_padded(fields, 4) for fields in self.rows.get("config", ()))
         files = [ConfigFile(path, taints, registers) for path, taints, _, registers in rows]
-        return of_kubelet(flags, files, complete=not self._unread())
+        return read_kubelet_registration(flags, files, complete=not self._unread())
 
     def _inventory(self) -> tuple[tuple[ProgramFile, ...], str]:
         """Bottlerocket's programs by its list of packages, which is a file of the image; and containerd's package."""

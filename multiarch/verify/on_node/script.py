@@ -12,8 +12,8 @@ ID_DIGITS: Final = "0123456789abcdef"
 _FILES: Final = Path(__file__).parent / "shell"
 
 
-def node_script(*, containers: bool = False, ids: str = ID_DIGITS) -> str:
-    """The read-only script for the shell of a node (dash, busybox ash, bash); :mod:`.report` reads its output.
+def build_node_script(*, containers: bool = False, ids: str = ID_DIGITS) -> str:
+    """Return the read-only script for the shell of a node (dash, busybox ash, bash); :mod:`.report` reads its output.
 
     With ``containers``, it reports the running containers instead of the kubelet and its programs: those whose IDs
     begin with a digit of ``ids``. Raises ValueError for other characters in ``ids``.
@@ -26,6 +26,6 @@ def node_script(*, containers: bool = False, ids: str = ID_DIGITS) -> str:
 
 @cache
 def _code(name: str) -> str:
-    """A file of the script without the comments, which every node would be sent."""
+    """Return a file of the script without the comments, which every node would be sent."""
     lines = (_FILES / f"{name}.sh").read_text(encoding="ascii").splitlines()
     return "\n".join(line for line in lines if line and not line.startswith("#"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from multiarch.kubernetes.source import LoadedObject, placed
-from multiarch.manifests.containers import ContainerRole, role_of
-from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
+from multiarch.kubernetes.source import LoadedObject, add_object_source
+from multiarch.manifests.containers import ContainerRole, get_role
+from multiarch.manifests.owners import WorkloadKey, find_top_owner, get_owner, get_workload_key
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.observed.nodes import ObservedNode, read_node
-from multiarch.verify.pods.model import Failure, PodContainer, Pods
+from multiarch.verify.pods.model import PodContainer, Pods, StartFailure
 
 _STATUSES = {
     "initContainerStatuses": "initContainers",
@@ -41,31 +41,31 @@ class PodReader:
             try:
                 self._read(each.value)
             except ManifestError as error:
-                raise placed(error, (each,)) from None
+                raise add_object_source(error, (each,)) from None
 
     def owner_kinds(self) -> set[str]:
-        """The kinds of the objects that own pods."""
+        """Return the kinds of the objects that own pods."""
         return {each.workload.kind for each in self.containers}
 
     def result(self) -> Pods:
-        """What was read, by workload."""
-        found = [replace(each, workload=top_of(each.workload, self.owners)) for each in self.containers]
+        """Return what was read, by workload."""
+        found = [replace(each, workload=find_top_owner(each.workload, self.owners)) for each in self.containers]
         found.sort(key=lambda each: (each.workload, each.pod, _ROLES.index(each.role), each.name))
         return Pods(tuple(found), self.nodes, self.not_started)
 
     def _read(self, content: Mapping[str, object]) -> None:
-        key = key_of(content)
+        key = get_workload_key(content)
         value = Value(content, ObjectReference(1, key.kind, f"{key.namespace}/{key.name}"))
         if key.kind == "Pod" and content.get("apiVersion") == "v1":
             self.pods += 1
-            found = list(_containers(value, owner_of(content) or key))
+            found = list(_containers(value, get_owner(content) or key))
             ended = value["status"]["phase"].text() in _ENDED
             # Pods that have ended stay for long; what did not start for its architecture is still news.
             kept = [each for each in found if each.failure is not None or (each.image_id and not ended)]
             self.containers += kept
             if not ended:
                 self.not_started += _declared(value["spec"]) - sum(_is_container(each) for each in kept)
-        elif (owner := owner_of(content)) is not None:
+        elif (owner := get_owner(content)) is not None:
             self.owners[key] = owner
 
 
@@ -78,7 +78,7 @@ def _is_container(each: PodContainer) -> bool:
 
 
 def _containers(pod: Value, workload: WorkloadKey) -> Iterator[PodContainer]:
-    """The containers and image volumes that the pod's status shows."""
+    """Yield the containers and image volumes that the pod's status shows."""
     spec, status = pod["spec"], pod["status"]
     shared = PodContainer(
         workload,
@@ -120,7 +120,7 @@ def _container(shared: PodContainer, listed: str, written: Value | None, status:
     return replace(
         shared,
         name=status["name"].text(),
-        role=role_of(listed, {} if written is None else written.mapping()),
+        role=get_role(listed, {} if written is None else written.mapping()),
         image=reported if written is None else written["image"].text() or reported,
         reported=reported,
         image_id=status["imageID"].text(),
@@ -131,5 +131,5 @@ def _container(shared: PodContainer, listed: str, written: Value | None, status:
     )
 
 
-def _failure(messages: str) -> Failure | None:
-    return next((each for each in Failure if each in messages), None)
+def _failure(messages: str) -> StartFailure | None:
+    return next((each for each in StartFailure if each in messages), None)

@@ -34,7 +34,7 @@ class DigestKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Failure(StrEnum):
+class StartFailure(StrEnum):
     """Why a container did not start, where that tells of its architecture."""
 
     EXEC_FORMAT = "exec format error"
@@ -63,7 +63,7 @@ class PodContainer:
     container_id: str = field(metadata=OMITTED)
     state: str
     running: bool = field(metadata=OMITTED)
-    failure: Failure | None = field(default=None, metadata=OMITTED)
+    failure: StartFailure | None = field(default=None, metadata=OMITTED)
     service_account: str = field(default="default", metadata=OMITTED)
     pull_secrets: tuple[str, ...] = field(default=(), metadata=OMITTED)
 
@@ -86,7 +86,7 @@ class Pods:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class RegistryDigest:
     """What a registry says about the digest in an imageID.
 
     ``inspected`` is there for an index or a platform manifest, ``platform`` for a platform manifest or a config whose
@@ -136,7 +136,7 @@ class Judged:
 class PodVerification:
     """The verdicts, in the order of the containers; ``notes`` are sentences about nodes and what was omitted.
 
-    ``nodes_answered`` is None if nodes were not asked, else how many of them answered.
+    ``nodes_answered`` is None if nodes were not queried, else how many of them answered.
     """
 
     judged: tuple[Judged, ...]
@@ -145,9 +145,9 @@ class PodVerification:
     nodes_answered: int | None = None
 
     def count(self, proof: Proof) -> int:
-        """How many containers have this verdict."""
+        """Return how many containers have this verdict."""
         return sum(each.verdict is proof for each in self.judged)
 
     def has(self, *proofs: Proof) -> bool:
-        """Whether any container has one of these verdicts."""
+        """Return whether any container has one of these verdicts."""
         return any(each.verdict in proofs for each in self.judged)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from multiarch.facts.architectures import Architecture, image_platform
+from multiarch.facts.architectures import Architecture, normalise_platform
 from multiarch.images.elf import Elf
 from multiarch.images.model import LINUX, Judgement, Platform, Verdict
-from multiarch.images.verdict import judge, judge_volume
+from multiarch.images.verdict import judge_image, judge_volume
 from multiarch.manifests.containers import ContainerRole
 from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.on_node.model import RunningContainer
-from multiarch.verify.pods.model import Digest, DigestKind, Failure, Judged, PodContainer, Proof
+from multiarch.verify.pods.model import DigestKind, Judged, PodContainer, Proof, RegistryDigest, StartFailure
 
 ON_NODE = "--on-node"
 _OR = ", or "
@@ -26,7 +26,7 @@ _32_BIT = {Architecture.AMD64: 3, Architecture.ARM64: 40}
 """ELF machines (386, arm) of 32-bit programs that these nodes run without an emulator, if their kernel allows it."""
 
 
-def by_registry(container: PodContainer, node: ObservedNode | None, digest: Digest) -> Judged:
+def judge_by_registry(container: PodContainer, node: ObservedNode | None, digest: RegistryDigest) -> Judged:
     """Judge a container by what the API server and the registry say."""
     architecture = None if node is None else node.known
     if node is None or architecture is None or node.operating_system != LINUX:
@@ -36,16 +36,16 @@ def by_registry(container: PodContainer, node: ObservedNode | None, digest: Dige
     if not container.image_id:
         return replace(found, verdict=Proof.WRONG, reason=_not_pulled(container, architecture))
     if digest.kind is DigestKind.INDEX and digest.inspected is not None:
-        rule = judge_volume if container.role is ContainerRole.VOLUME else judge
+        rule = judge_volume if container.role is ContainerRole.VOLUME else judge_image
         found = _of_index(found, rule(digest.inspected, architecture))
     elif digest.platform is not None:
         found = _of_platform(found, digest.platform, architecture)
     else:
         found = replace(found, reason=digest.reason, settled_by=_settled_by(container, digest.settled_by))
-    return _failed(found, architecture) if container.failure is Failure.EXEC_FORMAT else found
+    return _failed(found, architecture) if container.failure is StartFailure.EXEC_FORMAT else found
 
 
-def on_node(judged: Judged, held: RunningContainer) -> Judged:
+def judge_on_node(judged: Judged, held: RunningContainer) -> Judged:
     """Add what the node says of the container's process and image."""
     architecture = None if judged.host is None else judged.host.known
     found = replace(
@@ -70,11 +70,11 @@ def on_node(judged: Judged, held: RunningContainer) -> Judged:
 
 
 def _emulated(emulator: str) -> str:
-    """The architecture that an emulator runs: ``arm64`` for ``qemu-aarch64-static``."""
-    return image_platform(emulator.removesuffix("-static").rpartition("-")[2], "")[0]
+    """Return the architecture that an emulator runs: ``arm64`` for ``qemu-aarch64-static``."""
+    return normalise_platform(emulator.removesuffix("-static").rpartition("-")[2], "")[0]
 
 
-def not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:
+def explain_not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:
     """Say why the node could not settle what is open. A verdict that is settled stays as it is."""
     if judged.verdict in (Proof.PROVEN, Proof.WRONG):
         return judged
@@ -95,7 +95,7 @@ def _no_node(container: PodContainer, node: ObservedNode | None) -> tuple[str, s
 
 
 def _not_pulled(container: PodContainer, architecture: Architecture) -> str:
-    return f'{container.state}: the node found no linux/{architecture} in the image ("{Failure.NO_PLATFORM}")'
+    return f'{container.state}: the node found no linux/{architecture} in the image ("{StartFailure.NO_PLATFORM}")'
 
 
 def _settled_by(container: PodContainer, settled_by: str) -> str:
@@ -114,7 +114,7 @@ def _of_index(found: Judged, judgement: Judgement) -> Judged:
 
 
 def _of_platform(found: Judged, platform: Platform, architecture: Architecture) -> Judged:
-    """By the config's platform, which the platform manifest and the config themselves lead to."""
+    """Return by the config's platform, which the platform manifest and the config themselves lead to."""
     manifest = found.digest if found.digest_kind is DigestKind.MANIFEST else found.manifest
     if platform.os in (LINUX, "") and platform.architecture == architecture:
         return replace(
@@ -128,12 +128,12 @@ def _of_platform(found: Judged, platform: Platform, architecture: Architecture) 
 
 
 def _failed(found: Judged, architecture: Architecture) -> Judged:
-    """A container that fails with an exec format error."""
+    """Return a container that fails with an exec format error."""
     if found.verdict is Proof.WRONG:
-        return replace(found, reason=f"{found.reason}; it fails with {Failure.EXEC_FORMAT}")
+        return replace(found, reason=f"{found.reason}; it fails with {StartFailure.EXEC_FORMAT}")
     image = found.container.image
     doubt = f"its program is not {architecture}, or a script without #!"
-    reason = f"it fails with {Failure.EXEC_FORMAT}: {doubt}; {found.reason}"
+    reason = f"it fails with {StartFailure.EXEC_FORMAT}: {doubt}; {found.reason}"
     known = found.digest_kind is not DigestKind.UNKNOWN
     settled_by = f"multiarch image verify {image} --platform linux/{architecture}" if known else found.settled_by
     return replace(found, verdict=Proof.CANNOT_TELL, reason=reason, settled_by=settled_by)

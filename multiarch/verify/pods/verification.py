@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.observed.nodes import ObservedNode
 from multiarch.registry.model import Registry
-from multiarch.ssm.model import Answer
+from multiarch.ssm.model import InstanceAnswer
 from multiarch.verify.on_node.model import NodeReport, RunningContainer
 from multiarch.verify.pods.digests import Question, look_up
-from multiarch.verify.pods.model import Digest, DigestKind, Judged, PodContainer, Pods, PodVerification
-from multiarch.verify.pods.verdict import by_registry, not_on_node, on_node
+from multiarch.verify.pods.model import DigestKind, Judged, PodContainer, Pods, PodVerification, RegistryDigest
+from multiarch.verify.pods.verdict import explain_not_on_node, judge_by_registry, judge_on_node
 
-Reports = Mapping[str, NodeReport | Answer]
+Reports = Mapping[str, NodeReport | InstanceAnswer]
 """What nodes said about themselves, by the ID of the instance."""
 
 _NAMED = 3
 """Nodes named in a note; the others are counted."""
-_NOT_PULLED = Digest(DigestKind.UNKNOWN, reason="nothing was pulled")
+_NOT_PULLED = RegistryDigest(DigestKind.UNKNOWN, reason="nothing was pulled")
 
 
-def instances(pods: Pods) -> tuple[str, ...]:
-    """The EC2 instances on which any of the containers runs, sorted."""
+def list_instances(pods: Pods) -> tuple[str, ...]:
+    """Return the EC2 instances on which any of the containers runs, sorted."""
     nodes = {each.node for each in pods.containers if each.running}
     return tuple(sorted({node.instance for name, node in pods.nodes.items() if name in nodes and node.instance}))
 
@@ -34,7 +34,7 @@ async def verify_pods(
     *,
     looked_up: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> PodVerification:
-    """Judge every container. ``reports`` None means that the nodes were not asked.
+    """Judge every container. ``reports`` None means that the nodes were not queried.
 
     Nothing is raised for a container: what can't be told is a verdict. ``looked_up(done, all)`` counts digests.
     """
@@ -44,7 +44,7 @@ async def verify_pods(
     judged = []
     for container, question in questions.items():
         node = pods.nodes.get(container.node)
-        each = by_registry(container, node, _NOT_PULLED if question is None else found[question])
+        each = judge_by_registry(container, node, _NOT_PULLED if question is None else found[question])
         if reports is not None and container.running:
             answer = None if node is None else reports.get(node.instance)
             each = _on_node(each, held.get(container.container_id), answer)
@@ -68,30 +68,32 @@ def _question(container: PodContainer) -> Question | None:
     return Question(container.image_id, images) if container.image_id else None
 
 
-def _on_node(judged: Judged, held: RunningContainer | None, answer: NodeReport | Answer | None) -> Judged:
+def _on_node(judged: Judged, held: RunningContainer | None, answer: NodeReport | InstanceAnswer | None) -> Judged:
     if held is not None:
-        return on_node(judged, held)
+        return judge_on_node(judged, held)
     if isinstance(answer, NodeReport) and answer.faults:
-        return not_on_node(judged, f"its node does not report this container: {answer.faults[0]}")
+        return explain_not_on_node(judged, f"its node does not report this container: {answer.faults[0]}")
     if isinstance(answer, NodeReport):
-        return not_on_node(judged, "its node no longer has this container, which restarted meanwhile", "verify again")
-    if isinstance(answer, Answer):
-        return not_on_node(judged, f"its node did not answer ({answer.status})", answer.hint.rstrip("."))
-    return not_on_node(judged, "its node is not an EC2 instance that SSM can ask")
+        return explain_not_on_node(
+            judged, "its node no longer has this container, which restarted meanwhile", "verify again"
+        )
+    if isinstance(answer, InstanceAnswer):
+        return explain_not_on_node(judged, f"its node did not answer ({answer.status})", answer.hint.rstrip("."))
+    return explain_not_on_node(judged, "its node is not an EC2 instance that SSM can ask")
 
 
 def _notes(nodes: Mapping[str, ObservedNode], reports: Reports | None) -> Iterator[str]:
-    """Sentences about nodes: where their architecture is in doubt, and which could not be asked."""
+    """Yield sentences about nodes: where their architecture is in doubt, and which could not be queried."""
     silent: dict[tuple[str, str], list[str]] = {}
     for name, node in sorted(nodes.items()):
         if (label := node.labels.get(ARCHITECTURE, "")) not in ("", node.architecture):
             said = f"its kubelet reports {node.architecture}, but its label {ARCHITECTURE} is {label}"
             yield f"Node {name}: {said}."
         report = None if reports is None else reports.get(node.instance)
-        if isinstance(report, Answer):
+        if isinstance(report, InstanceAnswer):
             silent.setdefault((f"{report.status}: {report.reason}".rstrip(": ."), report.hint), []).append(name)
         elif isinstance(report, NodeReport) and report.architecture is not None and report.architecture != node.known:
             yield f"Node {name}: its kubelet reports {node.architecture}, but uname -m says {report.machine}."
     for (reason, hint), names in sorted(silent.items()):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"Not asked through SSM: {', '.join(names[:_NAMED])}{more} ({reason}). {hint}".rstrip()
+        yield f"Not queried through SSM: {', '.join(names[:_NAMED])}{more} ({reason}). {hint}".rstrip()

@@ -17,7 +17,7 @@ from cachetools import TTLCache
 from multiarch.errors import MultiarchError
 from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.docker_config import load
+from multiarch.registry.credentials.docker_config import load_docker_config
 from multiarch.registry.credentials.ecr import EcrCredentials
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.credentials.pull_secrets import PodCredentials
@@ -38,7 +38,7 @@ SecretReader = Callable[[PullSecretNames], PodCredentials]
 """Reads pull secrets as they are now, in a thread. Never raises for what is wrong with one."""
 
 
-def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
+def build_settings(configuration: WebhookConfiguration) -> RegistrySettings:
     """Return the client's settings. Its deadlines bound a look-up that outlives its pod: they are longer than a pod's.
 
     Raises MultiarchError for allowed registries or networks that are not valid.
@@ -66,11 +66,11 @@ def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
     )
 
 
-def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ...]:
+def load_credentials(registries: RegistriesConfiguration) -> tuple[Credentials, ...]:
     """Return the credentials that every pod may use. Raises MultiarchError for an invalid ``config.json``."""
     found: list[Credentials] = []
     if registries.docker_config:
-        found.append(load(Path(registries.docker_config)))
+        found.append(load_docker_config(Path(registries.docker_config)))
     if registries.ecr:
         found.append(EcrCredentials())
     return tuple(found)
@@ -89,7 +89,7 @@ def read_cluster_secrets(names: PullSecretNames) -> PodCredentials:
         return PodCredentials(notes=(f"pull secrets can't be read: {error}",))
 
 
-class Clients:
+class RegistryClients:
     """Use it with ``async with``, in one event loop."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Clients:
 
     @asynccontextmanager
     async def client(self, names: PullSecretNames) -> AsyncIterator[RegistryClient]:
-        """Lend the client of an identity."""
+        """Give lend the client of an identity."""
         if not names.names:
             yield self._plain
             return

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect_manifest
-from multiarch.images.model import Entry, EntryKind, Inspected, Verdict
-from multiarch.images.verdict import judge, judge_volume
-from multiarch.registry.answers import RefusalError
+from multiarch.images.model import EntryKind, Inspected, PlatformEntry, Verdict
+from multiarch.images.verdict import judge_image, judge_volume
+from multiarch.registry.answers import RejectionError
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.operation import one_image
+from multiarch.registry.operation import share_deadline
 from multiarch.registry.reference import Reference
-from multiarch.webhook.images.clients import Clients
-from multiarch.webhook.model import Found, NotFound, PullSecretNames, Reason
+from multiarch.webhook.images.clients import RegistryClients
+from multiarch.webhook.model import DecisionReason, ImageFound, NotFound, PullSecretNames
 
 LOOK_UP_SECONDS = 20.0
 """Maximum seconds of one look-up. The client's own deadlines are shorter; querying AWS or a helper has none."""
@@ -30,12 +30,12 @@ class Verdicts:
     ``lasting``: all of it was read, so it holds as long as the digest does.
     """
 
-    run: Found
-    mounted: Found
+    run: ImageFound
+    mounted: ImageFound
     lasting: bool = True
 
 
-class Failure(NamedTuple):
+class ImageFailure(NamedTuple):
     """An image could not be read. ``reason`` is the registry's, for metrics.
 
     ``retry_after`` are the seconds that the registry demands to wait.
@@ -46,17 +46,17 @@ class Failure(NamedTuple):
     retry_after: float = 0.0
 
 
-async def fetch(
-    clients: Clients,
+async def fetch_verdicts(
+    clients: RegistryClients,
     architectures: Sequence[Architecture],
     reference: Reference,
     secrets: PullSecretNames,
     known: tuple[str, Verdicts] | None = None,
-) -> tuple[str, Verdicts] | Failure:
+) -> tuple[str, Verdicts] | ImageFailure:
     """Read an image; return its digest and verdicts. ``known`` is what was read of its tag before."""
     try:
         async with asyncio.timeout(LOOK_UP_SECONDS), clients.client(secrets) as client:
-            with one_image():
+            with share_deadline():
                 if known is not None and reference.digest is None:
                     digest = await client.resolve(reference)
                     if digest == known[0]:
@@ -72,7 +72,7 @@ async def fetch(
     except TimeoutError as error:
         _release(error)
         text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
-        return Failure(NotFound(Reason.UNREADABLE_IMAGE, text), RegistryReason.TIMEOUT.value)
+        return ImageFailure(NotFound(DecisionReason.UNREADABLE_IMAGE, text), RegistryReason.TIMEOUT.value)
 
 
 def judge_all(inspected: Inspected, architectures: Sequence[Architecture]) -> Verdicts:
@@ -80,27 +80,27 @@ def judge_all(inspected: Inspected, architectures: Sequence[Architecture]) -> Ve
 
     The digests of the judgements are omitted: no decision needs them, and without them most images share one answer.
     """
-    run = Found(tuple(replace(judge(inspected, each), digest=None) for each in architectures))
-    mounted = Found(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
+    run = ImageFound(tuple(replace(judge_image(inspected, each), digest=None) for each in architectures))
+    mounted = ImageFound(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
     unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run.judgements, *mounted.judgements))
     return Verdicts(run, run if mounted == run else mounted, lasting=not (unknown and _unreadable(inspected.entries)))
 
 
-def _unreadable(entries: Sequence[Entry]) -> bool:
+def _unreadable(entries: Sequence[PlatformEntry]) -> bool:
     return any(entry.kind is EntryKind.UNREADABLE or _unreadable(entry.children) for entry in entries)
 
 
-async def _failure(error: RegistryError, clients: Clients, secrets: PullSecretNames) -> Failure:
+async def _failure(error: RegistryError, clients: RegistryClients, secrets: PullSecretNames) -> ImageFailure:
     if error.reason is RegistryReason.NOT_ALLOWED:
         # Both name the key to change.
         text = "; ".join(filter(None, (error.detail, f"{error.hint[:1].lower()}{error.hint[1:]}".rstrip("."))))
-        return Failure(NotFound(Reason.REGISTRY_NOT_ALLOWED, text), error.reason.value)
+        return ImageFailure(NotFound(DecisionReason.REGISTRY_NOT_ALLOWED, text), error.reason.value)
     text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
     if error.reason is RegistryReason.DENIED and secrets.names:
         text = "; ".join((text, *(each.rstrip(".") for each in (await clients.read_secrets(secrets)).notes)))
-    cause = error if isinstance(error, RefusalError) else error.__cause__
-    wanted = cause.retry_after if isinstance(cause, RefusalError) else None
-    return Failure(NotFound(Reason.UNREADABLE_IMAGE, text), error.reason.value, wanted or 0.0)
+    cause = error if isinstance(error, RejectionError) else error.__cause__
+    wanted = cause.retry_after if isinstance(cause, RejectionError) else None
+    return ImageFailure(NotFound(DecisionReason.UNREADABLE_IMAGE, text), error.reason.value, wanted or 0.0)
 
 
 def _release(error: BaseException) -> None:

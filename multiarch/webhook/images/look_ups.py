@@ -22,10 +22,10 @@ from multiarch.registry.errors import RegistryReason
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.registry.settings import MIB
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.images.clients import Clients, credentials_of, read_cluster_secrets, settings_of
-from multiarch.webhook.images.fetching import Failure, Verdicts, fetch
+from multiarch.webhook.images.clients import RegistryClients, build_settings, load_credentials, read_cluster_secrets
+from multiarch.webhook.images.fetching import ImageFailure, Verdicts, fetch_verdicts
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import NO_SECRETS, Answer, NotFound, PodImage, PullSecretNames, Reason
+from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, NotFound, PodImage, PullSecretNames
 
 REFRESHES = 16
 """Tags that are checked in the background at the same time. Others are checked when they are used again."""
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Entry:
+class _RememberedImage:
     """A remembered image, until ``until``; from ``stale`` on, its tag is checked in the background. Monotonic seconds.
 
     ``digest`` is empty for a failure, and for an image that was read in part.
@@ -71,7 +71,7 @@ class LookUps:
 
     def __init__(
         self,
-        clients: Clients,
+        clients: RegistryClients,
         configuration: WebhookConfiguration,
         clock: Callable[[], float] = time.monotonic,
         metrics: Metrics | None = None,
@@ -84,7 +84,7 @@ class LookUps:
         self._believed = self._fresh + cache.stale_seconds
         self._pause = float(cache.failure_seconds)
         self._maximum = configuration.limits.look_ups
-        self._entries: LRUCache[_Key, _Entry] = LRUCache(max(1, cache.memory_mib * MIB // ENTRY_BYTES))
+        self._entries: LRUCache[_Key, _RememberedImage] = LRUCache(max(1, cache.memory_mib * MIB // ENTRY_BYTES))
         self._verdicts: LRUCache[Verdicts, Verdicts] = LRUCache(_VERDICTS)
         self.metrics = metrics or Metrics()
         self._architectures = tuple(map(Architecture, configuration.architectures))
@@ -101,7 +101,7 @@ class LookUps:
         """Return look-ups as configured. Raises MultiarchError for what is not valid, or can't be read."""
         registries = configuration.registries
         secrets = read_cluster_secrets if registries.pull_secrets else None
-        clients = Clients(settings_of(configuration), credentials_of(registries), secrets)
+        clients = RegistryClients(build_settings(configuration), load_credentials(registries), secrets)
         return cls(clients, configuration, metrics=metrics)
 
     async def __aenter__(self) -> Self:
@@ -159,13 +159,13 @@ class LookUps:
             elapsed = self._clock() - found.began
             return found if elapsed < seconds else _late(elapsed)
         if self._closed:
-            return NotFound(Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
+            return NotFound(DecisionReason.UNREADABLE_IMAGE, "the webhook is shutting down")
         try:
             reference = parse_reference(name)
         except InvalidReferenceError as error:
-            return NotFound(Reason.UNREADABLE_IMAGE, f"the image's name is not valid: {error.fault}")
+            return NotFound(DecisionReason.UNREADABLE_IMAGE, f"the image's name is not valid: {error.fault}")
         if text := self._why_full(reference.registry):
-            return NotFound(Reason.TOO_MANY_LOOKUPS, text)
+            return NotFound(DecisionReason.TOO_MANY_LOOKUPS, text)
         self._by_registry[reference.registry] += 1
         return self._start(key, reference, secrets, lambda: self._leave(reference.registry))
 
@@ -184,7 +184,7 @@ class LookUps:
         if not self._by_registry[registry]:
             del self._by_registry[registry]
 
-    def _refresh(self, key: _Key, entry: _Entry) -> None:
+    def _refresh(self, key: _Key, entry: _RememberedImage) -> None:
         """Check a tag in the background, unless enough others are being checked."""
         if self._refreshes >= REFRESHES or key in self._under_way or self._closed:
             return
@@ -202,7 +202,7 @@ class LookUps:
         reference: Reference,
         secrets: PullSecretNames,
         leave: Callable[[], None],
-        entry: _Entry | None = None,
+        entry: _RememberedImage | None = None,
     ) -> _LookUp:
         task = asyncio.get_running_loop().create_task(self._run(key, reference, secrets, entry))
         found = self._under_way[key] = _LookUp(task, self._clock())
@@ -215,7 +215,7 @@ class LookUps:
         return found
 
     async def _run(
-        self, key: _Key, reference: Reference, secrets: PullSecretNames, entry: _Entry | None
+        self, key: _Key, reference: Reference, secrets: PullSecretNames, entry: _RememberedImage | None
     ) -> Verdicts | NotFound:
         """Look an image up, and remember what was found."""
         self.metrics.look_ups.labels("review" if entry is None else "refresh").inc()
@@ -223,27 +223,29 @@ class LookUps:
         if entry is not None and not isinstance(entry.answer, NotFound):
             known = entry.digest, entry.answer
         try:
-            found = await fetch(self._clients, self._architectures, reference, secrets, known)
+            found = await fetch_verdicts(self._clients, self._architectures, reference, secrets, known)
         except Exception as error:  # noqa: BLE001 (whatever it is, the pod is allowed)
             _log.error("looking an image up failed inside of the webhook", exc_info=error)
-            found = Failure(NotFound(Reason.UNREADABLE_IMAGE, f"internal error ({type(error).__name__})"), "internal")
+            found = ImageFailure(
+                NotFound(DecisionReason.UNREADABLE_IMAGE, f"internal error ({type(error).__name__})"), "internal"
+            )
         now = self._clock()
-        if isinstance(found, Failure):
+        if isinstance(found, ImageFailure):
             self.metrics.registry_errors.labels(found.reason.replace(" ", "-")).inc()
             pause = now + min(max(self._pause, found.retry_after), LONGEST_PAUSE)
             if entry is not None and found.reason != RegistryReason.NOT_FOUND and now < entry.until:
                 entry.stale = pause
                 return entry.answer
-            self._entries[key] = _Entry(found.answer, pause)
+            self._entries[key] = _RememberedImage(found.answer, pause)
             return found.answer
         digest, read = found
         verdicts = self._verdicts.setdefault(read, read)
         if not verdicts.lasting:
-            self._entries[key] = _Entry(verdicts, now + self._pause)
+            self._entries[key] = _RememberedImage(verdicts, now + self._pause)
         elif reference.digest is not None:
-            self._entries[key] = _Entry(verdicts, math.inf)
+            self._entries[key] = _RememberedImage(verdicts, math.inf)
         else:
-            self._entries[key] = _Entry(verdicts, now + self._believed, now + self._fresh, digest)
+            self._entries[key] = _RememberedImage(verdicts, now + self._believed, now + self._fresh, digest)
         return verdicts
 
 
@@ -252,7 +254,7 @@ def _answer(found: _LookUp, image: PodImage, seconds: float) -> Answer:
     if not task.done():
         return _late(seconds)
     if task.cancelled():
-        return NotFound(Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
+        return NotFound(DecisionReason.UNREADABLE_IMAGE, "the webhook is shutting down")
     return _answer_for(task.result(), mounted=image.mounted)
 
 
@@ -263,4 +265,4 @@ def _answer_for(found: Verdicts | NotFound, *, mounted: bool) -> Answer:
 
 
 def _late(seconds: float) -> NotFound:
-    return NotFound(Reason.DEADLINE, f"the registry has not answered within {seconds:.1f} s")
+    return NotFound(DecisionReason.DEADLINE, f"the registry has not answered within {seconds:.1f} s")

@@ -67,7 +67,7 @@ def _start(arguments: Sequence[str]) -> KubeletStart:
         raise NodeStartError(f"{_BOOTSTRAP} fails: no cluster is named. The node does not join.")
     endpoint, certificate = options.get("--apiserver-endpoint", ""), options.get("--b64-cluster-ca", "")
     if not (endpoint and certificate):
-        endpoint = certificate = ""  # bootstrap.sh asks EKS for both
+        endpoint = certificate = ""  # bootstrap.sh queries EKS for both
     config: dict[str, Any] = {}
     if addresses := options.get("--dns-cluster-ip"):
         config["clusterDNS"] = addresses.split(",")

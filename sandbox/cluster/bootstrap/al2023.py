@@ -90,7 +90,7 @@ def _wrong_type(field: str, expected: str, value: object) -> NodeStartError:
 
 
 def _unknown_fields(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Fields that nodeadm reads without any effect."""
+    """Yield fields that nodeadm reads without any effect."""
     for key, value in spec.items():
         if key not in _FIELDS:
             yield f"spec.{key}"

@@ -46,7 +46,7 @@ def read(documents: Sequence[str]) -> KubeletStart:
         if key not in {*_REQUIRED, *_CONFIG, "node-labels", "node-taints"}:
             raise NodeStartError(
                 f"This reader does not know settings.kubernetes.{key}. If Bottlerocket does not know it either, it "
-                "refuses all settings, and the node does not join."
+                "rejects all settings, and the node does not join."
             )
     return KubeletStart(
         flags=tuple(_flags(kubernetes)),
@@ -73,7 +73,7 @@ def _flags(kubernetes: Mapping[str, Any]) -> Iterator[str]:
     labels = _table(kubernetes, "node-labels")
     for key, value in labels.items():
         if not isinstance(value, str) or not _LABEL.fullmatch(value):
-            raise _refused(f"node-labels.{key}", value)
+            raise _rejected(f"node-labels.{key}", value)
     if labels:
         yield "--node-labels=" + ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     if taints := list(_taints(_table(kubernetes, "node-taints"))):
@@ -84,18 +84,18 @@ def _taints(table: Mapping[str, Any]) -> Iterator[str]:
     for key, several in sorted(table.items()):
         for each in several if isinstance(several, list) else [several]:
             if not isinstance(each, str) or not _TAINT.fullmatch(each):
-                raise _refused(f"node-taints.{key}", each)
+                raise _rejected(f"node-taints.{key}", each)
             yield f"{key}={each}"
 
 
 def _table(kubernetes: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     table = kubernetes.get(key, {})
     if not isinstance(table, Mapping):
-        raise _refused(key, table)
+        raise _rejected(key, table)
     return table
 
 
-def _refused(key: str, value: object) -> NodeStartError:
+def _rejected(key: str, value: object) -> NodeStartError:
     return NodeStartError(
-        f"Bottlerocket refuses all settings: settings.kubernetes.{key} can't be {value!r}. The node does not join."
+        f"Bottlerocket rejects all settings: settings.kubernetes.{key} can't be {value!r}. The node does not join."
     )

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from multiarch.autoscaling.node_labels import group_labels
+from multiarch.autoscaling.node_labels import build_group_labels
 from multiarch.errors import look_up
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import AmiFamily, family_facts
-from multiarch.facts.instance_types import recommended_max_pods
+from multiarch.facts.ami_families import AmiFamily, get_family
+from multiarch.facts.instance_types import recommend_max_pods
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from sandbox.cluster.bootstrap import al2, al2023, bottlerocket
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.parts import is_archive
@@ -61,45 +61,45 @@ def render_eks_part(group: NodeGroupPlan, cluster: ClusterFacts, made: ManagedGr
     own = replace(
         group,
         case=BootstrapCase.CUSTOM_AMI,
-        labels=tuple({**group_labels(group), **made.labels}.items()),
-        max_pods=min(map(recommended_max_pods, group.instance_types)),
+        labels=tuple({**build_group_labels(group), **made.labels}.items()),
+        max_pods=min(map(recommend_max_pods, group.instance_types)),
         max_pods_written=True,
         pre_bootstrap="",
         kubelet_extra_args=(),
     )
-    return render(own, cluster)
+    return render_user_data(own, cluster)
 
 
 def made_group(group: NodeGroupPlan) -> ManagedGroup:
-    """A managed group as EKS could have made it."""
+    """Return a managed group as EKS could have made it."""
     return ManagedGroup(f"{group.name_prefix}20260101000000000000000001")
 
 
 def group_start(
     group: NodeGroupPlan, user_data: str, cluster: ClusterFacts, made: ManagedGroup | None = None
 ) -> KubeletStart:
-    """How a node of ``group`` starts with the group's rendered user data (plain text, empty if there is none).
+    """Return how a node of ``group`` starts with the group's rendered user data (plain text, empty if there is none).
 
     EKS adds its part for managed groups without a custom AMI; :func:`render_eks_part` stands in for it, with ``made``
     or else :func:`made_group`. Raises NodeStartError if a node would not join.
     """
     documents = [user_data] if user_data else []
     if group.case is BootstrapCase.EKS:
-        if user_data and family_facts(group.family).has_shell and not is_archive(user_data):
+        if user_data and get_family(group.family).has_shell and not is_archive(user_data):
             raise NodeStartError(
-                "EKS refuses the launch template: user data that it merges has to be a MIME archive. No node starts."
+                "EKS rejects the launch template: user data that it merges has to be a MIME archive. No node starts."
             )
         documents.insert(0, render_eks_part(group, cluster, made or made_group(group)))
     return look_up("AMI family with a reader of user data", group.family, READERS)(documents)
 
 
 def expected(group: NodeGroupPlan, made: ManagedGroup | None = None) -> Registration:
-    """What the kubelets of ``group`` have to register with by its plan.
+    """Return what the kubelets of ``group`` have to register with by its plan.
 
     With a custom AMI EKS adds its labels to Nodes of a managed group later, and the kubelet does not know them.
     """
     if group.case is BootstrapCase.EKS:
-        labels = {**group_labels(group), **(made or made_group(group)).labels}
+        labels = {**build_group_labels(group), **(made or made_group(group)).labels}
     else:
         labels = dict(group.labels)
     return Registration(labels, tuple(sorted(group.taints)))

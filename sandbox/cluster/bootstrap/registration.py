@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.facts.labels import in_domains
-from multiarch.facts.limits import NameKind, check_name, why_not_node_label
+from multiarch.facts.labels import is_in_domains
+from multiarch.facts.limits import NameKind, check_name, explain_forbidden_label
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 
@@ -26,7 +26,7 @@ class Registration:
 
 
 def registration(start: KubeletStart) -> Registration:
-    """The labels and taints by the kubelet's flags and configuration.
+    """Return the labels and taints by the kubelet's flags and configuration.
 
     Several ``--node-labels`` add up, and the later value of a key wins. Of several ``--register-with-taints`` the last
     one alone counts; it replaces ``registerWithTaints`` of the configuration. Raises NodeStartError for a label or
@@ -39,7 +39,7 @@ def registration(start: KubeletStart) -> Registration:
             labels[key.strip()] = value.strip()
     for key, value in labels.items():
         # EKS keeps its own domain for itself; the kubelet takes labels of it.
-        reserved = None if in_domains(key, ("eks.amazonaws.com",)) else why_not_node_label(key)
+        reserved = None if is_in_domains(key, ("eks.amazonaws.com",)) else explain_forbidden_label(key)
         if fault := check_name(NameKind.LABEL_KEY, key) or check_name(NameKind.LABEL_VALUE, value) or reserved:
             raise NodeStartError(f"The kubelet does not start: label {key}={value}: {fault}.")
     flags = list(_values(start.flags, "register-with-taints"))
@@ -53,7 +53,7 @@ def registration(start: KubeletStart) -> Registration:
 
 
 def _values(flags: Sequence[str], name: str) -> Iterator[str]:
-    """The values of a flag, written ``--name=value`` or ``--name value``; ``_`` is read as ``-``."""
+    """Yield the values of a flag, written ``--name=value`` or ``--name value``; ``_`` is read as ``-``."""
     for index, word in enumerate(flags):
         flag, equals, value = word.partition("=")
         if flag.replace("_", "-") == f"--{name}":

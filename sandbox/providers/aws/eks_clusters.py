@@ -34,7 +34,7 @@ def _encryption(call: Call) -> list[Record] | None:
 
 
 def _logging(call: Call) -> Record | None:
-    """Types that are on, and on a change those that go off."""
+    """Return types that are on, and on a change those that go off."""
     on, before = call["enabledClusterLogTypes"] or [], call.olds.get("enabledClusterLogTypes") or []
     rows = [{"types": sorted(on), "enabled": True}, {"types": sorted(set(before) - set(on)), "enabled": False}]
     rows = [row for row in rows if row["types"]]

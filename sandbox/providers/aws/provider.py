@@ -71,7 +71,7 @@ class AwsProvider(api.Provider):
         return api.ConfigureResponse(accept_secrets=True, supports_preview=True)
 
     async def check(self, request: api.CheckRequest) -> api.CheckResponse:
-        """Refuse unknown types and properties; fill in the name and all tags."""
+        """Reject unknown types and properties; fill in the name and all tags."""
         kind = type_of(request.urn)
         row = ROWS.get(kind)
         if row is None:
@@ -130,7 +130,7 @@ class AwsProvider(api.Provider):
         return api.CreateResponse(resource_id=identifier, properties=wrap_map(state, secrets))
 
     async def read(self, request: api.ReadRequest) -> api.ReadResponse:
-        """The live state; an empty id when the thing is gone."""
+        """Return the live state; an empty id when the thing is gone."""
         row, state = ROWS[type_of(request.urn)], plain_map(request.properties)
         inputs = state.get(INPUTS) or plain_map(request.inputs)
         secrets = secret_keys(request.properties) | secret_keys(request.inputs)
@@ -168,7 +168,7 @@ class AwsProvider(api.Provider):
 
 
 def type_of(urn: str) -> str:
-    """The resource type in a URN, without its parents' types."""
+    """Return the resource type in a URN, without its parents' types."""
     return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]
 
 
@@ -192,7 +192,7 @@ def configured(settings: Mapping[str, Any]) -> Aws:
 
 
 def decode(value: Value) -> Value:
-    """Nested provider settings travel as JSON text."""
+    """Return nested provider settings travel as JSON text."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -204,7 +204,7 @@ def decode(value: Value) -> Value:
 def completed(
     row: Row, urn: str, logical: str, new: Record, generation: int, default_tags: Mapping[str, str]
 ) -> Record:
-    """Inputs with the physical name, all tags and the generation filled in."""
+    """Return inputs with the physical name, all tags and the generation filled in."""
     inputs = {**new, GENERATION: generation}
     if row.name and row.name.name not in inputs:
         prefix = inputs.get(row.name.prefix) or f"{logical}-"

@@ -45,7 +45,7 @@ class Aws:
     _account: str = ""
 
     def client(self, service: str) -> Value:
-        """The boto3 client of a service, made once. botocore checks parameters; credentials are made up."""
+        """Return the boto3 client of a service, made once. botocore checks parameters; credentials are made up."""
         with self._lock:
             if service not in self._clients:
                 self._clients[service] = boto3.client(
@@ -60,13 +60,13 @@ class Aws:
 
     @property
     def account(self) -> str:
-        """The account id, asked once."""
+        """The account id, queried once."""
         if not self._account:
             self._account = str(self.client("sts").get_caller_identity()["Account"])
         return self._account
 
     def arn(self, service: str, resource: str) -> str:
-        """An ARN in this region and account."""
+        """Return an ARN in this region and account."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
 
 
@@ -139,12 +139,12 @@ class Row:
     delete_first: bool = False
 
     def known_inputs(self) -> frozenset[str]:
-        """Every input the row takes."""
+        """Return every input the row takes."""
         naming = tuple(filter(None, (self.name.name, self.name.prefix))) if self.name else ()
         return frozenset((*self.inputs, *self.ignored, *naming, *(("tags",) if self.tags else ()), "region"))
 
     def replaces(self, path: str) -> bool:
-        """Whether a change at a property path forces a replacement."""
+        """Return whether a change at a property path forces a replacement."""
         tagged = ("tags", "tagsAll") if self.tags else ()
         in_place = {*self.ignored, *tagged, *(name for update in self.updates for name in update.inputs)}
         top = path.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0]
@@ -169,7 +169,7 @@ class Call:
         return self.news.get(name)
 
     def with_id(self, identifier: str) -> Call:
-        """The same call, about a thing that is there now."""
+        """Return the same call, about a thing that is there now."""
         return replace(self, id=identifier)
 
     @property
@@ -194,11 +194,11 @@ class Call:
         return client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation]).input_shape
 
     def pick(self, *names: str) -> Record:
-        """Those of the named inputs that are set."""
+        """Return those of the named inputs that are set."""
         return {name: self.news[name] for name in names if name in self.news}
 
     def changed(self, *names: str) -> Record:
-        """The new values of those of the named inputs that differ from before."""
+        """Return the new values of those of the named inputs that differ from before."""
         return {name: self.news.get(name) for name in names if self.news.get(name) != self.olds.get(name)}
 
     def do(self, service: str, operation: str, values: Mapping[str, Any] | None = None) -> Value:
@@ -325,17 +325,17 @@ def tag_arguments(shape: Value, tags: Mapping[str, str], kind: str = "") -> Reco
 
 
 def pairs(tags: Mapping[str, str], key: str = "Key", value: str = "Value") -> list[dict[str, str]]:
-    """A map of tags as AWS's list of pairs, sorted by key."""
+    """Return a map of tags as AWS's list of pairs, sorted by key."""
     return [{key: name, value: str(tags[name])} for name in sorted(tags)]
 
 
 def error_code(error: ClientError) -> str:
-    """AWS's name of an error."""
+    """Return AWS's name of an error."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def gone(error: ClientError) -> bool:
-    """Whether an error says that the thing does not exist."""
+    """Return whether an error says that the thing does not exist."""
     code = error_code(error)
     return code in _GONE or code.endswith((".NotFound", "NotFound", "NotFoundException"))
 

@@ -16,7 +16,7 @@ _ALL: Final = "-1"
 
 
 def permission(rule: Record, group_id: str) -> Record:
-    """A rule in Pulumi's words as one EC2 IpPermission."""
+    """Return a rule in Pulumi's words as one EC2 IpPermission."""
     protocol = str(rule.get("protocol", _ALL))
     protocol = _ALL if protocol in ("all", _ALL) else protocol
     described_as = {"Description": rule["description"]} if rule.get("description") else {}
@@ -76,7 +76,7 @@ def _replace_rules(call: Call) -> None:
 
 
 def _sendable(row: Record) -> Record:
-    """What Describe returns, without the fields a request does not take."""
+    """Return what Describe returns, without the fields a request does not take."""
     pairs = [
         {key: item[key] for key in ("GroupId", "Description") if item.get(key)}
         for item in row.get("UserIdGroupPairs") or []

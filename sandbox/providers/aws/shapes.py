@@ -29,7 +29,7 @@ def arguments(shape: Value, values: Mapping[str, Value], where: str) -> dict[str
 
 
 def convert(shape: Value, value: Value, where: str) -> Value:
-    """One value in the type its shape asks for. Raises :class:`StandInError` for a value that cannot be."""
+    """Return one value in the type its shape requests. Raises :class:`StandInError` for a value that cannot be."""
     kind = shape.type_name
     if kind == "structure":
         if isinstance(value, list) and len(value) == 1:

@@ -18,7 +18,7 @@ from sandbox.providers.values import Value
 
 Inputs = Mapping[str, Any]
 
-# The real component asks the issuer's server for its certificate; in the sandbox there is none.
+# The real component queries the issuer's server for its certificate; in the sandbox there is none.
 _THUMBPRINT: Final = "9e99a48a9960b14926bb7f3b02e22da2b0ab7280"
 
 
@@ -135,7 +135,7 @@ class Cluster(pulumi.ComponentResource):
 
 
 def kubeconfig(cluster: str, endpoint: str, authority: str, region: str) -> dict[str, Any]:
-    """A kubeconfig as a map; ``authority`` is PEM in base64. Credentials come from ``aws eks get-token``."""
+    """Return a kubeconfig as a map; ``authority`` is PEM in base64. Credentials come from ``aws eks get-token``."""
     arguments = ["--region", region, "eks", "get-token", "--cluster-name", cluster, "--output", "json"]
     plugin = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
@@ -175,7 +175,7 @@ def _check(inputs: Inputs) -> None:
 
 
 def _options(inputs: Inputs, key: str, known: tuple[str, ...]) -> dict[str, Any]:
-    """A nested input as a map, refused when it holds what the component does not model."""
+    """Return a nested input as a map, rejected when it holds what the component does not model."""
     value = inputs.get(key) or {}
     if not isinstance(value, Mapping):
         raise StandInError(f"{key} must be a map that is known before the run; values inside may be outputs")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from multiarch.files import write_atomically
-from multiarch.yaml_text.dump import dump
+from multiarch.yaml_text.dump import dump_yaml
 from sandbox.providers.kubernetes.objects import ordered
 from sandbox.providers.values import Record
 
@@ -19,7 +19,7 @@ class Manifests:
         self._folder = folder
 
     def path(self, obj: Record) -> Path:
-        """The file of an object: group, kind, namespace and name, in lower case."""
+        """Return the file of an object: group, kind, namespace and name, in lower case."""
         metadata = obj["metadata"]
         group = obj["apiVersion"].rpartition("/")[0] or "core"
         parts = [group, obj["kind"], metadata.get("namespace") or "", metadata["name"]]
@@ -35,7 +35,7 @@ class Manifests:
         return {}
 
     def get(self, obj: Record) -> Record | None:
-        """Whether the file is there; what is in it was written from the state."""
+        """Return whether the file is there; what is in it was written from the state."""
         return {} if self.path(obj).is_file() else None
 
     def delete(self, obj: Record) -> None:
@@ -44,5 +44,5 @@ class Manifests:
 
 
 def text(obj: Record) -> str:
-    """An object as YAML with sorted keys: the same object gives the same bytes."""
-    return dump(ordered(obj), sort_keys=True)
+    """Return an object as YAML with sorted keys: the same object gives the same bytes."""
+    return dump_yaml(ordered(obj), sort_keys=True)

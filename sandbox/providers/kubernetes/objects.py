@@ -41,7 +41,7 @@ def kind_of(token: str) -> tuple[str, str]:
 
 
 def completed(token: str, urn: str, logical: str, generation: int, inputs: Record) -> Record:
-    """The object with API version, kind and a name; the name depends on the URN where the program gives none."""
+    """Return the object with API version, kind and a name; the name depends on the URN where the program gives none."""
     metadata = dict(inputs.get("metadata") or {})
     if not metadata.get("name") and not metadata.get("generateName"):
         metadata["name"] = auto_name(f"{logical}-", urn, generation, _NAME_LIMIT)
@@ -50,14 +50,14 @@ def completed(token: str, urn: str, logical: str, generation: int, inputs: Recor
 
 
 def identifier(obj: Record) -> str:
-    """``NAMESPACE/NAME``, or the name alone, as the real provider has it."""
+    """Return ``NAMESPACE/NAME``, or the name alone, as the real provider has it."""
     metadata = obj["metadata"]
     namespace = metadata.get("namespace")
     return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
 
 
 def replaces(kind: str, settings: Record, path: str) -> bool:
-    """Whether a change at a path replaces the object."""
+    """Return whether a change at a path replaces the object."""
     fixed = [*_ALWAYS, *_FIXED.get(kind, ())]
     setting, data = _DATA.get(kind, ("", ()))
     if data and settings.get(setting) not in (True, "true"):
@@ -66,7 +66,7 @@ def replaces(kind: str, settings: Record, path: str) -> bool:
 
 
 def ordered(value: Value) -> Value:
-    """The same value with every map sorted by key, and nothing that Pulumi added."""
+    """Return the same value with every map sorted by key, and nothing that Pulumi added."""
     if isinstance(value, dict):
         return {key: ordered(value[key]) for key in sorted(value) if not key.startswith("__")}
     if isinstance(value, list):

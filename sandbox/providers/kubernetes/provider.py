@@ -98,7 +98,7 @@ class KubernetesProvider(api.Provider):
         return api.UpdateResponse(wrap_map(await asyncio.to_thread(self._put, request.urn, inputs), secrets))
 
     async def read(self, request: api.ReadRequest) -> api.ReadResponse:
-        """What is live; an empty id when the object is gone."""
+        """Return what is live; an empty id when the object is gone."""
         state = plain_map(request.properties)
         inputs: Record = state.get(INPUTS) or plain_map(request.inputs)
         if not inputs.get("metadata") and _type(request.urn) != objects.RELEASE:
@@ -130,7 +130,7 @@ class KubernetesProvider(api.Provider):
 
 
 def _record(token: str, inputs: Record) -> Record:
-    """What is written: the object itself, or for a release a file that says what would be installed."""
+    """Return what is written: the object itself, or for a release a file that says what would be installed."""
     wanted = {key: value for key, value in inputs.items() if not key.startswith("__")}
     if token != objects.RELEASE:
         return wanted

@@ -38,7 +38,7 @@ TOLERATION = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "N
 
 @pytest.fixture(autouse=True)
 def day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("components.provider.part.today", lambda: TODAY)
+    monkeypatch.setattr("components.provider.part.get_today", lambda: TODAY)
 
 
 def declare(component: Any, args: Args, name: str = "graviton") -> Found:  # noqa: ANN401  (any of the classes)
@@ -61,7 +61,7 @@ def changed(args: Args, *path: str, value: object) -> Args:
     return made
 
 
-def refused(component: Any, args: Args, name: str = "graviton") -> list[str]:  # noqa: ANN401
+def rejected(component: Any, args: Args, name: str = "graviton") -> list[str]:  # noqa: ANN401
     """Key and rule of each problem; nothing is declared."""
     with pytest.raises(ArgumentsError) as error:
         declare(component, args, name)
@@ -197,16 +197,16 @@ def test_workloads_are_returned_with_the_toleration_and_the_preference() -> None
         (PatchedWorkloads, {"prefer": "arm64"}, "objects no-manifests"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_refused_with_its_key_before_anything_is_declared(
+def test_a_mistake_is_rejected_with_its_key_before_anything_is_declared(
     component: Any,  # noqa: ANN401
     args: Args,
     problem: str,
 ) -> None:
-    assert problem in refused(component, args)
+    assert problem in rejected(component, args)
 
 
 def test_a_group_s_name_is_checked_too() -> None:
-    assert refused(NodeGroup, NODE_GROUP, "Graviton_1") == [" group-name"]
+    assert rejected(NodeGroup, NODE_GROUP, "Graviton_1") == [" group-name"]
 
 
 def test_whole_numbers_that_the_engine_sends_as_floats_are_whole() -> None:
@@ -214,7 +214,7 @@ def test_whole_numbers_that_the_engine_sends_as_floats_are_whole() -> None:
     assert found.inputs(declared.MANAGED)["scalingConfig"]["minSize"] == 2
 
 
-def test_an_output_is_refused_where_the_plan_needs_the_value_and_taken_elsewhere() -> None:
+def test_an_output_is_rejected_where_the_plan_needs_the_value_and_taken_elsewhere() -> None:
     def with_output(*path: str) -> Found:
         def program() -> None:
             NodeGroup("graviton", changed(NODE_GROUP, *path, value=pulumi.Output.from_input("1.35")))
@@ -254,16 +254,16 @@ def test_the_plugin_answers_with_the_outputs_of_the_schema() -> None:
     assert set(state) == {"amiType", "architecture", "autoScalingGroup", "nodeGroupName", "nodeRoleArn", "taints"}
 
 
-def test_the_plugin_refuses_with_the_property_and_without_a_traceback() -> None:
-    with pytest.raises(InputPropertiesError) as refusal:
+def test_the_plugin_rejects_with_the_property_and_without_a_traceback() -> None:
+    with pytest.raises(InputPropertiesError) as rejection:
         construct("NodeGroup", changed(NODE_GROUP, "instanceTypes", value=["m7g.large", "m7i.large"]))
-    (problem,) = refusal.value.errors or []
+    (problem,) = rejection.value.errors or []
     assert problem["property_path"] == "instanceTypes"
     assert problem["reason"].endswith("[mixed-architectures]")
 
 
-def test_the_plugin_refuses_arguments_that_the_schema_does_not_have() -> None:
-    with pytest.raises(InputPropertiesError) as refusal:
+def test_the_plugin_rejects_arguments_that_the_schema_does_not_have() -> None:
+    with pytest.raises(InputPropertiesError) as rejection:
         construct("NodeGroup", {**NODE_GROUP, "instanceType": "m7g.large"})
-    (problem,) = refusal.value.errors or []
+    (problem,) = rejection.value.errors or []
     assert "Did you mean instanceTypes?" in problem["reason"]

@@ -184,26 +184,26 @@ def test_a_failed_rendering_leaves_the_earlier_one(
 
 
 @pytest.mark.parametrize("inside", ["", "deeper"])
-def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, inside: str) -> None:
+def test_a_file_in_place_of_the_folder_is_rejected(tmp_path: Path, inside: str) -> None:
     file = tmp_path / "README.md"
     file.write_text("a file where a folder should be")
-    with pytest.raises(MultiarchError) as refused:
+    with pytest.raises(MultiarchError) as rejected:
         render(plan(), file / inside)
-    assert str(refused.value) == f"{file} is not a folder. Render into another folder."
-    assert refused.value.exit_code == 2
+    assert str(rejected.value) == f"{file} is not a folder. Render into another folder."
+    assert rejected.value.exit_code == 2
 
 
-def test_a_folder_that_cannot_be_written_is_refused_without_the_name_of_a_temporary_file(
+def test_a_folder_that_cannot_be_written_is_rejected_without_the_name_of_a_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def denied(dir: Path, prefix: str) -> None:  # noqa: A002  (as tempfile calls it)
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), f"{dir}/{prefix}abcdef")
 
     monkeypatch.setattr("tempfile.TemporaryDirectory", denied)
-    with pytest.raises(MultiarchError) as refused:
+    with pytest.raises(MultiarchError) as rejected:
         render(plan(), tmp_path)
-    assert str(refused.value) == f"{tmp_path / 'shop-dev'} can't be written: Permission denied."
-    assert refused.value.exit_code == 2
+    assert str(rejected.value) == f"{tmp_path / 'shop-dev'} can't be written: Permission denied."
+    assert rejected.value.exit_code == 2
 
 
 def test_what_aws_alone_knows_is_marked(tmp_path: Path) -> None:

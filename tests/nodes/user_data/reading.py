@@ -51,14 +51,14 @@ def part(user_data: str, content_type: str) -> str:
 
 
 def node_config(document: str, *, partial: bool = False) -> Any:  # noqa: ANN401  (JSON)
-    """Decode a NodeConfig strictly with nodeadm's own types; raises CalledProcessError when they refuse it."""
+    """Decode a NodeConfig strictly with nodeadm's own types; raises CalledProcessError when they reject it."""
     command = [str(build.ensure("nodeconfig")), *(["--partial"] if partial else [])]
     result = subprocess.run(command, input=document, capture_output=True, text=True, check=True)
     return json.loads(result.stdout)
 
 
 def kubelet(flags: list[str]) -> Node:
-    """Hand flags to the kubelet's own command line; raises CalledProcessError when it refuses them."""
+    """Hand flags to the kubelet's own command line; raises CalledProcessError when it rejects them."""
     result = subprocess.run([build.ensure("kubelet-taints"), *flags], capture_output=True, text=True, check=True)
     read = json.loads(result.stdout)
     return Node(read["labels"] or {}, read["taints"])

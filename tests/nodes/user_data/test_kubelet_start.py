@@ -92,7 +92,7 @@ NOT_STARTING = [
     "bash bootstrap.sh || true",
     "sed -n 's|a|b|' /etc/eks/bootstrap.sh || true",
 ]
-# Refused as well: only a shell could tell these from the others.
+# Rejected as well: only a shell could tell these from the others.
 MENTIONING = [
     "echo systemctl start kubelet",
     "echo 'run /etc/eks/bootstrap.sh later' # or: nodeadm init",

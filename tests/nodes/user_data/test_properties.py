@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Effect, Taint
-from multiarch.nodes.labels_taints import restricted_label
+from multiarch.nodes.labels_taints import explain_restricted_label
 from multiarch.nodes.model import BootstrapCase, ClusterFacts
-from multiarch.nodes.user_data import kubelet_flag_fault, render
-from multiarch.nodes.user_data.script import runnable
+from multiarch.nodes.user_data import check_kubelet_flag, render_user_data
+from multiarch.nodes.user_data.script import complete_script
 from tests.nodes.builders import GroupOptions, node_group
 from tests.nodes.user_data import reading
 
@@ -38,7 +38,7 @@ domains = st.builds(
 )
 keys = names | st.builds("{}/{}".format, domains, names)
 values = st.just("") | names
-labels = st.dictionaries(keys.filter(lambda key: restricted_label(key) is None), values, max_size=6)
+labels = st.dictionaries(keys.filter(lambda key: explain_restricted_label(key) is None), values, max_size=6)
 taints = st.lists(
     st.builds(Taint, keys, values, st.sampled_from(Effect)),
     max_size=6,
@@ -70,12 +70,12 @@ def test_the_strategies_write_what_the_schema_takes(key: str, value: str) -> Non
 
 @given(script=scripts, family=st.sampled_from([AmiFamily.AL2, AmiFamily.AL2023]))
 def test_any_script_comes_through_the_archive(script: str, family: AmiFamily) -> None:
-    text = render(
+    text = render_user_data(
         node_group(family, BootstrapCase.EKS, options=GroupOptions(pre_bootstrap=script)), ClusterFacts("", "", "", "")
     )
     assert text.isascii()
-    assert reading.mime_parts(text) == [(reading.SCRIPT, runnable(script))]
-    assert runnable(script).removesuffix("\n").endswith(script.removesuffix("\n"))
+    assert reading.mime_parts(text) == [(reading.SCRIPT, complete_script(script))]
+    assert complete_script(script).removesuffix("\n").endswith(script.removesuffix("\n"))
 
 
 @given(script=scripts, labels=labels, taints=taints)
@@ -85,9 +85,11 @@ def test_a_script_beside_a_node_config_disturbs_neither(
     group = node_group(options=options(labels, taints, script))
     alone = node_group(options=options(labels, taints))
     cluster = ClusterFacts("c", "https://x", "eA==", "10.100.0.0/16")
-    text = render(group, cluster)
-    assert reading.part(text, reading.SCRIPT) == runnable(script)
-    assert reading.part(text, reading.NODE_CONFIG) == reading.part(render(alone, cluster), reading.NODE_CONFIG)
+    text = render_user_data(group, cluster)
+    assert reading.part(text, reading.SCRIPT) == complete_script(script)
+    assert reading.part(text, reading.NODE_CONFIG) == reading.part(
+        render_user_data(alone, cluster), reading.NODE_CONFIG
+    )
 
 
 @given(labels=labels, taints=taints, cluster=clusters)
@@ -95,7 +97,7 @@ def test_bottlerocket_reads_any_labels_taints_and_cluster(
     labels: dict[str, str], taints: list[Taint], cluster: ClusterFacts
 ) -> None:
     group = node_group(AmiFamily.BOTTLEROCKET, options=options(labels, taints))
-    kubernetes = reading.settings(render(group, cluster))["kubernetes"]
+    kubernetes = reading.settings(render_user_data(group, cluster))["kubernetes"]
     assert kubernetes.get("node-labels", {}) == labels
     read = {(key, one) for key, several in kubernetes.get("node-taints", {}).items() for one in several}
     assert read == {(t.key, f"{t.value}:{t.effect}") for t in taints}
@@ -107,16 +109,16 @@ def test_bottlerocket_reads_any_labels_taints_and_cluster(
 def test_bash_hands_anything_to_bootstrap_sh_and_the_kubelet_reads_it(
     labels: dict[str, str], taints: list[Taint], flags: list[str], script: str, cluster: ClusterFacts
 ) -> None:
-    assume(not any(map(kubelet_flag_fault, flags)))
+    assume(not any(map(check_kubelet_flag, flags)))
     # The script is data here: an interpreter that only copies it shows what would be run.
     copied = "#!/usr/bin/env -S cp --target-directory=copies\n" + script
     group = node_group(AmiFamily.AL2, options=options(labels, taints, copied, tuple(flags)))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "copies").mkdir()
-        called = reading.run_al2(render(group, cluster), folder)
+        called = reading.run_al2(render_user_data(group, cluster), folder)
         (copy,) = (folder / "copies").iterdir()
-        assert copy.read_bytes().decode() == runnable(copied)
+        assert copy.read_bytes().decode() == complete_script(copied)
     line = reading.as_systemd(called["--kubelet-extra-args"])
     assert line[len(line) - len(flags) :] == flags
     assert reading.kubelet(line[: len(line) - len(flags)]) == reading.Node(labels, as_read(taints))
@@ -129,10 +131,10 @@ def test_bash_hands_anything_to_bootstrap_sh_and_the_kubelet_reads_it(
 def test_nodeadms_types_and_the_kubelet_read_anything(
     labels: dict[str, str], taints: list[Taint], flags: list[str], name: str
 ) -> None:
-    assume(not any(map(kubelet_flag_fault, flags)))
+    assume(not any(map(check_kubelet_flag, flags)))
     cluster = ClusterFacts(name, "https://x.example", "eA==", "10.100.0.0/16")
     group = replace(node_group(options=options(labels, taints, "", tuple(flags))), max_pods_written=True)
-    spec = reading.node_config(reading.part(render(group, cluster), reading.NODE_CONFIG))["spec"]
+    spec = reading.node_config(reading.part(render_user_data(group, cluster), reading.NODE_CONFIG))["spec"]
     assert spec["cluster"]["name"] == name
     read = spec["kubelet"].get("flags") or []
     assert read[len(read) - len(flags) :] == flags

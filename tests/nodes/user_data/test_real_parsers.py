@@ -11,9 +11,9 @@ import pytest
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
-from multiarch.nodes.labels_taints import restricted_label
+from multiarch.nodes.labels_taints import explain_restricted_label
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 from tests.nodes.user_data import reading
 
@@ -41,7 +41,7 @@ def test_the_al2_script_calls_bootstrap_sh_with_the_plans_values(
     case: BootstrapCase, architecture: Architecture, tmp_path: Path
 ) -> None:
     group = usual(AmiFamily.AL2, case, architecture)
-    called = reading.run_al2(render(group, CLUSTER), tmp_path)
+    called = reading.run_al2(render_user_data(group, CLUSTER), tmp_path)
     flags = reading.as_systemd(called.pop("--kubelet-extra-args"))
     assert called == {
         "": CLUSTER.name,
@@ -55,26 +55,26 @@ def test_the_al2_script_calls_bootstrap_sh_with_the_plans_values(
 
 
 def test_al2_tells_max_pods_also_when_they_are_not_written(tmp_path: Path) -> None:
-    called = reading.run_al2(render(node_group(AmiFamily.AL2), CLUSTER), tmp_path)
+    called = reading.run_al2(render_user_data(node_group(AmiFamily.AL2), CLUSTER), tmp_path)
     assert called["--kubelet-extra-args"] == "--max-pods=29"
 
 
 def test_a_per_cent_sign_reaches_the_kubelet_on_al2_through_systemds_unit(tmp_path: Path) -> None:
     flag = "--eviction-hard=memory.available<5%,nodefs.available<10%"
-    text = render(node_group(AmiFamily.AL2, options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
+    text = render_user_data(node_group(AmiFamily.AL2, options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
     flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])
     assert flag in flags
     reading.kubelet(flags)
 
 
 def test_the_script_before_the_bootstrap_runs_first_and_its_failure_keeps_the_node_out(tmp_path: Path) -> None:
-    good = render(
+    good = render_user_data(
         node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap="test ! -e record.json\ntouch ran\n")), CLUSTER
     )
     reading.run_al2(good, tmp_path)
     assert (tmp_path / "ran").exists()
     (tmp_path / "record.json").unlink()
-    bad = render(node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap="false\ntrue\n")), CLUSTER)
+    bad = render_user_data(node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap="false\ntrue\n")), CLUSTER)
     with pytest.raises(subprocess.CalledProcessError):
         reading.run_al2(bad, tmp_path)
     assert not (tmp_path / "record.json").exists()
@@ -94,7 +94,7 @@ def test_the_script_before_the_bootstrap_runs_first_and_its_failure_keeps_the_no
     ],
 )
 def test_no_script_keeps_the_bootstrap_from_its_call(script: str, tmp_path: Path) -> None:
-    text = render(node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap=script)), CLUSTER)
+    text = render_user_data(node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap=script)), CLUSTER)
     assert reading.run_al2(text, tmp_path)[""] == CLUSTER.name
     left = {file.name for file in tmp_path.iterdir()}
     assert left == {"record.json", "recorder", "user-data"}
@@ -103,7 +103,7 @@ def test_no_script_keeps_the_bootstrap_from_its_call(script: str, tmp_path: Path
 @pytest.mark.parametrize(("case", "architecture"), list(product(BootstrapCase, Architecture)))
 def test_nodeadms_own_types_read_the_node_config(case: BootstrapCase, architecture: Architecture) -> None:
     group = usual(AmiFamily.AL2023, case, architecture)
-    document = reading.part(render(group, CLUSTER), reading.NODE_CONFIG)
+    document = reading.part(render_user_data(group, CLUSTER), reading.NODE_CONFIG)
     spec = reading.node_config(document, partial=case is BootstrapCase.EKS)["spec"]
     registered = reading.kubelet(spec["kubelet"]["flags"])
     if case is BootstrapCase.EKS:
@@ -120,8 +120,8 @@ def test_nodeadms_own_types_read_the_node_config(case: BootstrapCase, architectu
         }
 
 
-def test_a_node_config_that_eks_would_complete_is_refused_where_it_does_not() -> None:
-    text = render(usual(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64), CLUSTER)
+def test_a_node_config_that_eks_would_complete_is_rejected_where_it_does_not() -> None:
+    text = render_user_data(usual(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64), CLUSTER)
     with pytest.raises(subprocess.CalledProcessError):
         reading.node_config(reading.part(text, reading.NODE_CONFIG))
 
@@ -129,8 +129,10 @@ def test_a_node_config_that_eks_would_complete_is_refused_where_it_does_not() ->
 @pytest.mark.parametrize(
     ("right", "wrong"), [("maxPods", "maxpods"), ("apiServerEndpoint", "apiServerEndPoint"), ("flags", "flag")]
 )
-def test_a_node_config_with_an_unknown_field_is_refused(right: str, wrong: str) -> None:
-    document = reading.part(render(usual(AmiFamily.AL2023, OWNED[0], Architecture.ARM64), CLUSTER), reading.NODE_CONFIG)
+def test_a_node_config_with_an_unknown_field_is_rejected(right: str, wrong: str) -> None:
+    document = reading.part(
+        render_user_data(usual(AmiFamily.AL2023, OWNED[0], Architecture.ARM64), CLUSTER), reading.NODE_CONFIG
+    )
     reading.node_config(document)
     assert right in document
     with pytest.raises(subprocess.CalledProcessError) as caught:
@@ -141,7 +143,7 @@ def test_a_node_config_with_an_unknown_field_is_refused(right: str, wrong: str) 
 @pytest.mark.parametrize("case", OWNED)
 def test_al2023_leaves_max_pods_to_nodeadm_when_they_are_not_written(case: BootstrapCase) -> None:
     group = node_group(AmiFamily.AL2023, case, options=GroupOptions(labels=(("team", "x"),)))
-    spec = reading.node_config(reading.part(render(group, CLUSTER), reading.NODE_CONFIG))["spec"]
+    spec = reading.node_config(reading.part(render_user_data(group, CLUSTER), reading.NODE_CONFIG))["spec"]
     assert spec["kubelet"] == {"flags": ["--node-labels=team=x"]}
 
 
@@ -149,20 +151,23 @@ def test_al2023_leaves_max_pods_to_nodeadm_when_they_are_not_written(case: Boots
 def test_the_boundary_of_the_archive_gives_way_to_the_script(text: str) -> None:
     script = f"#!/bin/sh\n{text}"
     group = node_group(options=GroupOptions(pre_bootstrap=script))
-    assert [kind for kind, _ in reading.mime_parts(render(group, CLUSTER))] == [reading.NODE_CONFIG, reading.SCRIPT]
-    assert reading.part(render(group, CLUSTER), reading.SCRIPT) == script
+    assert [kind for kind, _ in reading.mime_parts(render_user_data(group, CLUSTER))] == [
+        reading.NODE_CONFIG,
+        reading.SCRIPT,
+    ]
+    assert reading.part(render_user_data(group, CLUSTER), reading.SCRIPT) == script
 
 
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
 def test_eks_can_merge_a_script_alone(family: AmiFamily) -> None:
     group = node_group(family, BootstrapCase.EKS, options=GroupOptions(pre_bootstrap="#!/bin/sh\necho hello\n"))
-    assert reading.mime_parts(render(group, CLUSTER)) == [(reading.SCRIPT, "#!/bin/sh\necho hello\n")]
+    assert reading.mime_parts(render_user_data(group, CLUSTER)) == [(reading.SCRIPT, "#!/bin/sh\necho hello\n")]
 
 
 @pytest.mark.parametrize(("case", "architecture"), list(product(OWNED, Architecture)))
 def test_bottlerocket_reads_the_plans_values(case: BootstrapCase, architecture: Architecture) -> None:
     group = usual(AmiFamily.BOTTLEROCKET, case, architecture)
-    settings = reading.settings(render(group, CLUSTER))
+    settings = reading.settings(render_user_data(group, CLUSTER))
     kubernetes = settings.pop("kubernetes")
     assert settings == {"host-containers": {"admin": {"enabled": False}, "control": {"enabled": True}}}
     assert kubernetes.pop("node-labels") == dict(group.labels)
@@ -179,7 +184,7 @@ def test_bottlerocket_reads_the_plans_values(case: BootstrapCase, architecture: 
 
 
 def test_bottlerocket_gathers_the_effects_of_one_taint_key() -> None:
-    text = render(node_group(AmiFamily.BOTTLEROCKET, options=GroupOptions(taints=MANY_TAINTS)), CLUSTER)
+    text = render_user_data(node_group(AmiFamily.BOTTLEROCKET, options=GroupOptions(taints=MANY_TAINTS)), CLUSTER)
     assert reading.settings(text)["kubernetes"]["node-taints"] == {
         "arch": ["arm64:NoExecute", "arm64:NoSchedule"],
         "kubernetes.io/arch": ["arm64:NoSchedule"],
@@ -189,7 +194,7 @@ def test_bottlerocket_gathers_the_effects_of_one_taint_key() -> None:
 
 @pytest.mark.parametrize("architecture", Architecture)
 def test_eks_can_merge_what_bottlerocket_gets(architecture: Architecture) -> None:
-    text = render(usual(AmiFamily.BOTTLEROCKET, BootstrapCase.EKS, architecture), CLUSTER)
+    text = render_user_data(usual(AmiFamily.BOTTLEROCKET, BootstrapCase.EKS, architecture), CLUSTER)
     assert reading.settings(text) == {"kubernetes": {"max-pods": 58}}
     # EKS user guide, "Bottlerocket user data": no escaped quotes, no quoted keys in headers.
     assert "\\" not in text
@@ -199,7 +204,7 @@ def test_eks_can_merge_what_bottlerocket_gets(architecture: Architecture) -> Non
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
 def test_the_kubelet_takes_a_taint_with_kubernetes_own_key(family: AmiFamily, tmp_path: Path) -> None:
     group = node_group(family, options=GroupOptions(taints=MANY_TAINTS))
-    text = render(group, CLUSTER)
+    text = render_user_data(group, CLUSTER)
     if family is AmiFamily.AL2:
         flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])
     else:
@@ -221,7 +226,7 @@ def test_the_kubelet_takes_a_taint_with_kubernetes_own_key(family: AmiFamily, tm
 def test_a_label_that_keeps_the_kubelet_from_starting_is_restricted(key: str) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         reading.kubelet([f"--node-labels={key}=x"])
-    assert restricted_label(key) is not None
+    assert explain_restricted_label(key) is not None
 
 
 @pytest.mark.parametrize(
@@ -230,16 +235,16 @@ def test_a_label_that_keeps_the_kubelet_from_starting_is_restricted(key: str) ->
 )
 def test_a_label_that_the_kubelet_takes_is_free(key: str) -> None:
     assert reading.kubelet([f"--node-labels={key}=x"]).labels == {key: "x"}
-    assert restricted_label(key) is None
+    assert explain_restricted_label(key) is None
 
 
 @pytest.mark.parametrize("key", ["kubernetes.io/arch", "beta.kubernetes.io/arch", "topology.kubernetes.io/zone"])
 def test_a_label_that_would_override_what_the_node_reports_is_restricted_though_the_kubelet_takes_it(key: str) -> None:
     assert reading.kubelet([f"--node-labels={key}=amd64"]).labels == {key: "amd64"}
-    reason = restricted_label(key)
+    reason = explain_restricted_label(key)
     assert reason is not None
     assert "override" in reason
 
 
 def test_labels_of_eks_are_its_own() -> None:
-    assert restricted_label("eks.amazonaws.com/nodegroup") is not None
+    assert explain_restricted_label("eks.amazonaws.com/nodegroup") is not None

@@ -1,4 +1,4 @@
-"""User data, byte by byte, and what is refused."""
+"""User data, byte by byte, and what is rejected."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import MultiarchError, UnknownFactError
-from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, ami_type, family_facts
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, get_ami_type, get_family
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import BootstrapCase
-from multiarch.nodes.user_data import kubelet_flag_fault, render
+from multiarch.nodes.user_data import check_kubelet_flag, render_user_data
 from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -30,7 +30,7 @@ def golden(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -
 def test_user_data_is_the_golden_file(
     family: AmiFamily, case: BootstrapCase, architecture: Architecture, *, update_golden: bool
 ) -> None:
-    text = render(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
+    text = render_user_data(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
     file = golden(family, case, architecture)
     if update_golden:
         file.write_text(text)
@@ -44,13 +44,13 @@ def test_every_golden_file_belongs_to_a_case() -> None:
 @pytest.mark.parametrize("family", NODE_FAMILIES)
 def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(family: AmiFamily) -> None:
     options = GroupOptions(labels=(("team", "x"),), taints=("arch=arm64:NoSchedule",))
-    assert render(node_group(family, BootstrapCase.EKS, options=options), CLUSTER) == ""
+    assert render_user_data(node_group(family, BootstrapCase.EKS, options=options), CLUSTER) == ""
 
 
 @pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
 def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamily, architecture: Architecture) -> None:
     case = BootstrapCase.EKS
-    text = render(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
+    text = render_user_data(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
     assert text
     for absent in ("taint", "label", "NoSchedule", "example.com/tier", CLUSTER.name, CLUSTER.endpoint):
         assert absent not in text
@@ -63,7 +63,7 @@ def test_the_order_of_labels_and_taints_does_not_matter(
     group = node_group(family, case, architecture, usual_options(family, case, architecture))
     group = replace(group, taints=(*group.taints, *node_group(options=GroupOptions(taints=("a=b:NoExecute",))).taints))
     backwards = replace(group, labels=group.labels[::-1], taints=group.taints[::-1])
-    assert render(backwards, CLUSTER) == render(group, CLUSTER)
+    assert render_user_data(backwards, CLUSTER) == render_user_data(group, CLUSTER)
 
 
 @pytest.mark.parametrize("case", OWNED)
@@ -71,24 +71,26 @@ def test_managed_and_self_managed_nodes_that_bootstrap_themselves_do_it_alike(ca
     for family, architecture in product(NODE_FAMILIES, Architecture):
         options = usual_options(family, case, architecture)
         other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, options)
-        assert render(node_group(family, case, architecture, options), CLUSTER) == render(other, CLUSTER)
+        assert render_user_data(node_group(family, case, architecture, options), CLUSTER) == render_user_data(
+            other, CLUSTER
+        )
 
 
 @pytest.mark.parametrize("name", ["WINDOWS_CORE_2025_x86_64", "CUSTOM"])
-def test_a_family_without_a_bootstrap_here_is_refused(name: str) -> None:
+def test_a_family_without_a_bootstrap_here_is_rejected(name: str) -> None:
     with pytest.raises(UnknownFactError, match="AMI family with user data") as caught:
-        render(replace(node_group(), ami_type=ami_type(name)), CLUSTER)
+        render_user_data(replace(node_group(), ami_type=get_ami_type(name)), CLUSTER)
     assert "AL2, AL2023, Bottlerocket" in caught.value.hint
 
 
 def test_only_amazon_linux_runs_scripts() -> None:
-    assert {family for family in NODE_FAMILIES if family_facts(family).has_shell} == {AmiFamily.AL2, AmiFamily.AL2023}
+    assert {family for family in NODE_FAMILIES if get_family(family).has_shell} == {AmiFamily.AL2, AmiFamily.AL2023}
 
 
 @pytest.mark.parametrize("case", BootstrapCase)
-def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_refused(case: BootstrapCase) -> None:
+def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_rejected(case: BootstrapCase) -> None:
     def sized(length: int) -> str:
-        return render(
+        return render_user_data(
             node_group(case=case, options=GroupOptions(pre_bootstrap="#!/bin/sh\n" + "#" * length + "\n")), CLUSTER
         )
 
@@ -100,14 +102,14 @@ def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_refused(case
 
 @pytest.mark.parametrize("cidr", ["fd00::/108", "10.100.0.0/30", "10.100.0.1/16", "", "ten"])
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.BOTTLEROCKET])
-def test_a_range_of_services_without_a_dns_address_is_refused(family: AmiFamily, cidr: str) -> None:
+def test_a_range_of_services_without_a_dns_address_is_rejected(family: AmiFamily, cidr: str) -> None:
     with pytest.raises(MultiarchError, match="is no IPv4 CIDR block of Services with a DNS address"):
-        render(node_group(family), replace(CLUSTER, service_cidr=cidr))
+        render_user_data(node_group(family), replace(CLUSTER, service_cidr=cidr))
 
 
 @pytest.mark.parametrize("cidr", ["10.100.0.0/16", "10.100.0.0/24", "10.96.0.0/12"])
 def test_the_clusters_dns_has_the_tenth_address_of_the_services_range(cidr: str) -> None:
-    text = render(node_group(AmiFamily.AL2), replace(CLUSTER, service_cidr=cidr))
+    text = render_user_data(node_group(AmiFamily.AL2), replace(CLUSTER, service_cidr=cidr))
     assert f"--dns-cluster-ip {cidr.partition('/')[0].removesuffix('0')}10 " in text
 
 
@@ -115,8 +117,8 @@ def test_the_clusters_dns_has_the_tenth_address_of_the_services_range(cidr: str)
     "flag", ["--v=4", "--fail-swap-on", "--eviction-hard=memory.available<5%,nodefs.available<10%"]
 )
 def test_ordinary_kubelet_flags_are_taken(flag: str) -> None:
-    assert kubelet_flag_fault(flag) is None
-    assert flag in render(node_group(options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
+    assert check_kubelet_flag(flag) is None
+    assert flag in render_user_data(node_group(options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_ordinary_kubelet_flags_are_taken(flag: str) -> None:
         ("--root-dir=/vär", "systemd"),
     ],
 )
-def test_a_flag_that_would_not_reach_the_kubelet_as_written_is_refused(flag: str, reason: str) -> None:
-    fault = kubelet_flag_fault(flag)
+def test_a_flag_that_would_not_reach_the_kubelet_as_written_is_rejected(flag: str, reason: str) -> None:
+    fault = check_kubelet_flag(flag)
     assert fault is not None
     assert reason in fault

@@ -1,4 +1,4 @@
-"""What a stack's plan lets pass has user data: nothing is refused only when the engine already runs."""
+"""What a stack's plan lets pass has user data: nothing is rejected only when the engine already runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from tests.nodes.builders import CLUSTER
 from tests.nodes.user_data import reading
 from tests.stack.words import plan, problems
@@ -25,18 +25,18 @@ def test_every_group_of_an_accepted_stack_has_user_data(family: str, kind: str, 
     }
     # EKS needs to be told nothing but max pods that it would not find itself; on AL2 it can't be told, and finds them.
     needed = kind == "self-managed" or (dense and family != AmiFamily.AL2)
-    assert [bool(render(group, CLUSTER)) for group in plan(words).node_groups] == [needed, needed]
+    assert [bool(render_user_data(group, CLUSTER)) for group in plan(words).node_groups] == [needed, needed]
 
 
 @pytest.mark.tools
 def test_prefix_delegation_reaches_the_kubelet_where_eks_merges() -> None:
     group = plan({"addons": {"vpcCni": {"prefixDelegation": True}}}).node_groups[0]
-    document = reading.part(render(group, CLUSTER), reading.NODE_CONFIG)
+    document = reading.part(render_user_data(group, CLUSTER), reading.NODE_CONFIG)
     spec = reading.node_config(document, partial=True)["spec"]
     assert spec["kubelet"]["flags"] == [f"--max-pods={group.max_pods}"]
 
 
 @pytest.mark.parametrize("flag", ["--root-dir='/x y'", '--root-dir="/x"', "--root-dir=/x\\", "--root-dir=/vär"])
-def test_a_flag_that_would_not_reach_the_kubelet_is_refused_before_any_call(flag: str) -> None:
+def test_a_flag_that_would_not_reach_the_kubelet_is_rejected_before_any_call(flag: str) -> None:
     found = problems({"nodeGroups": {"web": {"bootstrap": {"kubeletExtraArgs": [flag]}}}})
     assert [problem.rule for problem in found if problem.rule.startswith("kubelet")] == ["kubelet-flag"]

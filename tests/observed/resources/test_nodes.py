@@ -11,14 +11,14 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, LAUNCH_TEMPLATE, NODE_POOL, find_pool_architectures
 from multiarch.observed.resources.user_data import UnreadableUserDataError, read_user_data_taints
-from multiarch.policies import policies
-from multiarch.policies.model import Resource, check
+from multiarch.policies import build_policies
+from multiarch.policies.model import DeclaredResource, check_policy
 from multiarch.review.nodes import placement
 from tests.review.by_hand import CLUSTER, change, made
 
 ARM64, BOTH = {Architecture.ARM64}, set(Architecture)
 GOLDEN = sorted((Path(__file__).parents[2] / "nodes" / "user_data" / "golden").iterdir())
-(POLICY,) = (each for each in policies(lambda _: ()) if each.rule == "policy-arm64-taint")
+(POLICY,) = (each for each in build_policies(lambda _: ()) if each.rule == "policy-arm64-taint")
 
 
 def pool(*requirements: tuple[str, str, list[str]]) -> dict[str, Any]:
@@ -45,8 +45,11 @@ def test_a_node_pool_has_the_same_architectures_for_a_review_and_a_policy(
 ) -> None:
     assert find_pool_architectures(properties) == expected
     cluster = made(CLUSTER, "shop", {"name": "shop"}, {"name": "shop"})
-    found = [each.rule.name for each in placement.find(change(cluster, made(NODE_POOL, "pool", None, properties)))]
-    violations = list(check(POLICY, [Resource("urn:pool", NODE_POOL, "pool", properties)]))
+    found = [
+        each.rule.name
+        for each in placement.find_placement_changes(change(cluster, made(NODE_POOL, "pool", None, properties)))
+    ]
+    violations = list(check_policy(POLICY, [DeclaredResource("urn:pool", NODE_POOL, "pool", properties)]))
     assert bool(violations) is ("open-arm64" in found) is (expected == ARM64)
 
 
@@ -106,8 +109,10 @@ def test_user_data_that_cannot_be_read_is_an_error(user_data: str) -> None:
     ],
 )
 def test_what_keeps_no_pod_away_does_not_count_as_a_taint(user_data: str, said: str) -> None:
-    template = Resource("urn:template", LAUNCH_TEMPLATE, "template", {"userData": user_data})
+    template = DeclaredResource("urn:template", LAUNCH_TEMPLATE, "template", {"userData": user_data})
     overrides = {"mixedInstancesPolicy": {"launchTemplate": {"overrides": [{"instanceType": "m7g.large"}]}}}
-    group = Resource("urn:group", AUTO_SCALING_GROUP, "group", overrides, dependencies=frozenset({"urn:template"}))
-    (violation,) = check(POLICY, [group, template])
+    group = DeclaredResource(
+        "urn:group", AUTO_SCALING_GROUP, "group", overrides, dependencies=frozenset({"urn:template"})
+    )
+    (violation,) = check_policy(POLICY, [group, template])
     assert said in violation.text

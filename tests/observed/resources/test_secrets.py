@@ -7,7 +7,7 @@ import time
 import pytest
 
 from multiarch.observed.resources.secrets import mask_secrets
-from multiarch.verify.nodes.boot import boot_fault
+from multiarch.verify.nodes.boot import find_boot_fault
 from tests.verify.secrets import KEPT, SECRETS
 
 
@@ -20,7 +20,7 @@ def masked(text: str) -> str:
 def test_console_output_holds_no_secrets(secret: str) -> None:
     assert "c2VjcmV0" not in masked(secret)
     assert "[masked]" in masked(secret)
-    assert not any("c2VjcmV0" in line for line in boot_fault(secret, source="its console output").lines)
+    assert not any("c2VjcmV0" in line for line in find_boot_fault(secret, source="its console output").lines)
 
 
 @pytest.mark.parametrize("line", KEPT)

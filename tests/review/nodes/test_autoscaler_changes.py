@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.autoscaling.expander import priorities_text
+from multiarch.autoscaling.expander import format_priorities
 from multiarch.review.model import Step
 from multiarch.review.nodes import autoscalers
 from multiarch.rules import Finding, Risk
@@ -23,7 +23,7 @@ GROUP_STEPS = (
 
 
 def find(*steps: Step, **more: Any) -> list[Finding]:
-    return list(autoscalers.find(change(*steps, **more)))
+    return list(autoscalers.find_autoscaler_changes(change(*steps, **more)))
 
 
 def release(old: Plan | None, new: Plan | None) -> Step:
@@ -36,7 +36,7 @@ def release(old: Plan | None, new: Plan | None) -> Step:
 
 def _values(plan: Plan) -> dict[str, Any]:
     assert plan.autoscaling.cluster_autoscaler is not None
-    return {"values": {"expanderPriorities": priorities_text(plan.autoscaling.cluster_autoscaler.priorities)}}
+    return {"values": {"expanderPriorities": format_priorities(plan.autoscaling.cluster_autoscaler.priorities)}}
 
 
 ARM, AMD = plan(grown(GROUPS, prefer="arm64")), plan(grown(GROUPS, prefer="amd64"))

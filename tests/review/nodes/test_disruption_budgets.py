@@ -21,7 +21,7 @@ def budget(*, app: object = "api", name: str = "api", **spec: Any) -> dict[str, 
 
 
 def found(*steps: Step) -> list[str]:
-    return [f"{each.subject}: {each.text}" for each in disruption_budgets.find(change(*steps))]
+    return [f"{each.subject}: {each.text}" for each in disruption_budgets.find_weaker_budgets(change(*steps))]
 
 
 def test_a_deleted_budget_is_found_unless_another_takes_its_place() -> None:

@@ -29,7 +29,13 @@ from tests.review.by_hand import (
     made,
 )
 
-FINDERS = (autoscalers, node_rolls, placement, versions_support, workloads)
+FINDERS = (
+    autoscalers.find_autoscaler_changes,
+    node_rolls.find_node_rolls,
+    placement.find_placement_changes,
+    versions_support.find_version_changes,
+    workloads.find_affected_workloads,
+)
 BASES: Mapping[str, Mapping[str, Any]] = {
     GROUP: MANAGED,
     SCALING_GROUP: SELF_MANAGED,
@@ -86,6 +92,6 @@ def test_no_shape_of_a_resource_makes_a_finder_fail(data: st.DataObject) -> None
     name = data.draw(st.sampled_from(["web", "karpenter", "cluster-autoscaler"]))
     step = made(kind, name, old, new, operation=replaced)
     others = [made(GROUP, "other", MANAGED, MANAGED), made(POOL, "other", NODE_POOL, NODE_POOL)]
-    for finder in FINDERS:
-        for finding in finder.find(change(step, *others)):
+    for find in FINDERS:
+        for finding in find(change(step, *others)):
             assert UNKNOWN not in str((finding.subject, finding.text, finding.details))

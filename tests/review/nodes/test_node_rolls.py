@@ -43,7 +43,7 @@ def group(words: dict[str, Any], nodes: int | None = 2, **config: Any) -> Step:
 
 
 def only(*steps: Step, **more: Any) -> Finding:
-    found = list(node_rolls.find(change(*steps, **more)))
+    found = list(node_rolls.find_node_rolls(change(*steps, **more)))
     assert len(found) == 1, said(found)
     return found[0]
 
@@ -110,7 +110,7 @@ def test_a_new_launch_template_version_names_what_changes_in_it() -> None:
     ],
 )
 def test_what_eks_changes_in_place_rolls_nothing(words: dict[str, Any]) -> None:
-    assert list(node_rolls.find(change(group(words)))) == []
+    assert list(node_rolls.find_node_rolls(change(group(words)))) == []
 
 
 def test_a_replaced_group_names_new_and_old_nodes_and_the_reason() -> None:
@@ -153,7 +153,9 @@ def test_an_order_that_the_preview_does_not_say_is_unknown() -> None:
 
 
 def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
-    found = by_rule(node_rolls.find(change(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED))))
+    found = by_rule(
+        node_rolls.find_node_rolls(change(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED)))
+    )
     assert "It has a successor: graviton is renamed to arm." in found["roll-nodes"][0].details
     assert "remove-nodes" not in found
 
@@ -231,7 +233,9 @@ def _pool(**spec: Any) -> dict[str, Any]:
     ],
 )
 def test_what_karpenter_does_not_count_as_drift_rolls_nothing(spec: dict[str, Any]) -> None:
-    assert list(node_rolls.find(change(changed(POOL, "general-arm64-spot", NODE_POOL, {"spec": spec})))) == []
+    assert (
+        list(node_rolls.find_node_rolls(change(changed(POOL, "general-arm64-spot", NODE_POOL, {"spec": spec})))) == []
+    )
 
 
 def test_narrower_requirements_replace_the_nodes_that_no_longer_fit() -> None:
@@ -242,7 +246,7 @@ def test_narrower_requirements_replace_the_nodes_that_no_longer_fit() -> None:
     assert "instance-generation Gt 5 → karpenter.k8s.aws/instance-generation Gt 6" in said([found])
     requirements[2] = {**requirements[2], "values": ["4"]}
     wider = changed(POOL, "p", NODE_POOL, {"spec": {"template": {"spec": {"requirements": requirements}}}})
-    assert list(node_rolls.find(change(wider))) == []
+    assert list(node_rolls.find_node_rolls(change(wider))) == []
 
 
 def test_a_termination_grace_period_is_the_limit_of_a_drain() -> None:
@@ -300,7 +304,7 @@ def group_words(**settings: Any) -> dict[str, Any]:
     ],
 )
 def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str, Any], reason: str) -> None:
-    found = {each.subject: each for each in node_rolls.find(change(plans=(plan(), plan(words))))}
+    found = {each.subject: each for each in node_rolls.find_node_rolls(change(plans=(plan(), plan(words))))}
     assert f"Reason: {reason}." in found["node group web-arm"].details
     assert "a preview says" in said(found.values())
 
@@ -310,44 +314,44 @@ def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str
     [{"arm64Taint": "none"}, group_words(maxSize=9), group_words(labels={"a": "b"}), {"logging": {"types": []}}],
 )
 def test_without_a_preview_nothing_rolls_that_eks_changes_in_place(words: dict[str, Any]) -> None:
-    assert list(node_rolls.find(change(plans=(plan(), plan(words))))) == []
+    assert list(node_rolls.find_node_rolls(change(plans=(plan(), plan(words))))) == []
 
 
 def test_without_a_preview_removed_groups_are_named() -> None:
     more = {"nodeGroups": {"batch": {"instanceTypes": ["m7i.large"], "capacityType": "spot"}}}
-    (found,) = node_rolls.find(change(plans=(plan(more), plan())))
+    (found,) = node_rolls.find_node_rolls(change(plans=(plan(more), plan())))
     assert (found.rule.name, found.subject) == ("remove-nodes", "node group batch")
     assert found.text == "The group is deleted, and all of its nodes end."
     other = {"nodeGroups": {"jobs": more["nodeGroups"]["batch"]}}
-    (found,) = node_rolls.find(change(plans=(plan(more), plan(other))))
+    (found,) = node_rolls.find_node_rolls(change(plans=(plan(more), plan(other))))
     assert (found.rule.name, found.details[0]) == ("roll-nodes", "It has a successor: batch is renamed to jobs.")
 
 
 def test_without_a_preview_the_plans_say_which_of_karpenters_nodes_drift() -> None:
     old, new = plan(pooled({"general": {}})), plan(pooled({"general": {"expireAfter": "24h"}}))
-    (found,) = node_rolls.find(change(plans=(old, new)))
+    (found,) = node_rolls.find_node_rolls(change(plans=(old, new)))
     assert found.subject.startswith("NodePools general-a")
     assert found.urns == ()
     assert "Reason: expireAfter 720h → 24h." in found.details
-    (removed,) = node_rolls.find(
+    (removed,) = node_rolls.find_node_rolls(
         change(plans=(old, plan(pooled({"general": {"architectures": ["arm64"]}}, prefer="arm64"))))
     )
     assert removed.rule.name == "remove-nodes"
     assert removed.subject == "NodePools general-amd64-on-demand, general-amd64-spot"
     image = plan(pooled({"general": {}}, karpenter={"amiAlias": "al2023@v20260801"}))
-    assert "al2023@v20260715 → al2023@v20260801" in said(node_rolls.find(change(plans=(old, image))))
+    assert "al2023@v20260715 → al2023@v20260801" in said(node_rolls.find_node_rolls(change(plans=(old, image))))
 
 
 def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
     own = group_words(kind="self-managed")
-    (found,) = node_rolls.find(change(plans=(plan(own), plan({**own, "arm64Taint": "none"}))))
+    (found,) = node_rolls.find_node_rolls(change(plans=(plan(own), plan({**own, "arm64Taint": "none"}))))
     assert (found.subject, found.details[0]) == ("self-managed node group web-arm", "Reason: taints.")
 
 
 def test_a_preview_that_failed_before_a_group_leaves_it_to_the_plans() -> None:
     seen = changed(GROUP, "web", MANAGED, {"version": "1.36"})
     plans = (plan({"kubernetesVersion": "1.35"}), plan({"kubernetesVersion": "1.36"}))
-    found = {each.subject: each for each in node_rolls.find(change(seen, plans=plans, succeeded=False))}
+    found = {each.subject: each for each in node_rolls.find_node_rolls(change(seen, plans=plans, succeeded=False))}
     assert "evictions take" in found["node group web"].text
     assert "a preview says" in said([found["node group web-arm"]])
 
@@ -364,4 +368,4 @@ def test_a_new_group_rolls_nothing() -> None:
         made(POOL, "p", None, NODE_POOL),
         made(NODE_CLASS, "default", None, EC2_NODE_CLASS),
     )
-    assert list(node_rolls.find(change(*steps))) == []
+    assert list(node_rolls.find_node_rolls(change(*steps))) == []

@@ -34,7 +34,7 @@ OTHER = made(GROUP, "general", {**MANAGED, "instanceTypes": ["m7i.large"], "tain
 
 
 def find(*steps: Step, **more: Any) -> list[Finding]:
-    return list(placement.find(change(*steps, **more)))
+    return list(placement.find_placement_changes(change(*steps, **more)))
 
 
 def texts(*steps: Step, rule: str, **more: Any) -> list[str]:
@@ -154,9 +154,9 @@ def test_new_limits_leave_the_number_of_nodes_alone() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("minSize", 3), ("maxSize", 1)])
-def test_limits_that_exclude_the_present_number_are_refused_by_aws(name: str, value: int) -> None:
+def test_limits_that_exclude_the_present_number_are_rejected_by_aws(name: str, value: int) -> None:
     step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {name: value}})
-    (found,) = by_rule(find(step))["refused-size"]
+    (found,) = by_rule(find(step))["rejectd-size"]
     assert "while the group has 2 nodes" in found.text
     assert found.level is Risk.HIGH
 
@@ -170,11 +170,11 @@ def test_a_number_of_nodes_that_the_update_sets_is_reported(size: int, risk: Ris
     assert found.level is risk
 
 
-def test_limits_and_number_that_change_together_are_not_refused() -> None:
+def test_limits_and_number_that_change_together_are_not_rejected() -> None:
     step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"minSize": 3, "desiredSize": 3}})
     assert by_rule(find(step)).keys() == {"change-size"}
     step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"minSize": 3, "desiredSize": 9}})
-    assert texts(step, rule="refused-size") == ["AWS refuses the new sizes (desiredSize 9, minSize 3, maxSize 4)."]
+    assert texts(step, rule="rejectd-size") == ["AWS rejects the new sizes (desiredSize 9, minSize 3, maxSize 4)."]
 
 
 def test_a_renamed_group_is_recognised() -> None:

@@ -23,7 +23,7 @@ PLAIN = pods("plain")
 
 
 def find(*steps: Step, **more: Any) -> list[Finding]:
-    return list(workloads.find(change(*steps, **more)))
+    return list(workloads.find_affected_workloads(change(*steps, **more)))
 
 
 def test_a_workload_whose_nodes_are_removed_is_named_with_the_reason() -> None:
@@ -103,14 +103,14 @@ def test_without_manifests_what_no_group_has_any_more_is_named() -> None:
     found = find(STAYS, made(GROUP, "graviton", MANAGED, None))
     assert [(each.text, each.level) for each in found] == [
         ("No group has arm64 nodes any more: pods that need arm64 can't be scheduled.", Risk.HIGH),
-        (f"No node has the label {TIER} any more: pods that ask for it can't be scheduled.", Risk.MEDIUM),
+        (f"No node has the label {TIER} any more: pods that request it can't be scheduled.", Risk.MEDIUM),
     ]
 
 
 def test_a_label_that_only_nodes_of_another_architecture_keep_is_named() -> None:
     other = {**MANAGED, "instanceTypes": ["m7i.large"]}
     (found,) = find(made(GROUP, "batch-arm", MANAGED, None), made(GROUP, "batch-amd", None, other), KEEPS)
-    assert found.text == f"No arm64 node has the label {TIER} any more: pods that ask for it need images for amd64."
+    assert found.text == f"No arm64 node has the label {TIER} any more: pods that request it need images for amd64."
 
 
 def test_the_last_untainted_nodes_are_missed() -> None:

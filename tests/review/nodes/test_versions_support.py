@@ -32,7 +32,7 @@ from tests.stack.words import plan
 
 
 def find(*steps: Step, **more: Any) -> list[Finding]:
-    return list(versions_support.find(change(*steps, **more)))
+    return list(versions_support.find_version_changes(change(*steps, **more)))
 
 
 def cluster(old: str, new: str) -> Step:
@@ -53,11 +53,11 @@ def test_an_upgrade_names_the_dates_of_both_tiers() -> None:
     ("old", "new", "text"),
     [
         ("1.35", "1.34", "EKS can't downgrade a cluster."),
-        ("1.33", "1.35", "EKS upgrades one minor at a time, so it refuses this; 1.34 comes next."),
+        ("1.33", "1.35", "EKS upgrades one minor at a time, so it rejects this; 1.34 comes next."),
     ],
 )
-def test_steps_that_eks_refuses_are_of_high_risk(old: str, new: str, text: str) -> None:
-    (found,) = by_rule(find(cluster(old, new)))["refused-kubernetes"]
+def test_steps_that_eks_rejects_are_of_high_risk(old: str, new: str, text: str) -> None:
+    (found,) = by_rule(find(cluster(old, new)))["rejectd-kubernetes"]
     assert text in found.text
     assert found.level is Risk.HIGH
 
@@ -84,13 +84,13 @@ def test_dates_that_are_not_known_are_said_to_be_unknown(version: str) -> None:
     assert "its support dates are unknown" in said(find(cluster(BEFORE[version], version)))
 
 
-@given(st.sampled_from(kubernetes.known_versions()), st.sampled_from(kubernetes.known_versions()))
+@given(st.sampled_from(kubernetes.list_versions()), st.sampled_from(kubernetes.list_versions()))
 def test_only_a_change_of_the_version_is_a_finding(old: str, new: str) -> None:
     there, back = find(cluster(old, new)), find(cluster(new, old))
     assert (there == []) == (old == new) == (back == [])
     if old != new:
-        assert ("can't downgrade a cluster" in said(by_rule(there).get("refused-kubernetes", []))) != (
-            "can't downgrade a cluster" in said(by_rule(back).get("refused-kubernetes", []))
+        assert ("can't downgrade a cluster" in said(by_rule(there).get("rejectd-kubernetes", []))) != (
+            "can't downgrade a cluster" in said(by_rule(back).get("rejectd-kubernetes", []))
         )
 
 

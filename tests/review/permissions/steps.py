@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from multiarch.review.model import Change, Operation, Preview, State, Step
+from multiarch.review.model import Operation, Preview, StackChange, State, Step
 from multiarch.review.permissions import FINDERS
 
 ROLE = "aws:iam/role:Role"
@@ -72,16 +72,16 @@ def role(name: str, **more: Any) -> Step:
     return step(ROLE, name, inputs, inputs, outputs={"arn": f"arn:aws:iam::111122223333:role/{name}-1a2b"})
 
 
-def change(*steps: Step) -> Change:
+def change(*steps: Step) -> StackChange:
     preview = Preview("checkout-dev", "multiarch-eks", "preview.json", steps, (), (), succeeded=True)
-    return Change(preview, None, None, date(2026, 11, 22))
+    return StackChange(preview, None, None, date(2026, 11, 22))
 
 
 def find(*steps: Step) -> list[str]:
     """All that is found: ``RISK rule: subject text``, then the details."""
     return [
         text
-        for finder in FINDERS
-        for each in finder.find(change(*steps))
+        for find in FINDERS
+        for each in find(change(*steps))
         for text in (f"{each.level.name} {each.rule.name}: {each.subject} {each.text}", *each.details)
     ]

@@ -120,7 +120,7 @@ def test_protect_that_is_taken_away_is_reported_once() -> None:
     assert find(*steps) == [
         (
             "HIGH weaken-protection: IAM role a and 2 more "
-            "protect is taken away: Pulumi will no longer refuse to delete or replace it"
+            "protect is taken away: Pulumi will no longer do not delete or replace it"
         ),
         "IAM role b",
         "IAM role c",

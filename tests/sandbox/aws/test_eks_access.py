@@ -43,7 +43,7 @@ def test_an_addon_lives(eks: Any) -> None:  # noqa: ANN401 (as above)
         ({"addonName": "coredns", "configurationValues": "{"}, "not in valid JSON"),
     ],
 )
-def test_an_addon_that_eks_would_refuse_is_refused(eks: Any, settings: dict[str, Any], message: str) -> None:  # noqa: ANN401 (as above)
+def test_an_addon_that_eks_would_reject_is_rejected(eks: Any, settings: dict[str, Any], message: str) -> None:  # noqa: ANN401 (as above)
     with pytest.raises(ClientError, match=message):
         eks.create_addon(clusterName="shop", **settings)
 
@@ -99,7 +99,7 @@ def test_principals_in_a_path_are_told_apart(eks: Any) -> None:  # noqa: ANN401 
         ({"kubernetesGroups": ["system:masters"]}, "must not start with system:"),
     ],
 )
-def test_an_entry_that_eks_would_refuse_is_refused(eks: Any, settings: dict[str, Any], message: str) -> None:  # noqa: ANN401 (as above)
+def test_an_entry_that_eks_would_reject_is_rejected(eks: Any, settings: dict[str, Any], message: str) -> None:  # noqa: ANN401 (as above)
     with pytest.raises(ClientError, match=message):
         eks.create_access_entry(clusterName="shop", **{"principalArn": "arn:aws:iam::123456789012:role/a", **settings})
 

@@ -1,4 +1,4 @@
-"""Clusters: what DescribeCluster keeps, and what is refused."""
+"""Clusters: what DescribeCluster keeps, and what is rejected."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_cluster_has_a_network_an_issuer_and_a_certificate_of_its_own(aws: S
         ({"resourcesVpcConfig": {"subnetIds": []}}, "two different AZs"),
     ],
 )
-def test_a_cluster_that_eks_would_refuse_is_refused(aws: Served, settings: dict[str, Any], message: str) -> None:
+def test_a_cluster_that_eks_would_reject_is_rejected(aws: Served, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ClientError, match=f"InvalidParameterException.*{message}"):
         aws.cluster(**settings)
 

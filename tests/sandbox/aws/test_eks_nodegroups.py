@@ -1,4 +1,4 @@
-"""Managed node groups: what they own, how they roll, what EKS refuses."""
+"""Managed node groups: what they own, how they roll, what EKS rejects."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ TAINTS = [{"key": f"k{number}", "value": "v", "effect": "NO_SCHEDULE"} for numbe
         ({**ARM, "subnets": ["subnet-12345678"]}, "does not exist in VPC"),
     ],
 )
-def test_what_eks_refuses_is_refused(shop: Shop, settings: dict[str, Any], message: str) -> None:
+def test_what_eks_rejects_is_rejected(shop: Shop, settings: dict[str, Any], message: str) -> None:
     settings = {"subnets": shop.subnets, **settings}
     with pytest.raises(ClientError, match=f"InvalidParameterException.*{message}"):
         shop.eks.create_nodegroup(clusterName="shop", nodegroupName="arm", nodeRole=shop.role, **settings)
@@ -184,7 +184,7 @@ def test_fifty_taints_are_fine(shop: Shop) -> None:
     assert len(shop.group(**ARM, taints=TAINTS[:50])["taints"]) == 50
 
 
-def test_another_launch_template_is_refused(shop: Shop) -> None:
+def test_another_launch_template_is_rejected(shop: Shop) -> None:
     shop.group(**ARM, launchTemplate=shop.template())
     made = shop.ec2.create_launch_template(LaunchTemplateName="other", LaunchTemplateData={"UserData": "aGk="})
     other = {"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "1"}

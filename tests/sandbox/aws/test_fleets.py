@@ -20,7 +20,7 @@ def remote(aws: Served) -> Remote:
 
 
 def fleet(aws: Served, capacity_type: str, *, count: int = 1) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Ask for instances of either type in either zone; return type and zone of each, and of each error."""
+    """Request instances of either type in either zone; return type and zone of each, and of each error."""
     _, subnets = aws.network()
     data = {"ImageId": aws.image("arm64")}
     ec2 = aws.client("ec2")

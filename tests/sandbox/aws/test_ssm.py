@@ -20,7 +20,7 @@ import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
 from multiarch.ssm.model import AnswerStatus
-from multiarch.ssm.run_command import run
+from multiarch.ssm.run_command import run_script
 from sandbox.aws.controls import Remote
 from sandbox.aws.ssm_commands import Target
 from tests.sandbox.served import CLONE, Served
@@ -47,12 +47,12 @@ def small_root(tmp_path: Path) -> Path:
 
 
 def told(aws: Served, script: str, *, name: str = NAME, **options: Any) -> str:
-    answer = run(aws.client("ssm"), script, [name], **options)[name]
+    answer = run_script(aws.client("ssm"), script, [name], **options)[name]
     assert answer.status is AnswerStatus.DONE, answer
     return answer.output
 
 
-def refused(call: Any, **parameters: Any) -> str:  # noqa: ANN401 (botocore makes its clients at run time)
+def rejected(call: Any, **parameters: Any) -> str:  # noqa: ANN401 (botocore makes its clients at run time)
     with pytest.raises((ClientError, ParamValidationError)) as caught:
         call(**parameters)
     error = caught.value
@@ -83,7 +83,7 @@ def test_what_takes_longer_than_its_time_is_killed(aws: Served, remote: Remote, 
     remote.register(NAME, Target())
     began = time.monotonic()
     pid = tmp_path / "pid"
-    answer = run(aws.client("ssm"), f"echo $$ > {pid}; sleep 60", [NAME], seconds=5)[NAME]
+    answer = run_script(aws.client("ssm"), f"echo $$ > {pid}; sleep 60", [NAME], seconds=5)[NAME]
     assert answer.status is AnswerStatus.TIMED_OUT
     assert answer.reason == "the script did not end in time"
     assert 5 <= time.monotonic() - began < 15
@@ -95,7 +95,7 @@ def test_what_is_cancelled_is_killed(aws: Served, remote: Remote, tmp_path: Path
     chrooted = "i-0123456789abcdef1"
     remote.register(chrooted, Target(root=str(small_root)))
     pid = tmp_path / "pid"
-    answers = run(aws.client("ssm"), f"echo $$ > {pid}; sleep 61", [NAME, chrooted], deadline=1)
+    answers = run_script(aws.client("ssm"), f"echo $$ > {pid}; sleep 61", [NAME, chrooted], deadline=1)
     assert {each.status for each in answers.values()} == {AnswerStatus.TIMED_OUT}
     assert ended(pid)
     assert not subprocess.run(["pgrep", "-f", "^sleep 61$"], check=False, capture_output=True).stdout
@@ -139,7 +139,7 @@ def test_ctrl_c_cancels_what_runs(aws: Served, remote: Remote) -> None:
     assert aws.client("ssm").list_commands()["Commands"][0]["Status"] != "InProgress"
 
 
-def test_requests_beyond_the_limits_are_refused(aws: Served, remote: Remote) -> None:
+def test_requests_beyond_the_limits_are_rejected(aws: Served, remote: Remote) -> None:
     remote.register(NAME, Target(output=""))
     ssm = aws.client("ssm")
     good: dict[str, Any] = {
@@ -155,14 +155,14 @@ def test_requests_beyond_the_limits_are_refused(aws: Served, remote: Remote) -> 
         {"TimeoutSeconds": 29},
         {"MaxConcurrency": "101%"},
     ):
-        assert refused(ssm.send_command, **good | wrong) == "ValidationException", wrong
-    assert refused(ssm.send_command, **good | {"InstanceIds": [NAME, NAME]}) == "DuplicateInstanceId"
-    assert refused(ssm.send_command, **good | {"InstanceIds": [NAME, "i-00000000"]}) == "InvalidInstanceId"
-    assert refused(ssm.send_command, **good | {"DocumentName": "AWS-Other"}) == "InvalidDocument"
-    assert refused(ssm.send_command, **good | {"Parameters": {"command": ["true"]}}) == "InvalidParameters"
-    assert refused(ssm.describe_instance_information, MaxResults=4) == "ValidationException"
-    assert refused(ssm.list_command_invocations, CommandId="0" * 36) == "InvalidCommandId"
-    assert refused(ssm.get_command_invocation, CommandId="0" * 36, InstanceId=NAME) == "InvocationDoesNotExist"
+        assert rejected(ssm.send_command, **good | wrong) == "ValidationException", wrong
+    assert rejected(ssm.send_command, **good | {"InstanceIds": [NAME, NAME]}) == "DuplicateInstanceId"
+    assert rejected(ssm.send_command, **good | {"InstanceIds": [NAME, "i-00000000"]}) == "InvalidInstanceId"
+    assert rejected(ssm.send_command, **good | {"DocumentName": "AWS-Other"}) == "InvalidDocument"
+    assert rejected(ssm.send_command, **good | {"Parameters": {"command": ["true"]}}) == "InvalidParameters"
+    assert rejected(ssm.describe_instance_information, MaxResults=4) == "ValidationException"
+    assert rejected(ssm.list_command_invocations, CommandId="0" * 36) == "InvalidCommandId"
+    assert rejected(ssm.get_command_invocation, CommandId="0" * 36, InstanceId=NAME) == "InvocationDoesNotExist"
 
 
 def test_console_outputs_are_those_that_were_set(aws: Served, remote: Remote) -> None:
@@ -172,7 +172,7 @@ def test_console_outputs_are_those_that_were_set(aws: Served, remote: Remote) ->
     remote.set_console(first, "cloud-init: no route to host\n")
     assert ec2.get_console_output(InstanceId=first)["Output"] == "cloud-init: no route to host\n"
     assert "Output" not in ec2.get_console_output(InstanceId=second)
-    assert refused(ec2.get_console_output, InstanceId=NAME) == "InvalidInstanceID.NotFound"
+    assert rejected(ec2.get_console_output, InstanceId=NAME) == "InvalidInstanceID.NotFound"
 
 
 def test_calls_are_counted_by_operation(aws: Served, remote: Remote) -> None:

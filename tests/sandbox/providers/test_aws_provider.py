@@ -294,12 +294,12 @@ def test_a_function_that_cannot_answer_says_so(
 
 
 @pytest.mark.parametrize("url", ["", "https://ec2.eu-west-1.amazonaws.com", "http://192.0.2.1:5000"])
-def test_it_refuses_to_run_without_an_address_on_this_machine(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_it_rejects_to_run_without_an_address_on_this_machine(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     with pytest.raises(StandInError, match="AWS_ENDPOINT_URL"):
         configured({"region": REGION})
 
 
-def test_an_endpoint_off_this_machine_is_refused_too(driven: Driven) -> None:
+def test_an_endpoint_off_this_machine_is_rejected_too(driven: Driven) -> None:
     with pytest.raises(StandInError, match="endpoint for eks"):
         configured({**driven.settings, "endpoints": [{"eks": "https://eks.eu-west-1.amazonaws.com"}]})

@@ -66,7 +66,7 @@ def test_every_function_is_one_of_the_real_providers() -> None:
 
 
 class TestShapes:
-    """Values in the types that botocore's models ask for."""
+    """Values in the types that botocore's models request."""
 
     @staticmethod
     def shape(service: str, operation: str) -> Any:  # noqa: ANN401 (botocore's)

@@ -121,7 +121,7 @@ def test_a_token_names_version_and_kind(token: str, version: str, kind: str) -> 
 
 
 @pytest.mark.parametrize("token", ["kubernetes:helm.sh/v3:Chart", "kubernetes:yaml/v2:ConfigGroup", "kubernetes:x:Y"])
-def test_what_is_not_an_object_is_refused(token: str) -> None:
+def test_what_is_not_an_object_is_rejected(token: str) -> None:
     with pytest.raises(StandInError, match="takes objects"):
         kind_of(token)
 
@@ -134,7 +134,7 @@ def test_what_cannot_change_in_place_replaces() -> None:
     assert not replaces("ConfigMap", {"enableConfigMapMutable": "true"}, "data.a")
 
 
-def test_without_a_place_for_objects_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_place_for_objects_it_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MULTIARCH_SANDBOX_MANIFESTS", raising=False)
     with pytest.raises(StandInError, match="nowhere to put objects"):
         Stand().create(CONFIG_MAP, {"data": {}})

@@ -1,4 +1,4 @@
-"""What the engine is told when something is refused, or broken."""
+"""What the engine is told when something is rejected, or broken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.providers import StandInError
 from sandbox.providers.eks.provider import EksProvider
 from sandbox.providers.serving import in_one_line
 
-REFUSED = ClientError({"Error": {"Code": "InvalidParameterException", "Message": "no\nroom"}}, "UpdateNodegroupConfig")
+REJECTED = ClientError({"Error": {"Code": "InvalidParameterException", "Message": "no\nroom"}}, "UpdateNodegroupConfig")
 
 
 class Context:
@@ -31,7 +31,7 @@ def answered(error: Exception) -> list[tuple[Any, str]]:
 
     async def method(_request: Any, _context: Any) -> None:  # noqa: ANN401
         try:
-            refuse(error)
+            reject(error)
         except Exception as raised:  # noqa: BLE001 - as the SDK
             message = f"{raised}:\n  File …"
             raise RuntimeError(message)  # noqa: B904 - as the SDK
@@ -44,7 +44,7 @@ def answered(error: Exception) -> list[tuple[Any, str]]:
     return context.told
 
 
-def refuse(error: Exception) -> None:
+def reject(error: Exception) -> None:
     raise error
 
 
@@ -52,13 +52,13 @@ def refuse(error: Exception) -> None:
     ("error", "said"),
     [
         (
-            REFUSED,
+            REJECTED,
             "An error occurred (InvalidParameterException) when calling the UpdateNodegroupConfig operation: no room",
         ),
         (StandInError("the sandbox's aws stand-in has no function x"), "the sandbox's aws stand-in has no function x"),
     ],
 )
-def test_a_refusal_is_one_line_without_a_traceback(error: Exception, said: str) -> None:
+def test_a_rejection_is_one_line_without_a_traceback(error: Exception, said: str) -> None:
     assert answered(error) == [(grpc.StatusCode.UNKNOWN, said)]
 
 

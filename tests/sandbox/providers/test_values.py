@@ -103,7 +103,7 @@ def test_addresses_of_this_machine_are_taken(url: str) -> None:
         "file:///",
     ],
 )
-def test_other_addresses_are_refused(url: str) -> None:
+def test_other_addresses_are_rejected(url: str) -> None:
     with pytest.raises(StandInError, match="not an address of this machine"):
         loopback_url(url, "it")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from multiarch.facts.architectures import Architecture
-from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.verify.nodes.model import Image, Template
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
+from multiarch.verify.nodes.model import Image, LaunchTemplateVersion
 from multiarch.verify.on_node.model import NodeReport, ProgramFile
 from tests.verify.nodes.worlds import (
     World,
@@ -46,7 +46,9 @@ def _of_other_type(world: World) -> World:
 
 def _answer(world: World) -> World:
     assert world.instance
-    found = Answer(world.instance.id, AnswerStatus.OFFLINE, "", "the SSM agent does not answer", "Restart it.", "3.3.1")
+    found = InstanceAnswer(
+        world.instance.id, AnswerStatus.OFFLINE, "", "the SSM agent does not answer", "Restart it.", "3.3.1"
+    )
     return replace(world, report=found)
 
 
@@ -72,7 +74,7 @@ FAULTS: Mapping[str, Fault] = {
         image=Image("ami-old", "amazon-eks-node-al2023-arm64-standard-1.35-v20250101", world.group.architectures[0]),
     ),
     "ami-family": lambda world: with_node(world, os_image="Bottlerocket OS 1.52.0 (aws-k8s-1.35)"),
-    "launch-template": lambda world: with_instance(world, template=Template("lt-1", "2", "3")),
+    "launch-template": lambda world: with_instance(world, template=LaunchTemplateVersion("lt-1", "2", "3")),
     "unknown-group": lambda world: with_instance(world, tags={"multiarch-eks/node-group": "else"}, scaling_group=""),
     "node-architecture": lambda world: with_node(world, architecture=str(_other(world))),
     "node-label": lambda world: with_labels(world, **{"kubernetes.io/arch": str(_other(world))}),

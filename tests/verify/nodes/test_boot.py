@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.verify.nodes.boot import boot_fault
+from multiarch.verify.nodes.boot import find_boot_fault
 
 NOISE = "[    0.000000] Linux version 6.12.40\ncloud-init[1712]: Cloud-init v. 22.2.2 running 'modules:final'\n"
 
@@ -46,7 +46,7 @@ CASES = [
 
 @pytest.mark.parametrize(("line", "cause"), CASES)
 def test_the_usual_causes_are_named_with_their_line(line: str, cause: str) -> None:
-    fault = boot_fault(f"{NOISE}{line}\n{NOISE}", source="its boot log")
+    fault = find_boot_fault(f"{NOISE}{line}\n{NOISE}", source="its boot log")
     assert cause in fault.cause
     assert fault.cause.endswith("says its boot log")
     assert fault.lines == (line,)
@@ -55,23 +55,25 @@ def test_the_usual_causes_are_named_with_their_line(line: str, cause: str) -> No
 
 def test_the_cause_that_comes_first_in_a_boot_counts() -> None:
     text = "dial tcp: i/o timeout\nExited with error on line 512\n"
-    assert "no route" in boot_fault(text, source="its console output").cause
-    assert "another architecture" in boot_fault(f"{text}Exec format error\n", source="its console output").cause
+    assert "no route" in find_boot_fault(text, source="its console output").cause
+    assert "another architecture" in find_boot_fault(f"{text}Exec format error\n", source="its console output").cause
 
 
 def test_otherwise_the_last_lines_are_shown_without_colours() -> None:
-    fault = boot_fault("\n".join(f"\x1b[32mline {number}\x1b[0m" for number in range(20)), source="its console output")
+    fault = find_boot_fault(
+        "\n".join(f"\x1b[32mline {number}\x1b[0m" for number in range(20)), source="its console output"
+    )
     assert fault.cause == "its console output names no known cause; its last lines are below"
     assert fault.lines == tuple(f"line {number}" for number in range(12, 20))
 
 
 def test_long_lines_are_cut() -> None:
-    fault = boot_fault(f"Exec format error {'x' * 5000}", source="its boot log")
+    fault = find_boot_fault(f"Exec format error {'x' * 5000}", source="its boot log")
     assert max(map(len, fault.lines)) <= 200
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_no_output_at_all_hints_at_an_image_that_does_not_boot(text: str) -> None:
-    fault = boot_fault(text, source="its console output")
+    fault = find_boot_fault(text, source="its console output")
     assert fault.cause == "its console output is empty"
     assert "another architecture" in fault.hint

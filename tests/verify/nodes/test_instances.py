@@ -13,7 +13,7 @@ from botocore.stub import ANY, Stubber
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.verify.nodes import instances as reading
-from multiarch.verify.nodes.model import Image, Template
+from multiarch.verify.nodes.model import Image, LaunchTemplateVersion
 
 LAUNCHED = datetime(2026, 11, 21, tzinfo=UTC)
 KEYS = {"region_name": "eu-west-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
@@ -56,7 +56,7 @@ def test_instances_are_found_by_every_tag_page_by_page_and_once(ec2: tuple[Any, 
     assert {each.architecture for each in found} == {Architecture.ARM64}
 
 
-def test_windows_instances_are_left_out_like_their_nodes(ec2: tuple[Any, Stubber]) -> None:
+def test_windows_instances_are_omitted_like_their_nodes(ec2: tuple[Any, Stubber]) -> None:
     client, stub = ec2
     stub.add_response("describe_instances", described("i-1", Platform="windows"), {"Filters": ANY})
     for _ in range(4):
@@ -125,16 +125,16 @@ def test_a_groups_version_may_be_an_alias(ec2: tuple[Any, Stubber], written: str
             "describe_auto_scaling_groups", {"AutoScalingGroups": [group]}, {"AutoScalingGroupNames": ["arm"]}
         )
         (found,) = reading.with_scaling_groups(autoscaling, client, [instance])
-    assert (found.lifecycle, found.template) == ("InService", Template("lt-1", "3", current))
+    assert (found.lifecycle, found.template) == ("InService", LaunchTemplateVersion("lt-1", "3", current))
 
 
 def test_console_output_of_older_types_is_read_without_the_latest(ec2: tuple[Any, Stubber]) -> None:
     client, stub = ec2
     stub.add_client_error("get_console_output", "UnsupportedOperation")
     stub.add_response("get_console_output", {"Output": "booted"}, {"InstanceId": "i-1"})
-    assert reading.console_output(client, "i-1") == "booted"
+    assert reading.get_console_output(client, "i-1") == "booted"
     stub.add_response("get_console_output", {}, {"InstanceId": "i-1", "Latest": True})
-    assert reading.console_output(client, "i-1") == ""
+    assert reading.get_console_output(client, "i-1") == ""
 
 
 def test_a_cluster_that_does_not_exist_says_what_to_do() -> None:
@@ -142,5 +142,5 @@ def test_a_cluster_that_does_not_exist_says_what_to_do() -> None:
     with Stubber(eks) as stub:
         stub.add_client_error("describe_cluster", "ResourceNotFoundException")
         with pytest.raises(MultiarchError, match=r"There is no EKS cluster shop in eu-west-1\. Check") as raised:
-            reading.kubernetes_version(eks, "shop", region="eu-west-1")
+            reading.get_kubernetes_version(eks, "shop", region="eu-west-1")
     assert raised.value.exit_code == 2

@@ -15,11 +15,11 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.rules import Severity
-from multiarch.ssm.model import Answer, AnswerStatus
-from multiarch.verify.nodes.join import not_joined, verify
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
+from multiarch.verify.nodes.join import compare_sources, list_not_joined
 from multiarch.verify.nodes.model import BootFault, NodeVerdict
 from multiarch.verify.nodes.rules import RULES
-from multiarch.verify.nodes.taints import taint_fixes, with_fixes
+from multiarch.verify.nodes.taints import list_taint_fixes, with_fixes
 from multiarch.verify.on_node.model import ProgramFile
 from tests.verify.nodes.faults import FAULTS, ONLY_WITH_TAINTS
 from tests.verify.nodes.worlds import (
@@ -89,7 +89,7 @@ def test_faults_are_found_on_the_nodes_that_have_them_and_on_no_others(
         expected[name] = rule
     groups = {world.group.name: world.group for world in worlds}
     shuffled = order.sample(worlds, len(worlds))
-    result = verify(sources(*shuffled, planned=list(groups.values())))
+    result = compare_sources(sources(*shuffled, planned=list(groups.values())))
     assert {found.name for found in result.rows} == set(expected)
     for found in result.rows:
         rule = expected[found.name]
@@ -98,7 +98,7 @@ def test_faults_are_found_on_the_nodes_that_have_them_and_on_no_others(
         else:
             assert rule in {each.rule.name for each in found.findings}
             assert found.verdict is not NodeVerdict.OK
-    assert result == verify(sources(*worlds, planned=list(groups.values())))
+    assert result == compare_sources(sources(*worlds, planned=list(groups.values())))
 
 
 def test_errors_come_before_warnings() -> None:
@@ -137,40 +137,40 @@ def test_labels_that_ec2_decides_are_told_from_those_of_the_group() -> None:
 def test_an_instance_that_started_just_now_is_joining() -> None:
     world = with_instance(replace(healthy(), node=None), launched=NOW - timedelta(minutes=3))
     assert row(world).verdict is NodeVerdict.JOINING
-    assert not_joined(sources(world)) == ()
+    assert list_not_joined(sources(world)) == ()
 
 
 def test_an_instance_that_never_joined_says_why() -> None:
     world = replace(healthy(), node=None)
     assert world.instance
     fault = BootFault("its bootstrap failed, says its boot log", "Correct the user data.", ("Exited with error",))
-    (found,) = verify(replace(sources(world), boot={world.instance.id: fault})).rows
+    (found,) = compare_sources(replace(sources(world), boot={world.instance.id: fault})).rows
     assert found.verdict is NodeVerdict.NEVER_JOINED
     (finding,) = found.findings
     assert finding.text == "it has run for 24 hours and is not a Node: its bootstrap failed, says its boot log."
     assert (finding.hint, finding.details) == ("Correct the user data.", ("Exited with error",))
     bare = sources(with_instance(world, profile=""))
-    ((finding,),) = (each.findings for each in verify(replace(bare, boot={world.instance.id: fault})).rows)
+    ((finding,),) = (each.findings for each in compare_sources(replace(bare, boot={world.instance.id: fault})).rows)
     assert finding.details[-1].startswith("It has no instance profile, and so no role: replace it")
 
 
 def test_without_nodes_no_instance_counts_as_never_joined() -> None:
     world = replace(healthy(), node=None)
     read = replace(sources(world), nodes=None)
-    assert not_joined(read) == ()
-    (found,) = verify(read).rows
+    assert list_not_joined(read) == ()
+    (found,) = compare_sources(read).rows
     assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
 
 
 def test_a_source_that_was_not_read_makes_nodes_partly_checked() -> None:
     for missing in ("instances", "nodes", "on_node"):
         read = replace(sources(healthy()), **{missing: None})  # type: ignore[arg-type]
-        assert verify(read).rows[0].verdict is NodeVerdict.PARTLY_CHECKED, missing
+        assert compare_sources(read).rows[0].verdict is NodeVerdict.PARTLY_CHECKED, missing
 
 
 def test_without_a_plan_the_other_sources_are_compared() -> None:
     world = with_node(healthy(), taints=(), architecture="amd64")
-    (found,) = verify(replace(sources(world), planned=None, arm64_taint=None)).rows
+    (found,) = compare_sources(replace(sources(world), planned=None, arm64_taint=None)).rows
     assert {each.rule.name for each in found.findings} == {"node-architecture", "kubelet-taints", "cpu-architecture"}
     assert found.group == "batch"
 
@@ -190,7 +190,7 @@ def test_the_answer_of_ssm_is_a_row_with_its_reason() -> None:
     world = healthy()
     assert world.instance
     for status in set(AnswerStatus) - {AnswerStatus.DONE}:
-        answer = Answer(world.instance.id, status, "", f"reason {status}", "Do this.", "3.3.0")
+        answer = InstanceAnswer(world.instance.id, status, "", f"reason {status}", "Do this.", "3.3.0")
         found = row(replace(world, report=answer))
         assert found.verdict is NodeVerdict.PARTLY_CHECKED
         (finding,) = found.findings
@@ -208,13 +208,13 @@ def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
     bare = with_node(healthy(), taints=())
     tainted = with_node(healthy(number=1), taints=(parse_taint("dedicated=db:NoSchedule"),))
     read = sources(bare, tainted)
-    (first, second), foreign = taint_fixes(verify(read))
+    (first, second), foreign = list_taint_fixes(compare_sources(read))
     assert foreign == ()
     value = {"key": "arch", "effect": "NoSchedule", "value": "arm64"}
     test = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
     assert first.operations == [test, {"op": "add", "path": "/spec/taints", "value": [value]}]
     assert second.operations == [test, {"op": "add", "path": "/spec/taints/-", "value": value}]
-    after = verify(with_fixes(read, (first, second)))
+    after = compare_sources(with_fixes(read, (first, second)))
     assert not any(each.missing_taints for each in after.rows)
     assert [each.verdict for each in after.rows] == [NodeVerdict.OK, NodeVerdict.OK]
 
@@ -230,15 +230,15 @@ def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
 def test_taints_are_only_added_to_nodes_whose_instance_belongs_to_the_cluster(tags: dict[str, str]) -> None:
     result = verified(with_instance(with_node(healthy(), taints=()), tags=tags))
     assert "taint-missing" in {each.rule.name for each in result.rows[0].findings}
-    assert taint_fixes(result) == ((), (result.rows[0].name,))
+    assert list_taint_fixes(result) == ((), (result.rows[0].name,))
 
 
 def test_taints_are_not_added_to_nodes_that_only_their_labels_put_in_a_group() -> None:
     world = with_labels(with_node(healthy(), taints=()), **{"eks.amazonaws.com/nodegroup": "shop-batch-1"})
     read = replace(sources(world), instances=None)
-    (found,) = verify(read).rows
+    (found,) = compare_sources(read).rows
     assert found.missing_taints
-    assert taint_fixes(verify(read)) == ((), (found.name,))
+    assert list_taint_fixes(compare_sources(read)) == ((), (found.name,))
 
 
 def test_a_node_that_started_just_now_may_be_not_ready() -> None:
@@ -258,7 +258,7 @@ def test_a_node_whose_instance_ends_is_not_wrong(change: dict[str, str]) -> None
 @pytest.mark.parametrize("lifecycle", ["Warmed:Running", "Warmed:Pending:Wait", "Terminating:Wait", "Detaching"])
 def test_an_instance_that_its_scaling_group_keeps_out_of_service_is_not_missed(lifecycle: str) -> None:
     world = with_instance(replace(healthy(), node=None), lifecycle=lifecycle)
-    assert not_joined(sources(world)) == ()
+    assert list_not_joined(sources(world)) == ()
     found = row(world)
     assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
     assert found.not_checked == (f"The instance is {lifecycle} in its Auto Scaling Group.",)
@@ -269,7 +269,7 @@ def test_a_hybrid_node_has_no_instance_to_miss() -> None:
     world = with_labels(with_node(world, instance=""), **{"eks.amazonaws.com/compute-type": "hybrid"})
     found = row(world)
     assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
-    assert found.not_checked == ("A hybrid node: it is not an EC2 instance, and was not asked through SSM.",)
+    assert found.not_checked == ("A hybrid node: it is not an EC2 instance, and was not queried through SSM.",)
 
 
 def test_bottlerockets_list_of_packages_is_not_compared_with_the_kubelets_own_version() -> None:
@@ -283,7 +283,7 @@ def test_a_group_without_any_node_is_noted_if_it_must_have_some() -> None:
     assert isinstance(owner, NodeGroupPlan)
     for minimum, notes in ((2, ("general: no node of this group was found; its minimum is 2.",)), (0, ())):
         sized = replace(other, owner=replace(owner, sizes=replace(owner.sizes, minimum=minimum)))
-        assert verify(sources(world, planned=(world.group, sized))).notes == notes
+        assert compare_sources(sources(world, planned=(world.group, sized))).notes == notes
 
 
 def test_programs_of_another_architecture_are_one_finding() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.runs.stacks import load_plan
-from multiarch.verify.nodes.planned import PlannedGroup, group_of, planned_groups
+from multiarch.verify.nodes.planned import PlannedGroup, find_group, list_planned_groups
 
 STACKS = Path(__file__).parents[3] / "config" / "stacks"
 
@@ -20,7 +20,7 @@ def day(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def groups(stack: str) -> dict[str, PlannedGroup]:
     plan = load_plan(STACKS / f"Pulumi.{stack}.yaml")[1]
-    return {each.name: each for each in planned_groups(plan)}
+    return {each.name: each for each in list_planned_groups(plan)}
 
 
 def test_a_stacks_groups_have_their_pins_taints_and_labels() -> None:
@@ -49,7 +49,7 @@ def test_a_stacks_groups_have_their_pins_taints_and_labels() -> None:
     ],
 )
 def test_a_group_is_told_by_tags_or_by_labels(tags: dict[str, str], labels: dict[str, str], name: str | None) -> None:
-    found, said = group_of(groups("checkout-dev").values(), tags, labels)
+    found, said = find_group(groups("checkout-dev").values(), tags, labels)
     assert (found.name if found else None) == name
     assert bool(said) == bool(tags or labels)
 
@@ -60,5 +60,5 @@ def test_a_pool_is_told_by_karpenters_tag_or_label() -> None:
         ({"karpenter.sh/nodepool": "general-arm64-spot"}, {}),
         ({}, {"karpenter.sh/nodepool": "general-arm64-spot"}),
     ):
-        found, _ = group_of(both.values(), tags, labels)
+        found, _ = find_group(both.values(), tags, labels)
         assert found is both["general-arm64-spot"]

@@ -12,9 +12,9 @@ from multiarch.facts.taints import Taint, parse_taint
 from multiarch.images.elf import Elf
 from multiarch.nodes.model import GROUP_TAG, BootstrapCase
 from multiarch.observed.nodes import ObservedNode
-from multiarch.ssm.model import Answer
-from multiarch.verify.nodes.join import verify
-from multiarch.verify.nodes.model import Image, Instance, NodeRow, Sources, Template, Verification
+from multiarch.ssm.model import InstanceAnswer
+from multiarch.verify.nodes.join import compare_sources
+from multiarch.verify.nodes.model import Image, Instance, LaunchTemplateVersion, NodeReadings, NodeRow, NodeVerification
 from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.on_node.model import NodeReport, ProgramFile
 from tests.nodes.builders import GroupOptions, node_group
@@ -32,7 +32,7 @@ class World:
     group: PlannedGroup
     instance: Instance | None
     node: ObservedNode | None
-    report: NodeReport | Answer | None
+    report: NodeReport | InstanceAnswer | None
 
 
 def elf(architecture: Architecture) -> Elf:
@@ -75,7 +75,7 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
         profile="arn:aws:iam::111122223333:instance-profile/node",
         scaling_group=f"shop-{name}-1",
         lifecycle="InService",
-        template=Template("lt-1", "3", "3"),
+        template=LaunchTemplateVersion("lt-1", "3", "3"),
     )
     node = ObservedNode(
         instance.private_dns,
@@ -107,11 +107,11 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
     return World(planned, instance, node, report)
 
 
-def sources(*worlds: World, planned: Sequence[PlannedGroup] | None = None) -> Sources:
+def sources(*worlds: World, planned: Sequence[PlannedGroup] | None = None) -> NodeReadings:
     """What is read of a cluster with these nodes; ``planned`` are by default their groups."""
     groups = {each.group.name: each.group for each in worlds}
     reports = {_id(each): each.report for each in worlds if each.report is not None}
-    return Sources(
+    return NodeReadings(
         cluster="shop",
         planned=tuple(groups.values()) if planned is None else tuple(planned),
         instances=tuple(each.instance for each in worlds if each.instance),
@@ -124,8 +124,8 @@ def sources(*worlds: World, planned: Sequence[PlannedGroup] | None = None) -> So
     )
 
 
-def verified(*worlds: World) -> Verification:
-    return verify(sources(*worlds))
+def verified(*worlds: World) -> NodeVerification:
+    return compare_sources(sources(*worlds))
 
 
 def row(world: World) -> NodeRow:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.verify.on_node.registration import ConfigFile, of_kubelet
+from multiarch.verify.on_node.registration import ConfigFile, read_kubelet_registration
 
 
 def _taints(*flags: str, files: tuple[ConfigFile, ...] = ()) -> list[str] | None:
-    taints = of_kubelet(flags, files).taints
+    taints = read_kubelet_registration(flags, files).taints
     return None if taints is None else [str(taint) for taint in taints]
 
 
@@ -32,7 +32,7 @@ def test_a_drop_in_replaces_the_taints_of_the_file() -> None:
 
 @pytest.mark.parametrize("text", ["[1]", '[{"key":"a"}]', "[", "registerWithTaints: [", "registerWithTaints: 3"])
 def test_a_list_that_can_not_be_read_leaves_the_taints_unknown(text: str) -> None:
-    registration = of_kubelet((), (ConfigFile("/etc/k.json", text),))
+    registration = read_kubelet_registration((), (ConfigFile("/etc/k.json", text),))
 
     assert registration.taints is None
     assert registration.faults
@@ -41,11 +41,11 @@ def test_a_list_that_can_not_be_read_leaves_the_taints_unknown(text: str) -> Non
 def test_labels_of_several_flags_add_up() -> None:
     flags = ("--node-labels=a=1,b=2", "--node_labels=b=3,, c = 4 ,d")
 
-    assert of_kubelet(flags, ()).labels == {"a": "1", "b": "3", "c": "4", "d": ""}
+    assert read_kubelet_registration(flags, ()).labels == {"a": "1", "b": "3", "c": "4", "d": ""}
 
 
 def test_a_kubelet_that_does_not_register_is_a_fault() -> None:
-    (fault,) = of_kubelet((), (ConfigFile("/a", registers="false"),)).faults
+    (fault,) = read_kubelet_registration((), (ConfigFile("/a", registers="false"),)).faults
 
     assert fault == "the kubelet is configured not to register its node (registerNode: false)"
-    assert not of_kubelet(("--register-node=true",), (ConfigFile("/a", registers="false"),)).faults
+    assert not read_kubelet_registration(("--register-node=true",), (ConfigFile("/a", registers="false"),)).faults

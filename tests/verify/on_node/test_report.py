@@ -186,7 +186,7 @@ def test_bottlerocket_that_answers_otherwise_is_a_fault(answer: str) -> None:
         ),
     ],
 )
-def test_what_is_not_a_whole_report_is_refused(text: str, message: str) -> None:
+def test_what_is_not_a_whole_report_is_rejected(text: str, message: str) -> None:
     with pytest.raises(NodeReportError) as caught:
         parse_report(text)
 
@@ -197,7 +197,7 @@ def test_a_report_after_a_banner_is_read() -> None:
     assert parse_report("Welcome!\n\n" + reports.report()).machine == "aarch64"
 
 
-def test_a_report_that_decompresses_to_too_much_is_refused() -> None:
+def test_a_report_that_decompresses_to_too_much_is_rejected() -> None:
     body = base64.b64encode(gzip.compress(b"\0" * 5_000_000)).decode()
 
     with pytest.raises(NodeReportError, match="more than 4,000,000 bytes"):
@@ -205,7 +205,7 @@ def test_a_report_that_decompresses_to_too_much_is_refused() -> None:
 
 
 @given(st.data())
-def test_a_damaged_report_is_a_report_or_refused(data: st.DataObject) -> None:
+def test_a_damaged_report_is_a_report_or_rejected(data: st.DataObject) -> None:
     text = reports.report(("log", "journal", "exec format error"), ("kubelet", "1"))
     at = data.draw(st.integers(0, len(text)))
     text = text[:at] + data.draw(st.text(max_size=3)) + text[at + data.draw(st.integers(0, 5)) :]

@@ -11,7 +11,7 @@ import pytest
 
 from multiarch.verify.on_node import script as script_module
 from multiarch.verify.on_node.report import parse_report
-from multiarch.verify.on_node.script import node_script
+from multiarch.verify.on_node.script import build_node_script
 from tests.verify.secrets import KEPT, SECRETS
 
 _SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
@@ -21,7 +21,7 @@ _FILES = Path(script_module.__file__).parent / "shell"
 @pytest.mark.parametrize("containers", [False, True])
 @pytest.mark.parametrize("shell", _SHELLS)
 def test_every_shell_runs_it(shell: str, *, containers: bool) -> None:
-    script = node_script(containers=containers)
+    script = build_node_script(containers=containers)
     done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=True, timeout=60)
 
     assert done.stderr == ""
@@ -30,7 +30,7 @@ def test_every_shell_runs_it(shell: str, *, containers: bool) -> None:
 
 @pytest.mark.parametrize("containers", [False, True])
 def test_run_command_takes_it(*, containers: bool) -> None:
-    script = node_script(containers=containers)
+    script = build_node_script(containers=containers)
 
     # SSM replaces {{ parameters }}; the agent writes the script to a file as it is.
     assert "{{" not in script
@@ -40,10 +40,10 @@ def test_run_command_takes_it(*, containers: bool) -> None:
 
 
 def test_only_digits_of_ids_are_taken() -> None:
-    assert node_script(containers=True, ids="07").startswith("ids=07\n")
+    assert build_node_script(containers=True, ids="07").startswith("ids=07\n")
     for ids in ("", "g", "0;rm", "$x"):
         with pytest.raises(ValueError, match="ids must be digits"):
-            node_script(containers=True, ids=ids)
+            build_node_script(containers=True, ids=ids)
 
 
 @pytest.mark.parametrize("secret", SECRETS)

@@ -10,7 +10,7 @@ from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.pods.containers import PodReader
-from multiarch.verify.pods.model import Failure
+from multiarch.verify.pods.model import StartFailure
 from tests.verify.pods.made import CONFIG, INDEX, crashing, node, pod, read, status
 
 API = f"example.com/api@{INDEX}"
@@ -79,11 +79,11 @@ def test_a_static_pod_is_its_own_workload() -> None:
 
 def test_what_failed_to_start_for_its_architecture_is_told_by_its_message() -> None:
     (found,) = read(pod(status("app", "api:1", API, **crashing()))).containers
-    assert (found.running, found.state, found.failure) == (False, "CrashLoopBackOff", Failure.EXEC_FORMAT)
+    assert (found.running, found.state, found.failure) == (False, "CrashLoopBackOff", StartFailure.EXEC_FORMAT)
     message = 'failed to pull and unpack image "api:1": no match for platform in manifest: not found'
     waiting: dict[str, Any] = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": message}}}
     (found,) = read(pod(status("app", "api:1", "", **waiting))).containers
-    assert (found.state, found.failure) == ("ImagePullBackOff", Failure.NO_PLATFORM)
+    assert (found.state, found.failure) == ("ImagePullBackOff", StartFailure.NO_PLATFORM)
 
 
 def test_a_container_that_runs_now_has_not_failed() -> None:
@@ -100,7 +100,7 @@ def test_containers_that_have_not_started_are_counted() -> None:
     assert ([each.name for each in pods.containers], pods.not_started) == (["b"], 3)
 
 
-def test_pods_that_have_ended_are_left_out_unless_their_architecture_ended_them() -> None:
+def test_pods_that_have_ended_are_omitted_unless_their_architecture_ended_them() -> None:
     done: dict[str, Any] = {"state": {"terminated": {"reason": "Completed"}}}
     failed: dict[str, Any] = {
         "state": {"terminated": {"reason": "StartError", "message": "exec /app: exec format error"}}

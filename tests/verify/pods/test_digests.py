@@ -1,4 +1,4 @@
-"""What a digest is the digest of: asked of a real registry, through the real client and its cache."""
+"""What a digest is the digest of: required of a real registry, through the real client and its cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.images.inspect import inspect
+from multiarch.images.inspect import inspect_image
 from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -16,7 +16,7 @@ from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from multiarch.verify.pods.digests import Question, look_up
-from multiarch.verify.pods.model import Digest, DigestKind
+from multiarch.verify.pods.model import DigestKind, RegistryDigest
 from tests.images.asking import asked, reference
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import OCI_CONFIG, Repository
@@ -24,7 +24,7 @@ from tests.images.shapes import OCI_CONFIG, Repository
 __all__ = ["images_registry", "repository"]
 
 
-def found(image_id: str, *images: str) -> Digest:
+def found(image_id: str, *images: str) -> RegistryDigest:
     question = Question(image_id, images)
     return asked(lambda registry: look_up(registry, [question]))[question]
 
@@ -107,7 +107,7 @@ def test_what_no_registry_has_is_unknown_with_the_reason(repository: Repository)
     assert got.reason.endswith("the image was imported or built on the node, or deleted from the registry")
     got = found(f"docker.io/library/import-2026-11-21@{gone}", image)
     assert got.reason.endswith("the image was imported from an archive")
-    assert found(gone, "Not An Image").reason == "its image has no valid name to ask a registry for"
+    assert found(gone, "Not An Image").reason == "its image has no valid name to query a registry for"
     got = found(f"127.0.0.1:1/team/app@{gone}")
     assert got.reason.startswith("127.0.0.1:1: unreachable: ")
     assert got.settled_by == "Check the registry's name, the network and the proxy settings"
@@ -181,7 +181,7 @@ def test_a_blob_that_was_cached_without_its_type_is_fetched_again_as_a_manifest(
     async def both(registry: Registry) -> str:
         at = reference(repository, None, made.digest)
         assert await registry.blob(at, unsized(at), limit=10_000) == content
-        return str((await inspect(registry, at)).entries[0].platform)
+        return str((await inspect_image(registry, at)).entries[0].platform)
 
     async def run() -> str:
         async with RegistryClient(RegistrySettings(retries=0)) as client:

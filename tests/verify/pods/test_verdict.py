@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.elf import Elf
-from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, parse_platform
+from multiarch.images.model import EntryKind, ImageKind, Inspected, Platform, PlatformEntry, parse_platform
 from multiarch.manifests.containers import ContainerRole
 from multiarch.observed.nodes import ObservedNode
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from multiarch.registry.reference import parse_reference
 from multiarch.verify.on_node.model import RunningContainer
-from multiarch.verify.pods.model import Digest, DigestKind, Failure, Judged, PodContainer, Proof
-from multiarch.verify.pods.verdict import ON_NODE, by_registry, not_on_node, on_node
+from multiarch.verify.pods.model import DigestKind, Judged, PodContainer, Proof, RegistryDigest, StartFailure
+from multiarch.verify.pods.verdict import ON_NODE, explain_not_on_node, judge_by_registry, judge_on_node
 from tests.verify.pods.made import CONFIG, INDEX, MANIFEST, container, host
 
 REFERENCE = parse_reference("example.com/team/image:1")
@@ -24,21 +24,21 @@ AMD_ELF, ARM_ELF, ARM_32 = Elf(62, 64, True), Elf(183, 64, True), Elf(40, 32, Tr
 PLATFORMS = ("linux/amd64", "linux/arm64", "linux/arm/v7", "linux/s390x", "windows/amd64", "linux/amd64/v3")
 
 
-def index(*platforms: str) -> Digest:
+def index(*platforms: str) -> RegistryDigest:
     entries = tuple(
-        Entry(EntryKind.IMAGE, parse_platform(each), MANIFEST[:-1] + str(at), 7, OCI_MANIFEST)
+        PlatformEntry(EntryKind.IMAGE, parse_platform(each), MANIFEST[:-1] + str(at), 7, OCI_MANIFEST)
         for at, each in enumerate(platforms)
     )
-    return Digest(DigestKind.INDEX, INDEX, Inspected(REFERENCE, ImageKind.INDEX, OCI_INDEX, INDEX, 9, entries))
+    return RegistryDigest(DigestKind.INDEX, INDEX, Inspected(REFERENCE, ImageKind.INDEX, OCI_INDEX, INDEX, 9, entries))
 
 
-def single(platform: str | None, kind: DigestKind = DigestKind.MANIFEST) -> Digest:
+def single(platform: str | None, kind: DigestKind = DigestKind.MANIFEST) -> RegistryDigest:
     digest = MANIFEST if kind is DigestKind.MANIFEST else CONFIG
     said = None if platform is None else parse_platform(platform)
-    return Digest(kind, digest, platform=said, reason="" if said else "its config has no architecture")
+    return RegistryDigest(kind, digest, platform=said, reason="" if said else "its config has no architecture")
 
 
-UNKNOWN = Digest(DigestKind.UNKNOWN, INDEX, reason="example.com: denied", settled_by="Log in")
+UNKNOWN = RegistryDigest(DigestKind.UNKNOWN, INDEX, reason="example.com: denied", settled_by="Log in")
 
 
 @pytest.mark.parametrize(
@@ -62,26 +62,28 @@ UNKNOWN = Digest(DigestKind.UNKNOWN, INDEX, reason="example.com: denied", settle
         ("", single("linux/arm64"), Proof.CANNOT_TELL, "node arm reports no architecture"),
     ],
 )
-def test_the_registry_and_the_node_make_the_verdict(node: str, digest: Digest, proof: Proof, reason: str) -> None:
-    found = by_registry(container(INDEX), host(node), digest)
+def test_the_registry_and_the_node_make_the_verdict(
+    node: str, digest: RegistryDigest, proof: Proof, reason: str
+) -> None:
+    found = judge_by_registry(container(INDEX), host(node), digest)
     assert found.verdict is proof
     assert found.reason.startswith(reason)
     assert (found.digest_kind, found.digest) == (digest.kind, digest.digest)
 
 
 def test_an_index_names_the_manifest_that_must_run_and_the_node_settles_it() -> None:
-    found = by_registry(container(INDEX), host(), index("linux/amd64", "linux/arm64"))
+    found = judge_by_registry(container(INDEX), host(), index("linux/amd64", "linux/arm64"))
     assert (found.manifest, found.settled_by) == (MANIFEST[:-1] + "1", ON_NODE)
-    ended = by_registry(container(INDEX, running=False, state="Completed"), host(), index("linux/arm64"))
+    ended = judge_by_registry(container(INDEX, running=False, state="Completed"), host(), index("linux/arm64"))
     assert (ended.verdict, ended.settled_by) == (Proof.CONSISTENT, "")
 
 
 def test_what_can_t_be_told_says_what_would_settle_it() -> None:
-    assert by_registry(container(INDEX), host(), UNKNOWN).settled_by == "Log in, or --on-node"
-    missing = by_registry(container(INDEX), None, index("linux/arm64"))
+    assert judge_by_registry(container(INDEX), host(), UNKNOWN).settled_by == "Log in, or --on-node"
+    missing = judge_by_registry(container(INDEX), None, index("linux/arm64"))
     assert missing.reason == "node arm was not read, so its architecture is unknown"
     assert missing.settled_by == "read the nodes too: kubectl get pods,nodes -A"
-    windows = by_registry(container(INDEX), host("amd64", operating_system="windows"), index("linux/amd64"))
+    windows = judge_by_registry(container(INDEX), host("amd64", operating_system="windows"), index("linux/amd64"))
     assert (windows.verdict, windows.reason) == (
         Proof.CANNOT_TELL,
         "node arm runs windows; only Linux nodes are verified",
@@ -89,8 +91,8 @@ def test_what_can_t_be_told_says_what_would_settle_it() -> None:
 
 
 def test_an_image_that_the_node_found_no_platform_in_is_wrong() -> None:
-    waiting = container("", running=False, state="ImagePullBackOff", failure=Failure.NO_PLATFORM)
-    found = by_registry(waiting, host(), Digest(DigestKind.UNKNOWN))
+    waiting = container("", running=False, state="ImagePullBackOff", failure=StartFailure.NO_PLATFORM)
+    found = judge_by_registry(waiting, host(), RegistryDigest(DigestKind.UNKNOWN))
     assert (found.verdict, found.reason) == (
         Proof.WRONG,
         'ImagePullBackOff: the node found no linux/arm64 in the image ("no match for platform")',
@@ -98,14 +100,14 @@ def test_an_image_that_the_node_found_no_platform_in_is_wrong() -> None:
 
 
 def test_an_exec_format_error_makes_a_fitting_image_doubtful_and_a_wrong_one_worse() -> None:
-    failing = container(INDEX, running=False, state="CrashLoopBackOff", failure=Failure.EXEC_FORMAT)
-    wrong = by_registry(failing, host(), index("linux/amd64"))
+    failing = container(INDEX, running=False, state="CrashLoopBackOff", failure=StartFailure.EXEC_FORMAT)
+    wrong = judge_by_registry(failing, host(), index("linux/amd64"))
     assert (wrong.verdict, wrong.reason) == (
         Proof.WRONG,
         "index has linux/amd64, but not linux/arm64; it fails with exec format error",
     )
     for digest in (index("linux/arm64"), single("linux/arm64")):
-        doubtful = by_registry(failing, host(), digest)
+        doubtful = judge_by_registry(failing, host(), digest)
         assert doubtful.verdict is Proof.CANNOT_TELL
         assert "its program is not arm64, or a script without #!" in doubtful.reason
         assert doubtful.settled_by == "multiarch image verify example.com/team/image:1 --platform linux/arm64"
@@ -113,9 +115,9 @@ def test_an_exec_format_error_makes_a_fitting_image_doubtful_and_a_wrong_one_wor
 
 def test_a_volumes_files_are_not_run() -> None:
     volume = container(CONFIG, role=ContainerRole.VOLUME, running=False, state="mounted")
-    assert by_registry(volume, host(), single("linux/amd64")).verdict is Proof.CONSISTENT
-    assert by_registry(volume, host(), single("linux/arm64")).verdict is Proof.PROVEN
-    assert by_registry(volume, host(), index("linux/amd64")).verdict is Proof.WRONG
+    assert judge_by_registry(volume, host(), single("linux/amd64")).verdict is Proof.CONSISTENT
+    assert judge_by_registry(volume, host(), single("linux/arm64")).verdict is Proof.PROVEN
+    assert judge_by_registry(volume, host(), index("linux/amd64")).verdict is Proof.WRONG
 
 
 def held(**more: Any) -> RunningContainer:
@@ -199,23 +201,25 @@ def held(**more: Any) -> RunningContainer:
         ),
     ],
 )
-def test_the_process_settles_it(digest: Digest, process: RunningContainer, proof: Proof, reason: str) -> None:
-    found = on_node(by_registry(container(INDEX), host(), digest), process)
+def test_the_process_settles_it(digest: RegistryDigest, process: RunningContainer, proof: Proof, reason: str) -> None:
+    found = judge_on_node(judge_by_registry(container(INDEX), host(), digest), process)
     assert (found.verdict, found.reason, found.settled_by) == (proof, reason, "")
 
 
 def test_a_node_that_did_not_answer_leaves_the_verdict_and_says_so() -> None:
-    judged = by_registry(container(INDEX), host(), index("linux/arm64"))
-    found = not_on_node(judged, "its node did not answer (offline)", "restart the SSM agent")
+    judged = judge_by_registry(container(INDEX), host(), index("linux/arm64"))
+    found = explain_not_on_node(judged, "its node did not answer (offline)", "restart the SSM agent")
     assert (found.verdict, found.settled_by) == (Proof.CONSISTENT, "restart the SSM agent")
     assert found.reason == "index has linux/arm64; its node did not answer (offline)"
-    unknown = not_on_node(by_registry(container(INDEX), host(), UNKNOWN), "its node did not answer (offline)")
+    unknown = explain_not_on_node(
+        judge_by_registry(container(INDEX), host(), UNKNOWN), "its node did not answer (offline)"
+    )
     assert unknown.settled_by == "Log in"
     for hint in ("Log in, wait, or use a mirror", "Try again later"):
-        unread = by_registry(container(INDEX), host(), replace(UNKNOWN, settled_by=hint))
-        assert not_on_node(unread, "its node did not answer (offline)").settled_by == hint
-    proven = by_registry(container(MANIFEST), host(), single("linux/arm64"))
-    assert not_on_node(proven, "anything") == proven
+        unread = judge_by_registry(container(INDEX), host(), replace(UNKNOWN, settled_by=hint))
+        assert explain_not_on_node(unread, "its node did not answer (offline)").settled_by == hint
+    proven = judge_by_registry(container(MANIFEST), host(), single("linux/arm64"))
+    assert explain_not_on_node(proven, "anything") == proven
 
 
 digests = st.one_of(
@@ -229,7 +233,7 @@ containers = st.builds(
     st.just(INDEX),
     role=st.sampled_from(ContainerRole),
     running=st.booleans(),
-    failure=st.sampled_from([None, Failure.EXEC_FORMAT]),
+    failure=st.sampled_from([None, StartFailure.EXEC_FORMAT]),
 )
 nodes = st.one_of(st.none(), st.builds(host, st.sampled_from(["amd64", "arm64", "s390x", ""])))
 processes = st.builds(
@@ -242,10 +246,10 @@ processes = st.builds(
 
 @given(containers, nodes, digests, st.none() | processes)
 def test_no_verdict_is_without_its_reason_and_only_evidence_proves(
-    made: PodContainer, node: ObservedNode | None, digest: Digest, process: RunningContainer | None
+    made: PodContainer, node: ObservedNode | None, digest: RegistryDigest, process: RunningContainer | None
 ) -> None:
-    judged: Judged = by_registry(made, node, digest)
-    found = judged if process is None else on_node(judged, process)
+    judged: Judged = judge_by_registry(made, node, digest)
+    found = judged if process is None else judge_on_node(judged, process)
     assert found.reason
     if found.verdict in (Proof.PROVEN, Proof.WRONG):
         assert found.settled_by == ""

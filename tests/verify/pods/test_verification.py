@@ -7,10 +7,10 @@ from typing import Any
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.elf import Elf
-from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 from multiarch.verify.on_node.model import NodeReport, RunningContainer
 from multiarch.verify.pods.model import PodVerification, Proof
-from multiarch.verify.pods.verification import Reports, instances, verify_pods
+from multiarch.verify.pods.verification import Reports, list_instances, verify_pods
 from tests.images.held import Held
 from tests.images.shapes import platform
 from tests.verify.pods.made import node, pod, read, status
@@ -68,7 +68,7 @@ def test_the_same_index_is_consistent_everywhere_and_the_nodes_prove_or_refute_i
 
 def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_said() -> None:
     images = Images()
-    silent = Answer("i-0b", AnswerStatus.OFFLINE, reason="last seen 3 hours ago", hint="Restart its SSM agent.")
+    silent = InstanceAnswer("i-0b", AnswerStatus.OFFLINE, reason="last seen 3 hours ago", hint="Restart its SSM agent.")
     found = verified(
         images,
         ARM,
@@ -87,7 +87,7 @@ def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_s
     ]
     assert [each.settled_by for each in found.judged] == ["verify again", "Restart its SSM agent", ""]
     assert found.nodes_answered == 1
-    assert found.notes == ("Not asked through SSM: amd (offline: last seen 3 hours ago). Restart its SSM agent.",)
+    assert found.notes == ("Not queried through SSM: amd (offline: last seen 3 hours ago). Restart its SSM agent.",)
 
 
 def test_nodes_whose_architecture_is_in_doubt_are_named() -> None:
@@ -117,13 +117,15 @@ def test_only_nodes_with_running_containers_are_asked() -> None:
         pod(status("app", IMAGE, images.image_id, 2, **ended), name="b", node="amd"),
         pod(status("app", IMAGE, images.image_id, 3), name="c", node="far"),
     )
-    assert instances(pods) == ("i-0a",)
+    assert list_instances(pods) == ("i-0a",)
 
 
 def test_many_silent_nodes_are_one_note() -> None:
     images = Images()
     nodes = [node(f"n{at}", provider=f"aws:///eu-west-1a/i-{at:02x}") for at in range(5)]
     pods = [pod(status("app", IMAGE, images.image_id, at), name=f"p{at}", node=f"n{at}") for at in range(5)]
-    silent = {f"i-{at:02x}": Answer(f"i-{at:02x}", AnswerStatus.NOT_REGISTERED, reason="unknown") for at in range(5)}
+    silent = {
+        f"i-{at:02x}": InstanceAnswer(f"i-{at:02x}", AnswerStatus.NOT_REGISTERED, reason="unknown") for at in range(5)
+    }
     found = verified(images, *nodes, *pods, reports=silent)
-    assert found.notes == ("Not asked through SSM: n0, n1, n2 and 2 more (not registered: unknown).",)
+    assert found.notes == ("Not queried through SSM: n0, n1, n2 and 2 more (not registered: unknown).",)

@@ -30,7 +30,7 @@ program() {
   put program "$1" "$executable" "$hex" "$version" "$fault"
 }
 
-# Bottlerocket has no shell: Run Command reaches its control container, which may ask the API.
+# Bottlerocket has no shell: Run Command reaches its control container, which may query the API.
 bottlerocket() {
   put bottlerocket "$(limited 20 apiclient get os settings.kubernetes.node-labels settings.kubernetes.node-taints 2>&1 | cut -c 1-4000)"
   inventory=/usr/share/bottlerocket/application-inventory.json
@@ -96,7 +96,7 @@ masked() {
 # log NAME COUNT: the last lines of the input, masked and cut
 log() { masked | tail -n "$2" | cut -c "1-$width" | while IFS= read -r text; do put log "$1" "$text"; done; }
 
-troubles='error|fail|denied|unauthorized|forbidden|timeout|timed out|refused|no such host|unable|invalid|not found|exec format'
+troubles='error|fail|denied|unauthorized|forbidden|timeout|timed out|rejected|no such host|unable|invalid|not found|exec format'
 
 boot_log() {
   width=360

@@ -100,7 +100,7 @@ def test_a_field_that_nodeadm_does_not_know_has_no_effect(was: str, becomes: str
         ("tier=web", 'tier=\\"web', "systemd can't read"),
     ],
 )
-def test_what_nodeadm_refuses_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
+def test_what_nodeadm_rejects_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
     assert was in CONFIG
     with pytest.raises(NodeStartError, match=reason):
         read([CONFIG.replace(was, becomes, 1)])

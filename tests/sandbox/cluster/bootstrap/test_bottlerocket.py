@@ -70,7 +70,7 @@ def test_what_is_outside_of_settings_has_no_effect() -> None:
         ("settings", "setting", "settings.kubernetes"),
     ],
 )
-def test_what_bottlerocket_refuses_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
+def test_what_bottlerocket_rejects_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
     assert was in SETTINGS
     changed = SETTINGS.replace(was, becomes) if was == "settings" else SETTINGS.replace(was, becomes, 1)
     with pytest.raises(NodeStartError, match=reason):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.autoscaling.node_labels import group_labels
+from multiarch.autoscaling.node_labels import build_group_labels
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from sandbox.cluster.bootstrap.groups import READERS, ManagedGroup, expected, group_start, made_group, render_eks_part
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.registration import registration
@@ -26,7 +26,7 @@ def usual(family: AmiFamily, case: BootstrapCase, architecture: Architecture = A
 
 
 def started(group: NodeGroupPlan) -> KubeletStart:
-    return group_start(group, render(group, CLUSTER), CLUSTER)
+    return group_start(group, render_user_data(group, CLUSTER), CLUSTER)
 
 
 @pytest.mark.parametrize("stack", STACKS, ids=name_of)
@@ -91,8 +91,8 @@ def test_eks_adds_its_labels_to_those_of_the_node_group_api() -> None:
     group = usual(AmiFamily.AL2023, BootstrapCase.EKS)
     made = ManagedGroup("batch-1", "ami-1", "lt-1", "3")
     labels = registration(group_start(group, "", CLUSTER, made)).labels
-    assert labels.items() > group_labels(group).items()
-    assert {key: labels[key] for key in labels.keys() - group_labels(group).keys()} == {
+    assert labels.items() > build_group_labels(group).items()
+    assert {key: labels[key] for key in labels.keys() - build_group_labels(group).keys()} == {
         "eks.amazonaws.com/nodegroup": "batch-1",
         "eks.amazonaws.com/nodegroup-image": "ami-1",
         "eks.amazonaws.com/sourceLaunchTemplateId": "lt-1",
@@ -103,13 +103,13 @@ def test_eks_adds_its_labels_to_those_of_the_node_group_api() -> None:
 @pytest.mark.parametrize("family", [AmiFamily.AL2023, AmiFamily.BOTTLEROCKET])
 def test_labels_and_taints_do_not_depend_on_the_place_of_ekss_part(family: AmiFamily) -> None:
     group = usual(family, BootstrapCase.EKS)
-    documents = [render(group, CLUSTER), render_eks_part(group, CLUSTER, made_group(group))]
+    documents = [render_user_data(group, CLUSTER), render_eks_part(group, CLUSTER, made_group(group))]
     assert registration(READERS[family](documents)) == expected(group)
 
 
 def test_eks_merges_only_archives() -> None:
     group = node_group(AmiFamily.AL2, BootstrapCase.EKS)
-    with pytest.raises(NodeStartError, match="EKS refuses the launch template"):
+    with pytest.raises(NodeStartError, match="EKS rejects the launch template"):
         group_start(group, "#!/bin/bash\ntrue\n", CLUSTER)
 
 
@@ -117,7 +117,7 @@ def test_eks_merges_only_archives() -> None:
 def test_a_node_registers_otherwise_when_its_user_data_loses_the_taint(family: AmiFamily, case: BootstrapCase) -> None:
     group = usual(family, case)
     without = usual(family, case, Architecture.AMD64)
-    found = registration(group_start(group, render(without, CLUSTER), CLUSTER))
+    found = registration(group_start(group, render_user_data(without, CLUSTER), CLUSTER))
     assert found.taints == ()
     assert found != expected(group)
 
@@ -136,7 +136,7 @@ def test_a_node_registers_otherwise_when_a_label_or_taint_of_its_user_data_chang
     family: AmiFamily, case: BootstrapCase, was: str, becomes: str
 ) -> None:
     group = usual(family, case)
-    text = render(group, CLUSTER)
+    text = render_user_data(group, CLUSTER)
     assert was in text
     found = registration(group_start(group, text.replace(was, becomes), CLUSTER))
     assert found != expected(group)
@@ -147,7 +147,7 @@ def test_a_kubelet_does_not_start_with_the_eks_apis_spelling_of_an_effect(
     family: AmiFamily, case: BootstrapCase
 ) -> None:
     group = usual(family, case)
-    text = render(group, CLUSTER).replace("NoSchedule", "NO_SCHEDULE")
+    text = render_user_data(group, CLUSTER).replace("NoSchedule", "NO_SCHEDULE")
     with pytest.raises(NodeStartError, match=r"does not start|does not join"):
         registration(group_start(group, text, CLUSTER))
 

@@ -13,7 +13,7 @@ from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import BootstrapCase
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from sandbox.cluster.bootstrap.groups import READERS, expected, group_start
 from sandbox.cluster.bootstrap.model import NodeStartError
 from sandbox.cluster.bootstrap.registration import registration
@@ -23,7 +23,9 @@ from tests.nodes.user_data.test_properties import labels, scripts, taints
 OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
 anything = st.characters(exclude_categories=["Cs"])
 TEXTS = {
-    (family, case): render(node_group(family, case, options=usual_options(family, case, Architecture.ARM64)), CLUSTER)
+    (family, case): render_user_data(
+        node_group(family, case, options=usual_options(family, case, Architecture.ARM64)), CLUSTER
+    )
     for family, case in product(NODE_FAMILIES, OWNED)
 }
 
@@ -34,7 +36,7 @@ def test_any_labels_and_taints_are_registered(
     family: AmiFamily, case: BootstrapCase, labels: dict[str, str], taints: list[Taint]
 ) -> None:
     group = node_group(family, case, options=GroupOptions(tuple(labels.items()), tuple(taints)))
-    start = group_start(group, render(group, CLUSTER), CLUSTER)
+    start = group_start(group, render_user_data(group, CLUSTER), CLUSTER)
     assert registration(start) == expected(group)
     assert start.ignored == ()
 
@@ -45,7 +47,7 @@ def test_no_script_before_the_bootstrap_hides_the_call(
 ) -> None:
     options = GroupOptions(tuple(labels.items()), tuple(taints), None, f"#!/usr/bin/env python3\n{script}")
     group = node_group(AmiFamily.AL2, options=options)
-    assert registration(group_start(group, render(group, CLUSTER), CLUSTER)) == expected(group)
+    assert registration(group_start(group, render_user_data(group, CLUSTER), CLUSTER)) == expected(group)
 
 
 @given(
@@ -56,7 +58,7 @@ def test_no_script_before_the_bootstrap_hides_the_call(
         st.sampled_from("\"'\\%$`#=:,{}[]<>|&;-\n\t 0a") | st.characters(exclude_categories=["Cs"]), max_size=20
     ),
 )
-def test_damaged_user_data_is_read_or_refused(
+def test_damaged_user_data_is_read_or_rejected(
     which: tuple[AmiFamily, BootstrapCase], at: float, length: int, other: str
 ) -> None:
     text = TEXTS[which]
@@ -65,7 +67,7 @@ def test_damaged_user_data_is_read_or_refused(
 
 
 @given(family=st.sampled_from(NODE_FAMILIES), text=st.text(anything, max_size=100))
-def test_any_text_is_read_or_refused(family: AmiFamily, text: str) -> None:
+def test_any_text_is_read_or_rejected(family: AmiFamily, text: str) -> None:
     _read(family, text)
     _read(family, f"MIME-Version: 1.0\n{text}")
     _read(family, f"#!/bin/bash\n/etc/eks/bootstrap.sh {text}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.facts.taints import Taint
-from multiarch.nodes.user_data import render
+from multiarch.nodes.user_data import render_user_data
 from sandbox.cluster.bootstrap.groups import expected, group_start
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.registration import Registration, registration
@@ -33,7 +33,7 @@ def by_the_kubelet(flags: tuple[str, ...]) -> Registration | None:
 @pytest.mark.parametrize("stack", STACKS, ids=name_of)
 def test_the_kubelets_of_every_stack_register_as_planned(stack: Path) -> None:
     for group in groups_of(stack):
-        start = group_start(group, render(group, CLUSTER), CLUSTER)
+        start = group_start(group, render_user_data(group, CLUSTER), CLUSTER)
         assert by_the_kubelet(start.flags) == expected(group), group.name
 
 
