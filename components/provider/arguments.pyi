@@ -256,8 +256,8 @@ class AdmissionWebhookSettings(TypedDict):
     replicas: NotRequired[int]
     """How many replicas run, at least. Default: 2."""
     maxReplicas: NotRequired[int]
-    """The maximum number of replicas that the HorizontalPodAutoscaler starts; it needs the metrics server. With no more than
-    replicas, there is no HorizontalPodAutoscaler. Default: 6.
+    """The maximum number of replicas that the HorizontalPodAutoscaler starts; it needs the metrics server. With no
+    more than replicas, there is no HorizontalPodAutoscaler. Default: 6.
     """
     cpuPercent: NotRequired[int]
     """The CPU use in percent of the request at which the HorizontalPodAutoscaler adds replicas. Default: 70."""
@@ -462,7 +462,9 @@ class LimitsSettings(TypedDict):
     images: NotRequired[int]
     """The most different images of a pod; a pod with more is left alone. Default: 100."""
     lookUps: NotRequired[int]
-    """The maximum number of images that are looked up at the same time; at most half of them at one registry. Default: 256."""
+    """The maximum number of images that are looked up at the same time; at most half of them at one registry. Default:
+    256.
+    """
 
 class LoggingSettings(TypedDict):
     """Control plane logs in CloudWatch."""
@@ -556,7 +558,9 @@ class NetworkSettings(TypedDict):
     privateSubnetIds: NotRequired[list[str]]
     """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
     serviceCidr: NotRequired[str]
-    """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default: 172.20.0.0/16."""
+    """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
+    172.20.0.0/16.
+    """
 
 class NodeGroupSettings(TypedDict):
     """A node group of one architecture, which follows from its instance types."""

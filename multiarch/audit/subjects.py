@@ -1,4 +1,4 @@
-"""What an audit of workloads judges: each workload with its images, what its pods require of nodes, and its manifests."""
+"""What an audit of workloads judges: each workload with its images, what its pods require of nodes, its manifests."""
 
 from __future__ import annotations
 
