@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,13 @@ def read_yaml_file(path: Path) -> YamlFile:
 def read_text(path: Path) -> str:
     """Read a UTF-8 file, without a byte order mark in front.
 
-    Raises StackError with one problem when it can't be read, is larger than a million bytes, or is not UTF-8.
+    Raises StackError with one problem when it can't be read, is a pipe, is larger than a million bytes, or is not
+    UTF-8.
     """
     file = format_path(path)
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe can block
+            raise OSError(errno.EINVAL, "it is a pipe or a device", str(path))
         return read_bytes(path, _BYTES_LIMIT).decode("utf-8-sig")
     except OSError as error:
         hint = f"Name the files in it: {file}/Pulumi.*.yaml." if isinstance(error, IsADirectoryError) else ""
