@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
@@ -41,6 +41,16 @@ class Recorded:
     ignore_changes: tuple[str, ...]
 
 
+class _NoMocks(Mocks):
+    """Mocks that take a program's transforms, and are never called: answers come from ``marked_values``."""
+
+    def call(self, args: MockCallArgs) -> tuple[dict[str, Json], list[tuple[str, str]] | None]:
+        raise NotImplementedError(args.token)
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Json]]:
+        raise NotImplementedError(args.typ)
+
+
 class Recorder(MockMonitor):
     """Pulumi's mock monitor, which also records parent, dependencies and options of resources.
 
@@ -50,7 +60,7 @@ class Recorder(MockMonitor):
 
     def __init__(self, where: Where) -> None:
         """``where`` answers look-ups of region and partition."""
-        super().__init__(None)  # type: ignore[arg-type]  # never queried
+        super().__init__(_NoMocks())
         self._where = where
         self._lock = Lock()
         self._recorded: dict[str, Recorded] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from multiarch.images.model import ImageKind, escape_printable
 from multiarch.registry.model import (
@@ -79,16 +79,30 @@ def check_types(content: Mapping[str, object]) -> str:
     try:
         _Manifest.model_validate(content)
     except ValidationError as error:
-        place = error.errors(include_url=False, include_input=False, include_context=False)[0]["loc"]
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = first["loc"]
+        if first["type"] == "value_error":
+            key = escape_printable(first["msg"].removeprefix("Value error, "))
+            return f"the key {key} is written in another case, and containerd reads it all the same"
         path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place)
         return f"{escape_printable(path[1:])} has another type than in a manifest or an index; containerd rejects it"
     return ""
 
 
 class _Typed(BaseModel):
-    """Keys with the types that Go decodes; null counts as unset, and other keys have any type."""
+    """Keys with the types that Go decodes, in any case. Null counts as unset, and other keys have any type."""
 
     model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reject_other_case(cls, content: object) -> object:
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        folded = {name.lower() for name in known}
+        for key in content if isinstance(content, Mapping) else ():
+            if key not in known and key.lower() in folded:
+                raise ValueError(key)
+        return content
 
 
 _Text = str | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,9 +50,9 @@ def read_text(path: Path) -> str:
     UTF-8.
     """
     file = format_path(path)
+    if path.is_fifo():  # opening it can block
+        raise _reject("unreadable-file", file, None, "The file can't be read: it is a pipe.")
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe can block
-            raise OSError(errno.EINVAL, "it is a pipe or a device", str(path))
         return read_bytes(path, _BYTES_LIMIT).decode("utf-8-sig")
     except OSError as error:
         hint = f"Name the files in it: {file}/Pulumi.*.yaml." if isinstance(error, IsADirectoryError) else ""

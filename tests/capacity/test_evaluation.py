@@ -282,7 +282,7 @@ def test_pods_of_higher_priority_displace_others_whose_pods_then_count_as_pendin
 def test_an_unknown_priority_class_is_named() -> None:
     found = report(grown({"amd": ONE_PER_ZONE}), pods(priorityClassName="important"), failures=[])
     assert found.warnings == (
-        "shop Deployment/api: the PriorityClass important is not among the manifests; its priority counts as 0.",
+        "shop Deployment/api: the PriorityClass important is not in the manifests; its priority counts as 0.",
     )
 
 

@@ -17,7 +17,7 @@ from tests.cli.running import print_table
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 TABLE = f"""
-from multiarch.cli.formats import Format, show
+from multiarch.cli.formats import Format, print_report
 from multiarch.cli.formats.report import Report, Table
 words = "a long reason of many words that has to be broken somewhere"
 rows = [
@@ -26,7 +26,7 @@ rows = [
     ("quay.io/team/application:v3", "", "unknown", "unknown image"),
 ]
 blocks = [Table(("image", "digest", "arm64", "reason"), rows)]
-show(Report("test", data=dict, blocks=lambda: blocks), Format.TABLE)
+print_report(Report("test", data=dict, blocks=lambda: blocks), Format.TABLE)
 """
 
 

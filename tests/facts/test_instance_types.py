@@ -229,7 +229,7 @@ def test_looking_a_type_up_loads_nothing_heavy() -> None:
     program = (
         "import sys\n"
         "from multiarch.facts import addons, ami_families, instance_types, kubernetes, limits\n"
-        "assert instance_types.instance_type('m7g.large').vcpus == 2\n"
+        "assert instance_types.get_instance_type('m7g.large').vcpus == 2\n"
         f"print([name for name in {heavy} if name in sys.modules])\n"
     )
     done = subprocess.run(

@@ -111,8 +111,17 @@ def test_what_go_can_t_decode_is_rejected_as_a_whole(key: str, value: object) ->
     held.index([entry], **more)
     got = judged(held)
     assert got.verdict is Verdict.UNKNOWN
-    assert got.reason.endswith(" has another type than in an image's or index's manifest; containerd rejects it")
+    assert got.reason.endswith(" has another type than in a manifest or an index; containerd rejects it")
     assert got.reason.startswith(key)
+
+
+@pytest.mark.parametrize("key", ["Manifests", "MEDIATYPE"])
+def test_a_key_in_another_case_is_unknown_because_containerd_reads_it(key: str) -> None:
+    held = Held()
+    held.index([image(held, platform=platform("linux/arm64"))], **{key: []})
+    got = judged(held)
+    assert got.verdict is Verdict.UNKNOWN
+    assert got.reason == f"the key {key} is written in another case, and containerd reads it all the same"
 
 
 def test_nulls_and_unknown_keys_have_no_type() -> None:

@@ -32,8 +32,8 @@ def test_what_is_missing_and_what_is_null_have_the_default() -> None:
     ("read", "raw", "words"),
     [
         ("mapping", [], "a: must be a mapping, not []."),
-        ("strings", {}, "a: must be a list, not {}."),
-        ("strings", ["x", 1], "a[1]: must be a string, not 1. Put it in quotes."),
+        ("texts", {}, "a: must be a list, not {}."),
+        ("texts", ["x", 1], "a[1]: must be a string, not 1. Put it in quotes."),
         ("text", True, "a: must be a string, not True. YAML reads true, false"),
         ("required_text", "", "a: is missing or empty."),
         ("truth", "yes", "a: must be true or false, not 'yes'."),

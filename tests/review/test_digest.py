@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from multiarch.errors import Problem
 from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.review import cost
-from multiarch.review.digest import ReviewDigest, build_digest
+from multiarch.review import cost, digest
+from multiarch.review.digest import ReviewDigest, Topic, build_digest
 from multiarch.review.model import Operation, Preview, StackChange, StackVersion
-from multiarch.review.nodes import node_rolls
 from multiarch.review.previews.reading import read_previews
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 from multiarch.stack.load import load_file
@@ -169,7 +168,8 @@ def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.M
         yield from ()
         raise TypeError("unhashable type: 'dict'")
 
-    monkeypatch.setattr(node_rolls, "find_node_rolls", find)
+    finders = [(topic, find if topic is Topic.ROLLS else other) for topic, other in digest._FINDERS]
+    monkeypatch.setattr(digest, "_FINDERS", finders)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
     finding = found.stacks[0].entries[1].finding
