@@ -58,7 +58,7 @@ class Evaluation:
     node_start: int = NODE_START
     without_budget: PodCount = ALL
     zonal_volumes: bool = True
-    _known: list[tuple[Plan, tuple[CapacityFailure, ...], CapacityReport]] = field(default_factory=list)
+    _known: list[tuple[Plan, tuple[CapacityFailure, ...], CapacityReport]] = field(default_factory=list, init=False)
 
     def __call__(self, plan: Plan, failures: Iterable[CapacityFailure], *, explain: bool = True) -> CapacityReport:
         """Say of every workload what it keeps in each failure; what was queried before is not evaluated again.

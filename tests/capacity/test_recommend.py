@@ -31,23 +31,18 @@ CASES = 12
 BESIDE_OPTIMUM = Decimal("1.05")
 
 
-class Oracle(Evaluation):
-    """Evaluates plans with the same pods."""
-
-    def __init__(self, made: Plan, documents: Sequence[Mapping[str, Any]]) -> None:
-        pods, budgets = tuple(read_pods(documents)), tuple(read_disruption_budgets(documents))
-        super().__init__(pods, budgets, build_simulation_context(made))
-
-    def short(self, made: Plan, failures: Sequence[CapacityFailure]) -> set[tuple[CapacityFailure, str]]:
-        report = self(made, failures, explain=False)
-        results = (report.without_failure, *report.failures)
-        return {(result.failure, each.name) for result in results for each in result.short}
+def short_in(evaluate: Evaluation, made: Plan, failures: Sequence[CapacityFailure]) -> set[tuple[CapacityFailure, str]]:
+    """The workloads that do not keep their minimum."""
+    report = evaluate(made, failures, explain=False)
+    results = (report.without_failure, *report.failures)
+    return {(result.failure, each.name) for result in results for each in result.short}
 
 
 def recommended(
     made: Plan, documents: Sequence[Mapping[str, Any]], failures: Sequence[CapacityFailure]
-) -> tuple[Recommendation, Oracle]:
-    oracle = Oracle(made, documents)
+) -> tuple[Recommendation, Evaluation]:
+    pods, budgets = tuple(read_pods(documents)), tuple(read_disruption_budgets(documents))
+    oracle = Evaluation(pods, budgets, build_simulation_context(made))
     return find_recommendation(made, failures, oracle), oracle
 
 
@@ -109,15 +104,15 @@ def test_no_cheaper_change_solves_as_much(seed: int, words_of: Callable[[random.
     failures = [each for each in list_failures(made, tuple(ZONES)) if not each.architectures][:4]
     result, oracle = recommended(made, documents, failures)
     unsolved = {(each.failure, each.workload.name) for each in result.unsolved}
-    assert oracle.short(result.plan, failures) == unsolved
+    assert short_in(oracle, result.plan, failures) == unsolved
     tunables = list_tunables(made, get_rates(made, None))
     largest = {each.key: each.capped(each.present + 50 * each.step) for each in tunables}
-    assert unsolved <= oracle.short(with_values(made, largest), failures)
+    assert unsolved <= short_in(oracle, with_values(made, largest), failures)
     spans = [range(each.present, (each.most or each.present + 12 * each.step) + 1) for each in tunables]
     for values in product(*spans):
         candidate = dict(zip((each.key for each in tunables), values, strict=True))
         if cheaper(compute_cost(tunables, candidate), result.cost):
-            assert oracle.short(with_values(made, candidate), failures) - unsolved, candidate
+            assert short_in(oracle, with_values(made, candidate), failures) - unsolved, candidate
 
 
 def cheaper(cost: Cost, than: Cost) -> bool:
@@ -167,7 +162,7 @@ def test_what_only_larger_sizes_would_make_short_is_not_unsolved() -> None:
     made = plan(merged(pooled({"general": pool}), NETWORK))
     lost = CapacityFailure(groups=("web",))
     result, oracle = recommended(made, [pods("api", 8, cpu="900m"), pinned], [ZONE_A, lost])
-    assert not oracle.short(made, [lost])
+    assert not short_in(oracle, made, [lost])
     assert [(str(each.failure), each.workload.name) for each in result.unsolved] == [
         ("zone eu-west-1a", "Deployment/pinned")
     ]
@@ -187,7 +182,7 @@ def test_limits_of_node_pools_are_raised() -> None:
     result, oracle = recommended(plan(merged(pooled({"general": pool}), NETWORK)), [pods("api", 6, cpu="2")], [ZONE_A])
     (change,) = result.changes
     assert change.key[-1] == "cpuLimit"
-    assert not oracle.short(result.plan, [ZONE_A])
+    assert not short_in(oracle, result.plan, [ZONE_A])
     assert result.cost == result.bound
 
 
@@ -202,4 +197,4 @@ def test_a_failure_that_was_harmless_before_counts_too() -> None:
     made = plan(merged(words, NETWORK))
     failures = list_failures(made, tuple(ZONES))
     result, oracle = recommended(made, [pods("api", 8, cpu="900m")], failures)
-    assert oracle.short(result.plan, failures) == {(each.failure, each.workload.name) for each in result.unsolved}
+    assert short_in(oracle, result.plan, failures) == {(each.failure, each.workload.name) for each in result.unsolved}

@@ -61,17 +61,24 @@ class NodeSources:
         self._supply = Supply(plan.autoscaling, plan.node_groups, context, everything)
         self._gives: dict[str, Mapping[Key, Amounts]] = {}
         """What a node, a vCPU or a GiB more of a node group or NodePool gives, by its name."""
+        self._paths = {group.name: group.path for group in plan.node_groups}
         daemons = [pod for pod in everything if pod.per_node]
         for group in plan.node_groups:
             shape = self._supply.shapes[group.name]
             free = shape.allocatable - sum_daemon_overhead(daemons, shape)
-            key = next(key for name in ("maxSize", "desiredSize") if (key := (*group.path, name)) in self._present)
-            self._gives[group.name] = {key: {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}}
+            amounts = {"cpu": free.cpu, "memory": free.memory, "pods": free.pods}
+            sizes = [(*group.path, name) for name in ("maxSize", "desiredSize")]
+            self._gives[group.name] = {key: amounts for key in sizes if key in self._present}
         for path, pools in group_pools(plan).items():
             limits = {(*path, "cpuLimit"): {"cpu": 1000}, (*path, "memoryLimit"): {"memory": GIB}}
             for pool in pools:
+                self._paths[pool.name] = path
                 self._gives[pool.name] = {key: each for key, each in limits.items() if key in self._present}
         self._usable: dict[int, frozenset[str]] = {}
+
+    def paths(self, pod: Pod) -> set[Key]:
+        """Return the paths in the stack file of the node groups and NodePools that may take a pod."""
+        return {self._paths[name] for name in self._usable_by(pod) & self._paths.keys()}
 
     def needs(self, demands: Sequence[Demand]) -> Iterator[Need]:
         """Yield the needs that the present values do not satisfy."""

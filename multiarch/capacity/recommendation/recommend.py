@@ -18,9 +18,10 @@ from multiarch.capacity.recommendation.one_per_zone import (
     rename_failures,
     sum_group_costs,
 )
+from multiarch.capacity.recommendation.parts import StackPart, list_parts
 from multiarch.capacity.recommendation.rates import Rates, get_rates
 from multiarch.capacity.recommendation.search import NO_LIMIT, FoundValues, TimeLimit, search_values
-from multiarch.capacity.recommendation.tunables import Cost, Key, Values, list_tunables, with_values
+from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values, list_tunables, with_values
 from multiarch.capacity.workloads import name_of
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.serialization import INLINED, OMITTED
@@ -118,12 +119,14 @@ class _Recommender:
         failures: Sequence[CapacityFailure],
         evaluate: Evaluation,
         rates: Rates,
+        tunables: Sequence[Tunable] | None = None,
     ) -> None:
+        """``tunables`` are those to be raised: all of the plan, or those of a part, whose pods are evaluated."""
         self.plan = plan
         self._evaluate = evaluate
         self._rates = rates
-        self._tunables = list_tunables(plan, rates)
-        self._failures = (NO_FAILURE, *dict.fromkeys(failures))
+        self._tunables = list_tunables(plan, rates) if tunables is None else tunables
+        self._failures = tuple(dict.fromkeys((NO_FAILURE, *failures)))
         self._unsolved: Mapping[CapacityFailure, Mapping[_Name, WorkloadResult]] = {}
 
     @cached_property
@@ -160,10 +163,7 @@ class _Recommender:
         return sum(map(len, _short(self._solved).values()))
 
     def run(self, limit: TimeLimit) -> Recommendation:
-        self._unsolved = _short(self._solved)
-        found = FoundValues({}, Cost(), Cost())
-        if self._solution and (failing := self._open(self._before)):
-            found = self._cheapest(failing, limit)
+        found = self.find_values(limit)
         plan = with_values(self.plan, found.values)
         report = self._report(found.values, explain=True)
         return Recommendation(
@@ -181,9 +181,42 @@ class _Recommender:
             report=report,
         )
 
-    def _cheapest(self, failing: list[CapacityFailure], limit: TimeLimit) -> FoundValues:
+    def find_values(self, limit: TimeLimit) -> FoundValues:
+        """Find the cheapest values: those of all parts together if they hold for the whole stack too."""
+        self._unsolved = _short(self._solved)
+        failing, given = self._open(self._before), self._evaluate
+        if not self._solution or not failing:
+            return FoundValues({}, Cost(), Cost())
+        if given.nodes is not None:
+            return self._search(failing, (), limit)  # The nodes of a live cluster are not all of the plan.
+        sources = NodeSources(self.plan, self._tunables, given.pods, given.context)
+        parts = list(list_parts(self.plan, self._tunables, given, sources))
+        needs = self._needs(sources)
+        if len(parts) == 1:
+            return self._search(failing, needs, limit)
+        found = self._find_by_part(parts, limit.share(_SHARE))
+        if not (short := self._open(self._report(found.values, explain=True))):
+            return found
+        later = self._search([*dict.fromkeys((*failing, *short))], needs, limit, near=found.values)
+        return replace(later, bound=min(later.cost, max(later.bound, found.bound)))
+
+    def _find_by_part(self, parts: Sequence[StackPart], limit: TimeLimit) -> FoundValues:
+        """Return the cheapest values of each part, without the failures of the largest nodes, which depend on all."""
+        failures = [each for each in self._failures if not each.largest_nodes]
+        values: dict[Key, int] = {}
+        cost = bound = Cost()
+        for number, part in enumerate(parts):
+            evaluate = replace(self._evaluate, pods=part.pods)
+            search = _Recommender(self.plan, failures, evaluate, self._rates, part.tunables)
+            found = search.find_values(limit.share(1 / (len(parts) - number)))
+            values |= found.values
+            cost, bound = cost + found.cost, bound + found.bound
+        return FoundValues(values, cost, bound)
+
+    def _search(
+        self, failing: list[CapacityFailure], needs: Sequence[Need], limit: TimeLimit, *, near: Values = _NOTHING
+    ) -> FoundValues:
         """Return the cheapest values, with those failures that made a difference, until they hold in all of them."""
-        needs, near = self._needs(), _NOTHING
         while True:
             share = limit.share(_SHARE)
             found = search_values(
@@ -215,19 +248,16 @@ class _Recommender:
     def _failing(self, values: Values, failures: Sequence[CapacityFailure]) -> list[CapacityFailure]:
         return [each for each in self._open(self._report(values, failures)) if each in failures]
 
-    def _needs(self) -> list[Need]:
+    def _needs(self, sources: NodeSources) -> list[Need]:
         """What the minimums need; of workloads that share a budget, those are the least with the largest values."""
-        given = self._evaluate
-        if given.nodes is not None:
-            return []  # The nodes of a live cluster are not all of the plan.
-        samples = {name_of(pod): pod for pod in given.pods if not pod.daemon}
+        samples = {name_of(pod): pod for pod in self._evaluate.pods if not pod.daemon}
         demands = [
             Demand(result.failure, sample, each.needed)
             for result in (self._solved.without_failure, *self._solved.failures)
             for each in result.workloads
             if each.keeps_minimum and (sample := samples.get((each.namespace, each.name)))
         ]
-        return list(NodeSources(self.plan, self._tunables, given.pods, given.context).needs(demands))
+        return list(sources.needs(demands))
 
     def _raised(self, raises: int) -> dict[Key, int]:
         return {each.key: each.capped(each.present + each.step * raises) for each in self._tunables}
