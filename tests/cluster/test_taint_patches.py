@@ -39,7 +39,13 @@ def documented_role() -> Object:
 def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     """A Node with a taint of its own."""
     kube = control_plane.kube
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"unschedulable": True}}
+    labels = {"kubernetes.io/arch": "arm64"}  # a Node of unknown architecture is omitted
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": NODE, "labels": labels},
+        "spec": {"unschedulable": True},
+    }
     kube.create(node)
     wait_for(lambda: _unchanged(kube), "the controllers to leave the new Node alone", timeout=30)
     yield kube
