@@ -28,7 +28,7 @@ class RetryPolicy:
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """Seconds that a ``Retry-After`` header requests, counted from ``now`` (Unix time); None if it can't be read.
+    """Return the seconds in a ``Retry-After`` header, from ``now`` (Unix time); None if it can't be read.
 
     The header is a number of seconds or a date (RFC 9110, section 10.2.3).
     """

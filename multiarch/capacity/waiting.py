@@ -27,7 +27,7 @@ NODE_START = 90
 
 
 def estimate_eviction(toleration: int, nodes: int) -> int:
-    """Until pods of the last of ``nodes`` failed nodes of a zone are deleted, and their controllers make others."""
+    """Estimate when pods of the last of ``nodes`` failed nodes of a zone are deleted and replaced."""
     return DETECTION + max(nodes - 1, 0) * PER_NODE + toleration
 
 

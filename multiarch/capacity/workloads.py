@@ -85,7 +85,7 @@ def get_pod_key(pod: Pod) -> Hashable:
 
 
 def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:
-    """The workloads of ``pods``, sorted by namespace and name. Pods without a controller are one if they are alike."""
+    """Group ``pods`` into workloads, sorted by namespace and name. Pods without a controller are one if alike."""
     found: dict[Hashable, list[Pod]] = {}
     for pod in pods:
         found.setdefault(get_pod_key(pod), []).append(pod)

@@ -184,7 +184,7 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
 
 
 def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
-    """With more than one hop, answers of the metadata service reach pods, and with them the role of the node."""
+    """Report more than one hop: pods then reach the metadata service, and with it the role of the node."""
     if limit > 1:
         report("imds-hop-limit", (*path, "imdsHopLimit"), f"imdsHopLimit {limit} lets pods use the role of their node.")
 

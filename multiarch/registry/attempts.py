@@ -47,7 +47,7 @@ class Attempts:
         endpoints: Sequence[Endpoint],
         work: Callable[[ReadOperation, Endpoint], Awaitable[T]],
     ) -> T:
-        """The first result of ``work``. A mirror gets one attempt and half of the time left; the origin the rest.
+        """Return the first result of ``work``. A mirror gets one attempt and half of the time left; the origin the rest.
 
         Raises:
             RegistryError: the origin's error, with the mirrors' reasons.

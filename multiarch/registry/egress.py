@@ -177,7 +177,7 @@ def normalise_name(host: str) -> str:
 
 
 def parse_address(name: str) -> Address | None:
-    """The address that ``name`` spells, as the system reads it: also 127.1, 0x7f000001, 2130706433 and fe80::1%eth0."""
+    """Parse an address as the system does: also 127.1, 0x7f000001, 2130706433 and fe80::1%eth0."""
     try:
         return ipaddress.ip_address(name.replace("%25", "%"))
     except ValueError:

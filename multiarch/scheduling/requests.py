@@ -29,7 +29,7 @@ def sum_requests(pod_spec: Value) -> ResourceAmounts:
 
 
 def sum_assumed_requests(pod_spec: Value, requests: ResourceAmounts) -> ResourceAmounts:
-    """What kube-scheduler's scores add to a pod's ``requests`` for containers without requests of CPU or memory."""
+    """Return what scores add to a pod's ``requests`` for containers without requests of CPU or memory."""
     with_defaults = _requests(pod_spec, _ASSUMED)
     return ResourceAmounts(cpu=with_defaults.cpu - requests.cpu, memory=with_defaults.memory - requests.memory)
 

@@ -118,7 +118,7 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
 def check_room(
     network: NewNetwork, groups: Sequence[NodeGroupPlan], report: ProblemReport, *, prefix_delegation: bool
 ) -> None:
-    """Every node at maxSize needs its addresses: per zone, and for the groups that are bound to zones.
+    """Report too few addresses for every node at maxSize: per zone, and for the groups that are bound to zones.
 
     The worst zone counts: Auto Scaling spreads a group evenly. The control plane's and the endpoints' network
     interfaces are in the same subnets.

@@ -71,7 +71,7 @@ class Pins:
 
 
 def remove_releases(stack: Stack) -> Stack:
-    """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
+    """Remove releases and add-on versions from a stack: it can then be planned although they are outdated."""
     return replace(stack, spec=_without_releases(stack.spec))
 
 

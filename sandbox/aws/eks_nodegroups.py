@@ -169,7 +169,7 @@ class EksNodegroups(EksBase):
         return self._update("ConfigUpdate", params)
 
     def update_nodegroup_version(self) -> ActionResult:
-        """UpdateNodegroupVersion: a new template version, Kubernetes version or release replaces all instances."""
+        """Replace all instances by a new template version, Kubernetes version or release (UpdateNodegroupVersion)."""
         params, cluster = self.params, self._cluster()
         group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
         reference = params.get("launchTemplate") or group.launch_template

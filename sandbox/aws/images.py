@@ -19,7 +19,7 @@ _OWNER = "602401143452"
 
 
 def ensure_region(region: str) -> None:
-    """Seed a region once; a second call costs one look-up."""
+    """Fill a region once; a second call costs one look-up."""
     ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][region]
     first = AMI_TYPES["AL2023_ARM_64_STANDARD"]
     newest = list(CLUSTER_VERSIONS)[-1]

@@ -48,7 +48,7 @@ def key() -> str:
 
 
 def repository() -> Repository:
-    """The base for both architectures, made if it is missing (needs root, apt-get and a Debian mirror; a minute).
+    """Return the base for both architectures, made if missing (needs root, apt-get and a Debian mirror; a minute).
 
     Raises PackageError.
     """

@@ -82,7 +82,7 @@ _CAUSES = (
 
 
 def find_boot_fault(text: str, *, source: str) -> BootFault:
-    """The cause that the text shows, or else its last lines. ``source`` is where it was read: ``its boot log``."""
+    """Find the cause in a text, or else its last lines. ``source`` is where it was read: ``its boot log``."""
     lines = [_plain(line) for line in mask_secrets(text, "[masked]", console=True).splitlines()]
     lines = [line for line in lines if line]
     if not lines:

@@ -40,7 +40,7 @@ def _written(taint: Taint) -> dict[str, str]:
 
 
 def list_taint_fixes(result: NodeVerification) -> tuple[tuple[TaintFix, ...], tuple[str, ...]]:
-    """A fix for each Node without a taint of its group, in the rows' order; and the Nodes that must be left alone.
+    """List a fix for each Node without a taint of its group, in the rows' order; and the Nodes to leave alone.
 
     These are the ones that EC2 does not show to be of the cluster: groups of other clusters may have the same name.
     A Node that has another taint with the same key and effect has no fix: adding would replace it.

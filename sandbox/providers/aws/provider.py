@@ -173,7 +173,7 @@ def type_of(urn: str) -> str:
 
 
 def configured(settings: Mapping[str, Any]) -> Aws:
-    """AWS for a provider's settings. Raises :class:`StandInError` for an address that is not loopback, or no region."""
+    """Return AWS for a provider's settings. Raises :class:`StandInError` without a region or a loopback address."""
     endpoint = aws_endpoint()
     for row in settings.get("endpoints") or []:
         for service, url in row.items():
