@@ -1,4 +1,4 @@
-"""Text of others on its fix: shown as it is and obeyed by nothing, one function for each kind of output.
+"""Text of others in output: shown as it is and obeyed by nothing, one function for each kind of output.
 
 Names, reasons and messages come from manifests, registries, API servers and plugins. What is not printable could steer
 a terminal (ESC, C1), hide or reorder text (bidirectional controls), or begin a line of its own.

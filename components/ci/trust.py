@@ -52,7 +52,7 @@ class GitHub:
         return [f"repo:{self.repository}:pull_request", f"repo:{self.repository}:ref:refs/heads/{branch}"]
 
     def updates(self, environment: str, _branch: str) -> list[str]:
-        """Return the subject of jobs in ``environment``: its protection rules say who approves, and which branches run."""
+        """Name the subject of jobs in ``environment``: its protection rules say who approves and which branches run."""
         return [f"repo:{self.repository}:environment:{environment}"]
 
     def releases(self, branch: str) -> list[str]:

@@ -99,7 +99,7 @@ def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:
 
 
 def can_move(pod: Pod) -> bool:
-    """Return whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or on its fix."""
+    """Return whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or being deleted."""
     static = pod.owner is not None and pod.owner.kind == _NODE
     return not (pod.daemon or pod.per_node or pod.terminating or static or pod.phase in ("Succeeded", "Failed"))
 

@@ -73,7 +73,7 @@ def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
             "sizes",
             (*spec.path, "desiredSize"),
             f"desiredSize {desired} is below minSize {least}.",
-            hint="Leave desiredSize out, or lower minSize.",
+            hint="Omit desiredSize, or lower minSize.",
         )
     elif desired > most:
         report(
@@ -128,7 +128,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 "EKS starts it; user data that did so too would break the node. Give ami.id, or use kind: self-managed."
             )
         else:
-            hint = "Leave bootstrap.mode out."
+            hint = "Omit bootstrap.mode."
         reason = (
             "a managed group without ami.id is bootstrapped by EKS"
             if derived == "eks"

@@ -100,7 +100,7 @@ def _written(
         return None
     if found.family in {AmiFamily.WINDOWS, AmiFamily.CUSTOM}:
         hint = (
-            "Leave amiType out and give ami.id."
+            "Omit amiType and give ami.id."
             if found.family is AmiFamily.CUSTOM
             else "Windows nodes are not planned here."
         )
@@ -138,7 +138,7 @@ def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerato
         return (
             f"{found.family} has no image for {architecture} with accelerator {accelerator}; choose another amiFamily."
         )
-    return f"Write {fitting.name}, or leave amiType out."
+    return f"Write {fitting.name}, or omit amiType."
 
 
 def check_amazon_linux_2(

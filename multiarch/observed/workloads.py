@@ -71,7 +71,7 @@ class ImageUse:
         return self.workload.namespace
 
     @property
-    def asked(self) -> tuple[str, str, bool]:
+    def question(self) -> tuple[str, str, bool]:
         """What the verdict depends on: the image, what is wrong with it, and whether it is mounted instead of run."""
         return self.image, self.fault, self.role is ContainerRole.VOLUME
 

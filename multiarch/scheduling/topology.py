@@ -56,7 +56,7 @@ class Placements:
     """
 
     def __init__(self) -> None:
-        """Start without nodes. A domain is what a node that exists is in, and the node that is queried."""
+        """Start without nodes. A domain is what a node that exists is in, and the node in question."""
         self._nodes: dict[str, Node] = {}
         self._peers: dict[Peers, Counter[str]] = {}
         self._rules: dict[_Asker, _Rules] = {}
@@ -99,7 +99,7 @@ class Placements:
             raise ValueError(f"two nodes are called {node.name}")
 
     def place(self, pod: Pod, node: Node, count: int = 1) -> None:
-        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not queried.
+        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not checked.
 
         Pods on their fix are not counted.
         """

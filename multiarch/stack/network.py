@@ -202,7 +202,7 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
     for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
         if key in written:
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
-            hint = f"Leave {key} out, or omit vpcId and the subnet IDs."
+            hint = f"Omit {key}, or vpcId and the subnet IDs."
             report("existing-network", (*_NETWORK, key), message, hint=hint)
     if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"

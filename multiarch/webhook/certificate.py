@@ -124,5 +124,5 @@ def _date(when: float) -> str:
 
 
 def _no_password() -> str:
-    # Otherwise OpenSSL requests one on the terminal.
+    # Otherwise OpenSSL prompts for one on the terminal.
     raise ValueError("the key needs a password")

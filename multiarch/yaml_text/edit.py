@@ -33,7 +33,7 @@ _IN_PLACE = (0, 0, 0)
 
 
 class EditError(MultiarchError):
-    """A value can't be added or set without changing more than was queried. ``line`` counts from 1 within the text."""
+    """A value can't be added or set without changing more than requested. ``line`` counts from 1 within the text."""
 
     def __init__(
         self, message: str, line: int, *, hint: str = "Write it out at this place, or edit it by hand."

@@ -35,7 +35,7 @@ class Controls:
     """The server's side: what was set, and which requests came. Make one for each process: it patches moto."""
 
     def __init__(self) -> None:
-        """Set nothing, and record what moto is queried."""
+        """Set nothing, and record moto's requests."""
         self.ssm = SsmStandIn()
         self.calls: list[tuple[str, str]] = []
 

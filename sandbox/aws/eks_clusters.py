@@ -123,7 +123,7 @@ class EksClusters(EksBase):
         return ActionResult({"cluster": deleted})
 
     def update_cluster_config(self) -> ActionResult:
-        """Return UpdateClusterConfig: one kind of change per call, as EKS queries."""
+        """Return UpdateClusterConfig: one kind of change per call, as EKS requires."""
         cluster, params = self._cluster(), self.params
         kinds = [key for key in params if key not in ("name", "clientRequestToken") and params[key] is not None]
         if len(kinds) != 1:

@@ -147,7 +147,7 @@ def _row(kube: Kube, name: str) -> Row | None:
     if not state:
         return None
     decision, _, why = (
-        pod["metadata"].get("annotations", {}).get(DECISION_ANNOTATION, "none: not asked").partition(": ")
+        pod["metadata"].get("annotations", {}).get(DECISION_ANNOTATION, "none: not reviewed").partition(": ")
     )
     return Row(name, PODS[name], pod["spec"]["nodeName"], state, decision, why)
 

@@ -78,7 +78,7 @@ def test_a_session_without_a_document_is_not_allowed(full: World) -> None:
     policy = json.loads(full.outputs["sessionPolicy"])
     starts = [each for each in policy["Statement"] if each["Action"] == "ssm:StartSession"]
     assert len(starts) == 2
-    # Each of them requests the check: one that did not would allow the default document.
+    # Each of them needs the check: one that did not would allow the default document.
     assert {json.dumps(each["Condition"]["BoolIfExists"]) for each in starts} == {json.dumps(CHECKED)}
     assert not allowed([{"Statement": starts}], Call("ssm:StartSession", NODE, OWN | UNCHECKED))
 

@@ -44,7 +44,7 @@ class DockerConfigError(MultiarchError):
 
 
 def find_config_file(environ: Mapping[str, str]) -> Path:
-    """Return the path of Docker's configuration file, in ``DOCKER_CONFIG`` or ``~/.docker``; as in docker, ``.docker`` without a home."""
+    """Return the path of Docker's configuration, in ``DOCKER_CONFIG`` or ``~/.docker``; ``.docker`` without a home."""
     folder = environ.get("DOCKER_CONFIG", "")
     return (Path(folder) if folder else (find_home() or Path()) / ".docker") / "config.json"
 

@@ -13,7 +13,7 @@ from multiarch.stack.checks.reach import check_reachable, check_role
 from multiarch.stack.model import NewNetwork
 
 # Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
-_NEEDS_A_FIX: Mapping[str, str] = MappingProxyType(
+_NEEDS_INTERNET: Mapping[str, str] = MappingProxyType(
     {
         "cluster-autoscaler": "its image comes from registry.k8s.io",
         "karpenter": "its image comes from public.ecr.aws, and it queries IAM for the nodes' instance profile",
@@ -28,7 +28,7 @@ def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
         check_reachable("autoscaler-unreachable", ("autoscaling", "use"), f"install {use}", spec, report)
 
 
-def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> None:
+def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler in a network with VPC endpoints only: its pods need more.
 
     Karpenter's own switch for such networks, ``isolatedVPC``, only spares the price list: instance profiles would stay
@@ -41,7 +41,7 @@ def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> No
         report(
             "autoscaler-no-way-out",
             ("network", "nat"),
-            f"{autoscaler} can't work without a fix of the VPC: {_NEEDS_A_FIX[autoscaler]}.",
+            f"{autoscaler} can't work without internet access: {_NEEDS_INTERNET[autoscaler]}.",
         )
 
 
@@ -101,4 +101,4 @@ def check_one_group_per_zone(
 
 
 def _installed(spec: Autoscaling) -> tuple[str, ...]:
-    return tuple(each for each in _NEEDS_A_FIX if each in {spec.use, spec.migrate_from})
+    return tuple(each for each in _NEEDS_INTERNET if each in {spec.use, spec.migrate_from})

@@ -1,6 +1,6 @@
 """Taints that Nodes should have registered with, added afterwards by a patch that removes nothing.
 
-A JSON patch first tests the Node's ``resourceVersion``, so that a change by somebody else in between rejects it, and
+A JSON patch first tests the Node's ``resourceVersion``, so that a change by somebody else in between makes it fail, and
 then appends. Source: RFC 6902; Kubernetes API concepts, "Patch mechanism: JSON Patch".
 """
 
