@@ -27,7 +27,7 @@ class Account:
         return pulumi.Output.concat("arn:", self.partition, ":iam::aws:policy/", path)
 
     def access_policy(self, name: str) -> pulumi.Output[str]:
-        """Return ARN of an EKS access policy, such as AmazonEKSViewPolicy.
+        """Return the ARN of an EKS access policy, such as AmazonEKSViewPolicy.
 
         Source: EKS user guide, "Associate access policies with access entries".
         """

@@ -21,7 +21,7 @@ INSTEAD = {
     r"\b(?:leave|leaves|leaving|left) (?:(?:the |that )?[\w.`]+ )?out\b": "omit",
     r"\bexcludes? (?:each other|one another)\b": "are mutually exclusive",
     # "connection refused" is what the system itself says; "refused" alone is a rule.
-    r"(?<!onnection )(?<!^[\"`])\brefus(?:e|es|ed|ing|al|als)\b(?!-)": "reject",
+    r"(?<!onnection )(?<!^\")(?<!`)\brefus(?:e|es|ed|ing|al|als)\b(?!-)": "reject",
     # "not asked" is a status, and "not-asked" its rule.
     r"(?<!\bnot[ -])\b[Aa]sk(?:s|ed|ing)?\b": "query or request",
     r"\b[Aa](?: JSON| YAML|n empty|nother)? text\b(?! file| of)": "string",

@@ -80,7 +80,7 @@ def name_of(pod: Pod) -> WorkloadName:
 
 
 def get_pod_key(pod: Pod) -> Hashable:
-    """Return equal for the pods of one controller, and for pods without one that differ in nothing but their names."""
+    """Return a key: equal for pods of one controller, and for pods without one that differ in their names only."""
     return (pod.namespace, pod.owner) if pod.owner else (pod.namespace, None, pod.labels, pod.spec)
 
 

@@ -63,7 +63,7 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
 
 
 def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
-    """Return min <= desired <= max."""
+    """Check that min <= desired <= max, and return them."""
     least, most = spec.settings.min_size, spec.settings.max_size
     desired = least if spec.settings.desired_size is None else spec.settings.desired_size
     if least > most:
@@ -190,7 +190,7 @@ def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
 
 
 def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> tuple[str, ...]:
-    """Return zones must be among the network's, and the network's must have names."""
+    """Check that zones are among the network's, and that the network's have names."""
     chosen = spec.settings.zones
     if chosen is None:
         if spec.settings.one_per_zone and spec.zone is None:

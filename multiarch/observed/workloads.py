@@ -167,7 +167,7 @@ def _by_workload(
     owners: Mapping[WorkloadKey, WorkloadKey],
     labels: Mapping[WorkloadKey, Mapping[str, str]],
 ) -> list[ImageUse]:
-    """Return hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
+    """Hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
     merged: dict[WorkloadKey, dict[str, str]] = {}
     for nearest, pairs in labels.items():
         merged.setdefault(find_top_owner(nearest, owners), {}).update(pairs)

@@ -221,7 +221,7 @@ def _within(network: Network, other: Network) -> bool:
 
 
 def _split(registry: str) -> tuple[str, str]:
-    """Return host, without brackets, and port; the port is empty for 443 and where there is none."""
+    """Return the host, without brackets, and port; the port is empty for 443 and where there is none."""
     host, colon, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
     return normalise_name(host if colon else registry), "" if port == _TLS_PORT else port if colon else ""
 

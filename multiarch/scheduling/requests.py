@@ -77,7 +77,7 @@ def _of_container(container: Value) -> _Amounts:
 
 
 def _at_pod_level(resources: Value, of_containers: _Amounts) -> _Amounts:
-    """Return pod-level requests take the containers' place, for CPU, memory and huge pages.
+    """Put pod-level requests in the containers' place, for CPU, memory and huge pages.
 
     A pod-level limit stands in for the request only where no container requests that resource.
     """

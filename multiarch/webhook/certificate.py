@@ -109,7 +109,7 @@ def _read_pair(folder: Path) -> tuple[bytes, bytes]:
 
 
 def _times(file: Path) -> tuple[float, float]:
-    """Return from when to when the server's own certificate is valid, which is the first in the file."""
+    """Return when the server's own certificate, the first in the file, begins and ceases to be valid."""
     from cryptography import x509  # noqa: PLC0415  (takes 40 ms to load)
 
     try:

@@ -225,7 +225,7 @@ class _Editor:
     # How values are written.
 
     def _offset_of_lists(self, container: MappingNode) -> int:
-        """Return as the mapping has it, or else the document; 0 where there is no list."""
+        """Return the mapping's offset, or else the document's; 0 where there is no list."""
         found = _offset_of_lists(container)
         if found is None:
             found = _offset_of_lists(self._root)

@@ -33,7 +33,7 @@ def ensure_region(region: str) -> None:
 
 
 def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -> str:
-    """Return id of the image of one release, registered at first use."""
+    """Return the ID of the image of one release, registered at first use."""
     identifier = image_id(ec2.region_name, ami_type, minor, release)
     if identifier not in ec2.amis:
         ec2.amis[identifier] = Ami(

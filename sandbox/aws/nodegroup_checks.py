@@ -55,7 +55,7 @@ def check_taints(taints: Sequence[Record], already: int = 0) -> None:
 
 
 def check_template(params: Record, data: Record) -> bool:
-    """Return settings that conflict with the launch template; returns whether the template has a custom AMI."""
+    """Reject settings that conflict with the launch template; return whether the template has a custom AMI."""
     if data.get("InstanceType") and params.get("instanceTypes"):
         raise invalid("Cannot specify instance types in launch template and API request")
     if (data.get("InstanceMarketOptions") or {}).get("MarketType") == "spot":

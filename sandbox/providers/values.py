@@ -109,7 +109,7 @@ def drifted(wanted: Value, live: Value) -> Value:
 
 
 def _same_text(wanted: Value, live: Value) -> bool:
-    """Return equal as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
+    """Compare as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
     if str(wanted) == str(live):
         return True
     try:

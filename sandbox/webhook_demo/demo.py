@@ -141,7 +141,7 @@ def _pod(name: str, reference: str) -> Object:
 
 
 def _row(kube: Kube, name: str) -> Row | None:
-    """Return none as long as the pod neither runs nor fails to be pulled."""
+    """Return no row as long as the pod neither runs nor fails to be pulled."""
     pod = kube.get("v1", "Pod", name, NAMESPACE) or {}
     state = _state(kube, name, pod)
     if not state:

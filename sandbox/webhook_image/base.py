@@ -43,7 +43,7 @@ class Layer:
 
 
 def key() -> str:
-    """Return changes with what the base is made of."""
+    """Return a hash that changes with what the base is made of."""
     return debian.key(__file__)
 
 

@@ -174,7 +174,7 @@ def _parsed(file: Path, written: bytes) -> Mapping[str, object]:
 
 
 def _split_key(key: str) -> tuple[str, str]:
-    """Return host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
+    """Return the host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
 
     The scheme is ignored, and so are ``/v1`` and ``/v2``.
     """

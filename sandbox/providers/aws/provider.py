@@ -192,7 +192,7 @@ def configured(settings: Mapping[str, Any]) -> Aws:
 
 
 def decode(value: Value) -> Value:
-    """Return nested provider settings travel as JSON text."""
+    """Decode nested provider settings, which travel as JSON text."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return json.loads(value)
