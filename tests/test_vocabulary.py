@@ -40,16 +40,16 @@ VERBS = frozenset(
     """
     accept add allow answer apply arrange assign attach audit average break bring build call cancel change check
     choose clean close collect compare compile complete compute convert cordon count create cut decide declare
-    decode delete derive describe destroy detect discard do drain draw drop dump edit end escape estimate evaluate
-    evict exit explain fail fetch fill filter find finish fold follow forget format forward gather get give go grant
-    group hash identify ignore insert inspect install issue join judge keep know lay leave let limit list listen
-    load log look make map mark mask match measure merge mount move multiply name narrow normalise note omit open
-    order parse pass patch pin place plan post preempt prepare print push put query queue quote raise rank reach
-    read rebalance rebuild recommend record reduce refresh register reject relax remember remove rename render renew
-    replace report require resolve restrict retry return review rewrite round route run sample say score search
-    select send serve set settle share show simulate skip sort spell split start stop store strip subtract suggest
-    sum summarise switch tag take tell terminate tidy transform translate trust try turn uncordon unpack unpin
-    update use validate verify wait walk warn watch wrap write yield
+    decode delete derive describe destroy detect discard do download drain draw drop dump edit end escape estimate
+    evaluate evict exit explain fail fetch fill filter find finish fold follow forget format forward gather get give
+    go grant group hash identify ignore insert inspect install issue join judge keep know lay leave let limit list
+    listen load log look make map mark mask match measure merge mount move multiply name narrow normalise note omit
+    open order parse pass patch pin place plan post preempt prepare print push put query queue quote raise rank
+    reach read rebalance rebuild recommend record reduce refresh register reject relax remember remove rename render
+    renew replace report require resolve restrict retry return review rewrite round route run sample say score
+    search select send serve set settle share show simulate skip sort spell split start stop store strip subtract
+    suggest sum summarise switch tag take tell terminate tidy transform translate trust try turn uncordon unpack
+    unpin update use validate verify wait walk warn watch wrap write yield
     """.split()  # noqa: SIM905 # prose: a list of strings would take 200 lines
 )
 """First words of docstrings and of functions' names. Add a verb when you use a new one."""

@@ -263,7 +263,7 @@ def _reference(template: LaunchTemplateVersion | None) -> dict[str, str] | None:
 
 
 def _one_key(reference: Record | None) -> Record | None:
-    """Answer DescribeNodegroup shows id and name of a template; a request names it by one of them."""
+    """Keep one key: DescribeNodegroup shows ID and name of a template; a request names it by one."""
     if reference and reference.get("id"):
         return {key: value for key, value in reference.items() if key != "name"}
     return reference
