@@ -1,4 +1,4 @@
-"""An API server, as far as a dry run queries it, and its registry. Arguments: ``NODES PODS_PER_NODE CASE``.
+"""An API server, as far as a dry run uses it, and its registry. Arguments: ``NODES PODS_PER_NODE CASE``.
 
 Half of the nodes are amd64, and full; the others are arm64: full in the case ``full``, with room for all pods in the
 case ``room``. Prints its port, then serves until it is stopped. It is a separate process, so that neither its time nor

@@ -18,7 +18,7 @@ BENCHMARKS = (
 
 
 def main() -> None:
-    """All of them."""
+    """Run all benchmarks."""
     for name in BENCHMARKS:
         benchmark = importlib.import_module(f"benchmarks.{name}")
         print(f"== {name}: {(benchmark.__doc__ or '').splitlines()[0]}", flush=True)

@@ -23,11 +23,11 @@ class Account:
         return pulumi.Output.concat("arn:", self.partition, f":{service}:", self.region, ":", self.id, ":", resource)
 
     def managed_policy(self, path: str) -> pulumi.Output[str]:
-        """ARN of a policy that AWS manages; ``path`` is its name, with ``service-role/`` before it where it has one."""
+        """Return the ARN of a policy that AWS manages; ``path`` is its name, after ``service-role/`` for some."""
         return pulumi.Output.concat("arn:", self.partition, ":iam::aws:policy/", path)
 
     def access_policy(self, name: str) -> pulumi.Output[str]:
-        """Return ARN of an EKS access policy, such as AmazonEKSViewPolicy.
+        """Return the ARN of an EKS access policy, such as AmazonEKSViewPolicy.
 
         Source: EKS user guide, "Associate access policies with access entries".
         """

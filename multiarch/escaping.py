@@ -1,4 +1,4 @@
-"""Text of others on its fix: shown as it is and obeyed by nothing, one function for each kind of output.
+"""Text of others in output: shown as it is and obeyed by nothing, one function for each kind of output.
 
 Names, reasons and messages come from manifests, registries, API servers and plugins. What is not printable could steer
 a terminal (ESC, C1), hide or reorder text (bidirectional controls), or begin a line of its own.
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"(?i:(?<![a-z0-9])(?:gh-|[0-9a-f]{7,}(?![a-z0-9])))|(?<
 
 
 def escape_terminal(text: str) -> str:
-    r"""A string on one line for a terminal: what is not printable, line breaks and tabs included, as ``\x1b``."""
+    r"""Escape what is not printable, line breaks and tabs included, for one line of a terminal, as ``\x1b``."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

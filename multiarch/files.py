@@ -43,7 +43,7 @@ def read_standard_input(most: int = SETTINGS) -> str:
 
 
 def find_home() -> Path | None:
-    """The user's home folder. None without HOME for a user ID that the system does not know, as in some containers."""
+    """Return the home folder. None without HOME for a user ID that the system does not know, as in some containers."""
     try:
         return Path.home()
     except RuntimeError:

@@ -46,7 +46,7 @@ class Repository:
         return found
 
     def base(self, ref: str) -> str:
-        """The commit that HEAD and ``ref`` last had in common: what a merge request into ``ref`` is compared with.
+        """Return the last common commit of HEAD and ``ref``: what a merge request into ``ref`` is compared with.
 
         Raises MultiarchError for an unknown ref, and where the clone is too shallow to know.
         """
@@ -65,7 +65,7 @@ class Repository:
         return found.stdout.decode().strip()
 
     def changed(self, commit: str) -> list[ChangedFile]:
-        """Files that differ between ``commit`` and the working tree, new files included, ignored ones not; sorted.
+        """List files that differ between ``commit`` and the working tree, new ones too, ignored ones not; sorted.
 
         A renamed file is a deleted and a new one.
         """
@@ -82,7 +82,7 @@ class Repository:
         return [found[path] for path in sorted(found)]
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """A file's bytes in ``commit``; None if it is not in it. Raises MultiarchError for a folder or a submodule."""
+        """Read a file in ``commit``; None if it is not in it. Raises MultiarchError for a folder or a submodule."""
         listed = self._answer("ls-tree", "-z", commit, "--", path)
         if not listed:
             return None

@@ -16,19 +16,19 @@ class RetryPolicy:
     first_wait: float
     longest_wait: float = math.inf
 
-    def wait(self, attempt: int, asked: float | None = None) -> float:
+    def wait(self, attempt: int, requested: float | None = None) -> float:
         """Return seconds to wait after attempt 0, 1, …: ``first_wait``, doubled each time, half of it random.
 
-        ``asked`` is what the server's Retry-After requests; it comes on top. The random part keeps many clients from
+        ``requested`` is what the server's Retry-After says; it comes on top. The random part keeps many clients from
         returning at the same moment.
         """
         backoff = self.first_wait * 2.0**attempt
         jittered = backoff / 2 + random.uniform(0, backoff / 2)  # noqa: S311 (not for secrets)
-        return min((asked or 0.0) + jittered, self.longest_wait)
+        return min((requested or 0.0) + jittered, self.longest_wait)
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """Seconds that a ``Retry-After`` header requests, counted from ``now`` (Unix time); None if it can't be read.
+    """Return the seconds in a ``Retry-After`` header, from ``now`` (Unix time); None if it can't be read.
 
     The header is a number of seconds or a date (RFC 9110, section 10.2.3).
     """

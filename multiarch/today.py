@@ -9,7 +9,7 @@ from multiarch.errors import MultiarchError
 
 
 def get_now() -> datetime:
-    """The time in UTC, or that of ``SOURCE_DATE_EPOCH`` (https://reproducible-builds.org/specs/source-date-epoch/).
+    """Return the time in UTC, or ``SOURCE_DATE_EPOCH`` (https://reproducible-builds.org/specs/source-date-epoch/).
 
     Raises MultiarchError if the variable is not a number of seconds.
     """

@@ -37,7 +37,7 @@ class Package:
 
 
 def key(*files: str) -> str:
-    """Return changes with these source files, with this one, and with the release that this machine runs."""
+    """Hash these source files, this one, and the release that this machine runs."""
     parts = (Path(file) for file in (*files, __file__, "/etc/os-release"))
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts if part.is_file())).hexdigest()[:16]
 
@@ -95,7 +95,7 @@ def make_root(root: Path) -> None:
 
 
 def download(architecture: Architecture, names: Sequence[str], folder: Path) -> list[Package]:
-    """Return download packages and what they depend on, for an architecture that this machine need not have."""
+    """Download packages and what they depend on, for an architecture that this machine need not have."""
     for name in ("lists/partial", "cache/archives/partial", "state"):
         (folder / name).mkdir(parents=True)
     (folder / "status").touch()

@@ -37,7 +37,7 @@ def installed(cache: Path) -> Path | None:
 
 
 def install(cache: Path, say: Callable[[str], None], *, archives: str = ARCHIVES, checksums: str = CHECKSUMS) -> Path:
-    """Return download, verify and unpack the release into ``cache``; return the engine.
+    """Download, verify and unpack the release into ``cache``; return the engine.
 
     Raises:
         OutsideError: a host cannot be reached, there is no release for this machine, or the download is not

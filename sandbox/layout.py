@@ -149,7 +149,7 @@ class Layout:
         return make_plan(load_file(file, project_file=self.root / "Pulumi.yaml"), today=get_today())
 
     def copy(self, stack: str) -> Path:
-        """Return pulumi's own copy of a stack's settings file; see ``sandbox.project``."""
+        """Return Pulumi's own copy of a stack's settings file; see ``sandbox.project``."""
         return self.project / str(self.settings().get("stackConfigDir", ".")) / f"Pulumi.{stack}.yaml"
 
     def region(self, stack: str, *, copied: bool = False) -> str:

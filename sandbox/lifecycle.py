@@ -108,7 +108,7 @@ class Sandbox:
         return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
     def down(self, *, force: bool = False) -> dict[str, tuple[str, ...]]:
-        """Return destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
+        """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
 
         Return what was left before the server was stopped: names, by ``1 VPC in eu-west-1``.
 

@@ -31,7 +31,7 @@ _AT_WORK = re.compile(r"@ \S.*\.\.\s*$")
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. ``lines`` is its output without colours; ``interrupted``: a signal queried to stop."""
+    """How a command ended. ``lines`` is its output without colours; ``interrupted``: a signal stopped it."""
 
     returncode: int
     lines: tuple[str, ...]
@@ -71,7 +71,7 @@ def run(
     interrupted = False
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        """Ask the engine to stop at the next safe point; the second time, or when the time is up, kill it."""
+        """Tell the engine to stop at the next safe point; the second time, or when the time is up, kill it."""
         nonlocal interrupted
         if not interrupted:
             interrupted = True

@@ -133,7 +133,7 @@ def print_next(console: Console, stack: str, *, private: bool = False) -> None:
 
 
 def print_registry(layout: Layout, runnable: Callable[[str], str]) -> None:
-    """Print what to query the demo's registry; ``runnable`` names our command as a shell finds it."""
+    """Print commands to try on the demo's registry; ``runnable`` names our command as a shell finds it."""
     hosts = layout.registry.relative_to(layout.root)
     commands = f"""\
 multiarch audit images --manifests examples/pods.yaml --hosts-dir {hosts}

@@ -1,4 +1,4 @@
-"""What all tests share: their lanes, and one test cluster for the whole session, started when a test requests it.
+"""What all tests share: their lanes, and one test cluster for the whole session, started when a test needs it.
 
 What starts it is imported then too: the process that hands tests to others needs none of it.
 """

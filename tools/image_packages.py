@@ -20,7 +20,7 @@ MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 ELF_MACHINES = {"amd64": 62, "arm64": 183}
 OLDEST_GLIBC, GLIBC = 5, 36  # minor versions of what wheels may need; Debian 12 has 2.36
 SERVICES = ("ecr", "ecr-public", "sts")
-"""The AWS services that are requested credentials: botocore describes 400 others in 20 MB."""
+"""The AWS services that give credentials: botocore describes 400 others in 20 MB."""
 BOTOCORE_FILES = ("_retry.json", "endpoints.json", "partitions.json", "sdk-default-configuration.json")
 NOT_RUN = ("*.pyi", "*.pyx", "*.pxd", "*.pxi", "*.c", "*.h")
 """Sources of extension modules and types."""

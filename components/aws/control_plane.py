@@ -128,7 +128,7 @@ def control_plane_log_group(cluster: str) -> str:
 
 
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
-    """Return ID of the security group that EKS creates for a cluster and its nodes."""
+    """Return the ID of the security group that EKS creates for a cluster and its nodes."""
     return made.vpc_config.apply(lambda config: _required("cluster security group", config.cluster_security_group_id))
 
 

@@ -55,7 +55,7 @@ class Session(Child):
 
 
 def preferences(plan: SessionPlan, cluster: str, key_arn: str) -> str:
-    """The session document's content as JSON with sorted keys; an empty string means "not set", also as ``key_arn``.
+    """Return the session document as JSON with sorted keys; an empty string, also as ``key_arn``, means "not set".
 
     Source: Systems Manager user guide, "Session document schema".
     """

@@ -52,7 +52,7 @@ class GitHub:
         return [f"repo:{self.repository}:pull_request", f"repo:{self.repository}:ref:refs/heads/{branch}"]
 
     def updates(self, environment: str, _branch: str) -> list[str]:
-        """Subject of jobs in ``environment``, whose protection rules say who approves and which branches may run."""
+        """Name the subject of jobs in ``environment``: its protection rules say who approves and which branches run."""
         return [f"repo:{self.repository}:environment:{environment}"]
 
     def releases(self, branch: str) -> list[str]:
@@ -79,7 +79,7 @@ class GitLab:
         _check("project", self.project, _PROJECT, "GROUP/NAME")
 
     def previews(self, _branch: str) -> list[str]:
-        """Return subject of all branches of the project: that of a merge request is its source branch.
+        """Return the subject of all branches of the project: that of a merge request is its source branch.
 
         A merge request of a fork runs in the fork, whose subject has another project. So it has if a member runs it in
         this project, since GitLab 18.2.2; before, such a job had this project's subject, with the fork's branch.
@@ -87,7 +87,7 @@ class GitLab:
         return [f"project_path:{self.project}:ref_type:branch:ref:*"]
 
     def updates(self, _environment: str, branch: str) -> list[str]:
-        """Return subject of ``branch``."""
+        """Return the subject of ``branch``."""
         return [f"project_path:{self.project}:ref_type:branch:ref:{branch}"]
 
     def releases(self, branch: str) -> list[str]:

@@ -60,7 +60,7 @@ def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_a
 
 
 def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pulumi.Output[str]:
-    """The stack's KMS key policy: IAM decides, and CloudWatch Logs may use the key for these log groups (ARNs) only.
+    """Return the policy of the stack's KMS key: IAM decides, and CloudWatch Logs may use it for these log groups.
 
     The first statement grants nothing by itself: it enables the account's IAM policies, without which the key could
     never be changed again. EKS needs no statement: it uses a grant of the principal that creates the cluster.
@@ -90,7 +90,7 @@ def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.O
 def node_sessions(
     account: Account, log_group: str | None, key_arn: pulumi.Input[str] | None
 ) -> pulumi.Output[str] | None:
-    """What the SSM agent on a node needs to log sessions to one log group, and to use the key that encrypts them.
+    """Allow the SSM agent on a node to log sessions to one log group, and to use the key that encrypts them.
 
     None where both are. ``DescribeLogGroups`` can't be limited to one group: the agent lists to see whether the group
     is encrypted. Source: Systems Manager user guide, "Create a custom IAM role for Session Manager".

@@ -93,7 +93,7 @@ class NodeGroupArgs(TypedDict):
     minSize: NotRequired[int]
     """Fewest nodes. Default: 1."""
     desiredSize: NotRequired[int]
-    """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
+    """Initial number of nodes. Ignored after creation. Default: minSize."""
     maxSize: NotRequired[int]
     """Maximum number of nodes. Default: 3."""
     amiFamily: NotRequired[str]
@@ -214,7 +214,7 @@ class PlatformArgs(TypedDict):
 
 class AccessSettings(TypedDict):
     """Access entries: which IAM principals may use the Kubernetes API. EKS makes the creator of the cluster an admin
-    automatically, and rejects a second entry: leave that role out here.
+    automatically, and rejects a second entry: omit that role here.
     """
     admins: NotRequired[list[str]]
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
@@ -491,7 +491,7 @@ class MultiArchitectureGroupSettings(TypedDict):
     minSize: NotRequired[int]
     """Fewest nodes. Default: 1."""
     desiredSize: NotRequired[int]
-    """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
+    """Initial number of nodes. Ignored after creation. Default: minSize."""
     maxSize: NotRequired[int]
     """Maximum number of nodes. Default: 3."""
     amiFamily: NotRequired[str]
@@ -575,7 +575,7 @@ class NodeGroupSettings(TypedDict):
     minSize: NotRequired[int]
     """Fewest nodes. Default: 1."""
     desiredSize: NotRequired[int]
-    """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
+    """Initial number of nodes. Ignored after creation. Default: minSize."""
     maxSize: NotRequired[int]
     """Maximum number of nodes. Default: 3."""
     amiFamily: NotRequired[str]
@@ -814,7 +814,7 @@ class SessionSettings(TypedDict):
 class UpdateStrategySettings(TypedDict):
     """How nodes are replaced. One of the two limits; default: maxUnavailable 1."""
     maxUnavailable: NotRequired[int]
-    """Nodes that may be away at once."""
+    """Maximum number of unavailable nodes during an update."""
     maxUnavailablePercentage: NotRequired[int]
     """The same in per cent of the group."""
     force: NotRequired[bool]

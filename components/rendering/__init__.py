@@ -98,7 +98,7 @@ def record(program: Callable[[], Coroutine[None, None, None]], *, stack: str, re
 def _short_stacks() -> Iterator[None]:
     """Let the SDK read one line of the stack for each resource, instead of all, twice.
 
-    It tells the engine where a resource is declared. In a rendering nobody queries, and it takes a quarter of the time.
+    It tells the engine where a resource is declared. A rendering does not need it, and it takes a quarter of the time.
     """
     before = getattr(sys, "tracebacklimit", None)
     sys.tracebacklimit = 1

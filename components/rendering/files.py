@@ -57,7 +57,7 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict[str, str]:
-    """Return text by path below the stack's folder, with ``/``; every string ends with a newline."""
+    """Return text by path below the stack's folder, with ``/``; every text ends with a newline."""
     files = {
         MARKER: _json([_entry(resource) for resource in resources]),
         "outputs.json": _json({name: value for name, value in outputs.items() if name != "kubeconfig"}),

@@ -212,7 +212,7 @@ def _said(text: str, met: bool | None, before: str) -> str:  # noqa: FBT001 # on
 
 
 def _written(expression: Expression) -> str:
-    """Return as in the manifest, with the label's name: ``kubernetes.io/arch=amd64``."""
+    """Write an expression as in the manifest: ``kubernetes.io/arch=amd64``."""
     if expression.invalid:
         return f"{expression.key} compared with {expression.values[0]!r}, which is not a number"
     if expression.operator in (Operator.IN, Operator.NOT_IN) and len(expression.values) == 1:

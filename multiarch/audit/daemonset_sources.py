@@ -49,7 +49,7 @@ def read_daemon_sets(objects: Iterable[LoadedObject], images: ImageVerdicts) -> 
             workload.name,
             workload.spec,
             tuple(
-                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.asked].judgements)
+                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.question].judgements)
                 for use in list_uses([each])
             ),
             node_name=name,

@@ -83,7 +83,7 @@ def audit_daemon_sets(
 
 
 def merge_by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
-    """The same audit with a column per architecture: the worst of its groups' cells, whose names go before reasons."""
+    """Merge columns into one per architecture: the worst of its groups' cells, whose names go before reasons."""
     members = {
         architecture: [number for number, each in enumerate(audit.columns) if each.architecture is architecture]
         for architecture in Architecture

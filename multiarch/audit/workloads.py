@@ -163,7 +163,7 @@ def _row(
 ) -> WorkloadRow:
     by_image: dict[tuple[str, Judgement], list[ImageUse]] = {}
     for use in subject.uses:
-        by_image.setdefault((use.image or NO_IMAGE, judged[use.asked]), []).append(use)
+        by_image.setdefault((use.image or NO_IMAGE, judged[use.question]), []).append(use)
     ordered = sorted(by_image, key=lambda each: (each[0], each[1].reason))
     found = [(image, judgement, by_image[image, judgement]) for image, judgement in ordered]
     blockers = tuple(

@@ -77,7 +77,7 @@ def format_policy(document: PolicyDocument) -> str:
 
 
 def build_cluster_autoscaler_policy(cluster: str) -> PolicyDocument:
-    """What the cluster autoscaler may do: read everything, change only Auto Scaling Groups tagged as this cluster's.
+    """Allow reading everything, and changing only Auto Scaling Groups tagged as this cluster's.
 
     Describe actions take no resources. Source:
     https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md

@@ -185,7 +185,7 @@ def _check_order(
             "prefer-names-no-group",
             (*ROOT, "prefer"),
             f"no {which} is {settings.prefer}.",
-            hint=f"Add one, or leave prefer out; there are {_listed(capacities)}.",
+            hint=f"Add one, or omit prefer; there are {_listed(capacities)}.",
         )
 
 

@@ -44,7 +44,7 @@ def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
     return _VALUES[key](instance) if key in _VALUES else ()
 
 
-@cache  # a simulation requests those of all types of each NodePool
+@cache  # a simulation needs those of all types of each NodePool
 def list_type_labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     """Return the labels of a type's nodes that our pools use, each with its possible values.
 

@@ -61,7 +61,7 @@ class Evaluation:
     _known: list[tuple[Plan, tuple[CapacityFailure, ...], CapacityReport]] = field(default_factory=list, init=False)
 
     def __call__(self, plan: Plan, failures: Iterable[CapacityFailure], *, explain: bool = True) -> CapacityReport:
-        """Say of every workload what it keeps in each failure; what was queried before is not evaluated again.
+        """Say of every workload what it keeps in each failure; what is known is not evaluated again.
 
         Without ``explain``, ``limit`` and ``change`` stay empty, which takes half of the time.
         """

@@ -104,9 +104,9 @@ def _zones(plan: Plan) -> int:
 
 
 def build_headroom_manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:
-    """The Kubernetes objects: a Namespace, a PriorityClass, a PodDisruptionBudget, a Deployment for each architecture.
+    """Build a Namespace, a PriorityClass, a PodDisruptionBudget, and a Deployment for each architecture.
 
-    The budget requests no pods: placeholders may be lost at any time, and a capacity report says so.
+    The budget requires no pods: placeholders may be lost at any time, and a capacity report says so.
     """
     yield {
         "apiVersion": "v1",

@@ -58,7 +58,7 @@ class Minimums:
     def of(
         self, workload: Replicas, surviving: Mapping[WorkloadName, int], running: Mapping[WorkloadName, int]
     ) -> Minimum:
-        """Return the minimum of one workload, of several budgets the one that requests most.
+        """Return the minimum of one workload, of several budgets the one that requires most.
 
         Where a budget selects several workloads, ``surviving`` and ``running`` pods of the others count too.
         """
@@ -130,7 +130,7 @@ def _faults(bound: _Bound, bare: set[WorkloadName]) -> Iterator[str]:
     budget, expected = bound.budget, bound.expected
     title = f"PodDisruptionBudget {budget} ({budget.limit})"
     if budget.min_available is None and budget.max_unavailable is None:
-        yield f"PodDisruptionBudget {budget} sets neither minAvailable nor maxUnavailable: it requests no pods."
+        yield f"PodDisruptionBudget {budget} sets neither minAvailable nor maxUnavailable: it requires no pods."
     elif not expected:
         yield f"{title} selects none of these pods."
     elif bound.least > expected:

@@ -63,7 +63,7 @@ NO_OTHERS = OtherWorkloads(0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """The number of pods that have to run, and ``source``, which says who requests it.
+    """The number of pods that have to run, and ``source``, which says what requires it.
 
     Pods of ``others`` count too, where a PodDisruptionBudget selects several workloads.
     """

@@ -27,19 +27,19 @@ NODE_START = 90
 
 
 def estimate_eviction(toleration: int, nodes: int) -> int:
-    """Until pods of the last of ``nodes`` failed nodes of a zone are deleted, and their controllers make others."""
+    """Estimate when pods of the last of ``nodes`` failed nodes of a zone are deleted and replaced."""
     return DETECTION + max(nodes - 1, 0) * PER_NODE + toleration
 
 
 def estimate_added_node(evicted: int, plan: AutoscalingPlan, node_start: int) -> int:
-    """Return until a node is ready that the autoscaler adds for pods that were evicted then."""
+    """Estimate when a node is ready that the autoscaler adds for pods that were evicted then."""
     delay = plan.cluster_autoscaler.scale_up_delay_seconds if plan.cluster_autoscaler else 0
     slow = delay if plan.use is Autoscaler.CLUSTER_AUTOSCALER else 0
     return evicted + slow + SCALE_UP + node_start
 
 
 def estimate_replaced_node(evicted: int, node_start: int) -> int:
-    """Return until a node that replaces a failed one has pods."""
+    """Estimate when a node that replaces a failed one has pods."""
     return max(evicted, REPLACEMENT + node_start)
 
 

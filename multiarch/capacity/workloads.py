@@ -80,12 +80,12 @@ def name_of(pod: Pod) -> WorkloadName:
 
 
 def get_pod_key(pod: Pod) -> Hashable:
-    """Return equal for the pods of one controller, and for pods without one that differ in nothing but their names."""
+    """Return a key: equal for pods of one controller, and for pods without one that differ in their names only."""
     return (pod.namespace, pod.owner) if pod.owner else (pod.namespace, None, pod.labels, pod.spec)
 
 
 def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:
-    """The workloads of ``pods``, sorted by namespace and name. Pods without a controller are one if they are alike."""
+    """Group ``pods`` into workloads, sorted by namespace and name. Pods without a controller are one if alike."""
     found: dict[Hashable, list[Pod]] = {}
     for pod in pods:
         found.setdefault(get_pod_key(pod), []).append(pod)
@@ -99,7 +99,7 @@ def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:
 
 
 def can_move(pod: Pod) -> bool:
-    """Return whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or on its fix."""
+    """Return whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or being deleted."""
     static = pod.owner is not None and pod.owner.kind == _NODE
     return not (pod.daemon or pod.per_node or pod.terminating or static or pod.phase in ("Succeeded", "Failed"))
 

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\s`]*`[^`]+`\S*|\S+")
 
 
 def make_runnable(text: str, program: Path | None = None) -> str:
-    """The text with ``multiarch …`` as a shell here finds it: by its path, unless ``multiarch`` on PATH is this one.
+    """Write ``multiarch …`` in a string as a shell finds it: by its path, unless ``multiarch`` on PATH is this one.
 
     ``program`` is by default what this process was called by.
     """

@@ -27,7 +27,7 @@ COMMENT = f"""Post a Markdown file as a comment on a merge request.
 
 The comment goes to the merge request or pull request of the job that runs this. It is found again by a hidden first
 line and by its author, and updated in place: there is one comment for each --name. Without --name, a file that begins
-with such a line, as `multiarch review` writes it, keeps it. A string that is longer than the service allows is cut, and
+with such a line, as `multiarch review` writes it, keeps it. Longer text than the service allows is cut, and
 says so.
 
 \b

@@ -28,7 +28,7 @@ class Bar:
 
 
 def build_bars(report: CostReport) -> tuple[Bar, ...]:
-    """A bar for each architecture and capacity type of nodes, then one for each other cost; the largest first."""
+    """Build a bar for each architecture and capacity type of nodes, and for each other cost; the largest first."""
     nodes: dict[tuple[Architecture, CapacityType | None], list[Amount]] = {}
     labels: dict[tuple[Architecture, CapacityType | None], str] = {}
     for line in report.nodes:

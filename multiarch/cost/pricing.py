@@ -64,7 +64,7 @@ class Pricing:
         return compute_month(nodes, self.hour(capacity))
 
     def control_plane(self, version: str) -> tuple[Amount, str]:
-        """What an EKS cluster costs in the support tier that its version has today, and the tier if it has a price."""
+        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price."""
         try:
             tier = kubernetes.get_support_status(version, self.today).tier
         except UnknownFactError as error:

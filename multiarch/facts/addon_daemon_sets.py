@@ -145,5 +145,5 @@ TERMINATION_HANDLER = AddOnDaemon(
 
 
 def list_daemons(add_on: str) -> tuple[AddOnDaemon, ...]:
-    """The DaemonSets of an EKS add-on, none for one that has none. Raises UnknownFactError for one not known here."""
+    """List the DaemonSets of an EKS add-on; it may have none. Raises UnknownFactError for an unknown one."""
     return look_up("DaemonSets of EKS add-on", add_on, _DAEMONS)

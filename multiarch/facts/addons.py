@@ -48,7 +48,7 @@ class AddOn:
     earlier_policy: tuple[tuple[int, int, int], str] | None = None
 
     def policy_of(self, version: str | None) -> str | None:
-        """The managed policy for a version such as ``v1.52.1-eksbuild.1``; None is EKS's default, a current one."""
+        """Return the managed policy for a version such as ``v1.52.1-eksbuild.1``; None is EKS's current default."""
         if self.earlier_policy is None or version is None:
             return self.managed_policy
         first, earlier = self.earlier_policy

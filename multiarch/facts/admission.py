@@ -38,5 +38,5 @@ class AdmissionMode(StrEnum):
 
 
 def get_tainted_architecture(architectures: Collection[str]) -> Architecture:
-    """Which of the required architectures has the nodes with the taints: arm64, unless amd64 is required alone."""
+    """Return the required architecture whose nodes are tainted: arm64, unless amd64 is required alone."""
     return Architecture.ARM64 if Architecture.ARM64 in architectures else Architecture.AMD64

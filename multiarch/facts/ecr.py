@@ -57,7 +57,7 @@ def parse_ecr_host(registry: str) -> EcrHost | None:
 
 
 def may_be_vpc_endpoint(host: str) -> bool:
-    """Whether a VPC's interface endpoints can give ``host`` a private address: private ECR, and its layers in S3.
+    """Return whether VPC endpoints can give ``host`` a private address: private ECR, and its layers in S3.
 
     Only AWS, and who owns the VPC's DNS, can give these names an address. Most other names below ``amazonaws.com`` are
     somebody's machine or load balancer.

@@ -99,7 +99,7 @@ class InstanceType:
         return _category_and_generation(self.name)[1]
 
 
-@cache  # a plan of several NodePools requests those of a thousand types again and again
+@cache  # a plan of several NodePools needs those of a thousand types again and again
 def _category_and_generation(name: str) -> tuple[str, str]:
     found = _NAME.match(name)
     return (found[1], found[2]) if found else ("", "")

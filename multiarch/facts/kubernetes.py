@@ -115,7 +115,7 @@ def get_support_status(version: str, today: date) -> SupportStatus:
 
 
 def find_successor(today: date) -> str | None:
-    """The minor to use instead of one without support: the default, or the newest that EKS supports on ``today``.
+    """Return the minor that replaces an unsupported one: the default, or the newest supported on ``today``.
 
     None if the calendar has none: it is older than the support of all its minors.
     """

@@ -24,7 +24,7 @@ _DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazo
 
 
 def compute_reserved_cpu(vcpus: int) -> int:
-    """Millicores kept for the kubelet: 6 % of the first core, 1 % of the second, 0.5 % of two more, then 0.25 %."""
+    """Return the kubelet's millicores: 6 % of the first core, 1 % of the second, 0.5 % of two more, then 0.25 %."""
     millicores = vcpus * 1000
     parts = sum((min(millicores, end) - start) * part for start, end, part in _CPU_STEPS if millicores > start)
     return parts // 10_000

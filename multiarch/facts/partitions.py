@@ -88,6 +88,6 @@ def explain_unknown_region(text: str) -> str | None:
 
 
 def find_zone_region(text: str) -> str | None:
-    """The region of a zone, by the zone's name; None for what is not written as zones are, or of an unknown region."""
+    """Return a zone's region; None for what is not written as zones are, or of an unknown region."""
     match = _ZONE.fullmatch(text)
     return match["region"] if match and match["region"] in list_regions() else None

@@ -47,7 +47,7 @@ _ACCELERATED = ("dl", "f1", "f2", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "gr"
 
 
 def fetch_instance_types(client: Client) -> list[InstanceType]:
-    """Ask EC2 for every type its region offers, all pages, sorted by name.
+    """List every type that EC2 offers in the region, all pages, sorted by name.
 
     Raises :class:`UnknownFactError` for an unknown architecture, :class:`OutsideError` for an answer that is
     incomplete; botocore's own errors pass through.

@@ -61,7 +61,7 @@ class Toleration:
         return f"toleration {self}: {self.operator} needs the alpha feature {COMPARISON_GATE}, which is off in EKS"
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return as a manifest has it, without the fields that are not set."""
+        """Return the fields of a manifest, without those that are not set."""
         fields: dict[str, str | int | None] = {
             "key": self.key or None,
             "operator": str(self.operator),

@@ -51,7 +51,7 @@ def build_service_account(metadata: Mapping[str, Any]) -> Object:
 
 
 def grant_role(metadata: Mapping[str, Any], rules: list[Object], name: str, namespace: str) -> Iterator[Object]:
-    """A Role with its RoleBinding for the service account ``name``; a ClusterRole where ``metadata`` has no namespace.
+    """Build a Role and RoleBinding for the service account ``name``; a ClusterRole if ``metadata`` has no namespace.
 
     ``namespace`` is the service account's.
     """

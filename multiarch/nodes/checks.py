@@ -63,7 +63,7 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
 
 
 def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
-    """Return min <= desired <= max."""
+    """Check that min <= desired <= max, and return them."""
     least, most = spec.settings.min_size, spec.settings.max_size
     desired = least if spec.settings.desired_size is None else spec.settings.desired_size
     if least > most:
@@ -73,7 +73,7 @@ def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
             "sizes",
             (*spec.path, "desiredSize"),
             f"desiredSize {desired} is below minSize {least}.",
-            hint="Leave desiredSize out, or lower minSize.",
+            hint="Omit desiredSize, or lower minSize.",
         )
     elif desired > most:
         report(
@@ -128,7 +128,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 "EKS starts it; user data that did so too would break the node. Give ami.id, or use kind: self-managed."
             )
         else:
-            hint = "Leave bootstrap.mode out."
+            hint = "Omit bootstrap.mode."
         reason = (
             "a managed group without ami.id is bootstrapped by EKS"
             if derived == "eks"
@@ -184,13 +184,13 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
 
 
 def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
-    """With more than one hop, answers of the metadata service reach pods, and with them the role of the node."""
+    """Report more than one hop: pods then reach the metadata service, and with it the role of the node."""
     if limit > 1:
         report("imds-hop-limit", (*path, "imdsHopLimit"), f"imdsHopLimit {limit} lets pods use the role of their node.")
 
 
 def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> tuple[str, ...]:
-    """Return zones must be among the network's, and the network's must have names."""
+    """Check that zones are among the network's, and that the network's have names."""
     chosen = spec.settings.zones
     if chosen is None:
         if spec.settings.one_per_zone and spec.zone is None:

@@ -41,7 +41,7 @@ def plan_ami_type(
     architecture: Architecture,
     report: ProblemReport,
 ) -> AmiType | None:
-    """The amiType for the instance types, or the one that the team set if it fits; None after a reported problem."""
+    """Return the amiType for the types, or the one that the team set if it fits; None after a reported problem."""
     accelerators = sorted({instance.accelerator for instance in types})
     if len(accelerators) > 1:
         examples = ", ".join(f"{a}: {next(t.name for t in types if t.accelerator is a)}" for a in accelerators)
@@ -100,7 +100,7 @@ def _written(
         return None
     if found.family in {AmiFamily.WINDOWS, AmiFamily.CUSTOM}:
         hint = (
-            "Leave amiType out and give ami.id."
+            "Omit amiType and give ami.id."
             if found.family is AmiFamily.CUSTOM
             else "Windows nodes are not planned here."
         )
@@ -138,13 +138,13 @@ def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerato
         return (
             f"{found.family} has no image for {architecture} with accelerator {accelerator}; choose another amiFamily."
         )
-    return f"Write {fitting.name}, or leave amiType out."
+    return f"Write {fitting.name}, or omit amiType."
 
 
 def check_amazon_linux_2(
     spec: NodeGroupSpec, context: ClusterContext, family: AmiFamily, report: ProblemReport
 ) -> None:
-    """AL2 images exist up to Kubernetes 1.32 and get no updates since 2025-11-26."""
+    """Report AL2 images, which exist up to Kubernetes 1.32 and get no updates since 2025-11-26."""
     if family is not AmiFamily.AL2:
         return
     # A family that is set for the whole stack is reported once, not for each group.

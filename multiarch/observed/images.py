@@ -150,7 +150,7 @@ async def judge_uses(
     """Judge as :func:`look_up` does, with a client that is open."""
     asked: dict[tuple[str, str, bool], list[ImageUse]] = {}
     for use in uses:
-        asked.setdefault(use.asked, []).append(use)
+        asked.setdefault(use.question, []).append(use)
     parsed = {each: _parse(*each) for each in asked}
     wanted = sorted({found for found in parsed.values() if not isinstance(found, str)})
 
@@ -165,10 +165,10 @@ async def judge_uses(
         judgements = unknown if isinstance(found, str) else judged[found]
         rows.setdefault((each[0] or NO_IMAGE, judgements), []).extend(users)
     made = (ImageRow(image, judgements, tuple(users)) for (image, judgements), users in rows.items())
-    return ImageVerdicts(architectures, tuple(sorted(made, key=lambda row: (row.image, row.uses[0].asked))))
+    return ImageVerdicts(architectures, tuple(sorted(made, key=lambda row: (row.image, row.uses[0].question))))
 
 
-def _parse(image: str, fault: str, mounted: bool) -> _Asked | str:  # noqa: FBT001 # the parts of ImageUse.asked
+def _parse(image: str, fault: str, mounted: bool) -> _Asked | str:  # noqa: FBT001 # the parts of ImageUse.question
     """Return what to look up, or what is wrong with the image."""
     if fault or not image:
         return fault or _NO_IMAGE_REASON

@@ -42,8 +42,8 @@ class ImageVerdicts:
     notes: tuple[str, ...] = ()
 
     def by_use(self) -> dict[tuple[str, str, bool], ImageRow]:
-        """Return the row of every use, by :attr:`ImageUse.asked`."""
-        return {use.asked: row for row in self.rows for use in row.uses}
+        """Return the row of every use, by :attr:`ImageUse.question`."""
+        return {use.question: row for row in self.rows for use in row.uses}
 
     def count(self, verdict: Verdict) -> int:
         """Count the images that have ``verdict`` as their worst."""

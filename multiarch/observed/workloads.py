@@ -71,7 +71,7 @@ class ImageUse:
         return self.workload.namespace
 
     @property
-    def asked(self) -> tuple[str, str, bool]:
+    def question(self) -> tuple[str, str, bool]:
         """What the verdict depends on: the image, what is wrong with it, and whether it is mounted instead of run."""
         return self.image, self.fault, self.role is ContainerRole.VOLUME
 
@@ -167,7 +167,7 @@ def _by_workload(
     owners: Mapping[WorkloadKey, WorkloadKey],
     labels: Mapping[WorkloadKey, Mapping[str, str]],
 ) -> list[ImageUse]:
-    """Return hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
+    """Hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
     merged: dict[WorkloadKey, dict[str, str]] = {}
     for nearest, pairs in labels.items():
         merged.setdefault(find_top_owner(nearest, owners), {}).update(pairs)

@@ -23,7 +23,7 @@ _EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 
 
 def is_without_inputs(resource: DeclaredResource) -> bool:
-    """Whether this is a component whose inputs the engine does not show: then its cluster is checked as a resource.
+    """Return whether the engine hides a component's inputs: then its cluster is checked as a resource.
 
     In a rendering it is the other way round: there the component stands for its cluster.
     """

@@ -38,7 +38,7 @@ PriceClient = Any
 
 
 def get_pricing_region(region: str, available: Iterable[str]) -> str:
-    """The region whose Pricing API has the prices of ``region``; ``available`` are those of its partition that have it.
+    """Return the region, of ``available`` in its partition, whose Pricing API has the prices of ``region``.
 
     All of a partition have the same prices; the one of the same geography is nearest. Raises MultiarchError for a
     partition without the API.

@@ -88,7 +88,7 @@ def build_region(prices: RegionPrices) -> dict[str, Any]:
 
 
 def _text(price: Decimal | None) -> str | None:
-    """Return without an exponent, whatever its size."""
+    """Write a number without an exponent, whatever its size."""
     return None if price is None else f"{price:f}"
 
 

@@ -69,7 +69,7 @@ class RegionPrices:
         return UnknownPrice(f"the price list of {self.region} has no on-demand price for {instance_type}")
 
     def spot_hour(self, instance_type: str, zones: Iterable[str] = ()) -> Amount:
-        """The price of an hour of a spot instance: the mean over ``zones``, or over all zones that have a price."""
+        """Return the price of an hour of a spot instance: the mean over ``zones``, or over all that have a price."""
         if not self.with_spot:
             return UnknownPrice(f"spot prices of {self.region} were not fetched")
         wanted = set(zones)
@@ -81,7 +81,7 @@ class RegionPrices:
         return UnknownPrice(f"EC2 had no spot price for {instance_type} in {where}")
 
     def cluster_hour(self, *, extended: bool) -> Amount:
-        """The price of an hour of an EKS control plane, in standard or in ``extended`` support of its version."""
+        """Return the price of an hour of an EKS control plane, in standard or ``extended`` support of its version."""
         if self.cluster is None:
             return UnknownPrice(f"the price list of {self.region} has no price for EKS clusters")
         if not extended:

@@ -74,7 +74,7 @@ def could_run(each: LivePod, taint: Taint | None) -> bool:
 
 
 def explain_stay(each: LivePod, snapshot: Snapshot, choice: Choice) -> str:
-    """Why a pod that could run on arm64 is not moved, a clause; empty if nothing but its images can be in the way."""
+    """Explain in a clause why a pod that could run on arm64 stays; empty if only its images can be in the way."""
     return (
         _of_its_controller(each, snapshot)
         or explain_annotation(each.annotations)

@@ -19,15 +19,15 @@ OUTAGE_SECONDS = 120.0
 """How long a run waits for an API server that does not answer."""
 _PAUSE_SECONDS = 2.0
 _FORBIDDEN_SECONDS = 15.0
-"""How long a rejection for lack of rights is queried again: an API server that starts has not read all roles yet."""
+"""How long a request without sufficient rights is retried: an API server that starts has not read all roles yet."""
 _SERVER_FAULT = 500
 
 
 class Clock:
-    """The system's clock. ``signal`` is the number of the signal that queried the run to stop, or None."""
+    """The system's clock. ``signal`` is the number of the signal that stopped the run, or None."""
 
     def __init__(self) -> None:
-        """Nothing has queried yet."""
+        """No request has been made yet."""
         self.signal: int | None = None
         self._stop = threading.Event()
 
@@ -69,7 +69,7 @@ _COUNTS_SUSPENSION: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Asks again for so many ``seconds``. ``to_the_end``: also if the run is to stop."""
+    """Retries for up to ``seconds``. ``to_the_end``: also if the run is to stop."""
 
     clock: Clock
     seconds: float = OUTAGE_SECONDS

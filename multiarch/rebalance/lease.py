@@ -49,7 +49,7 @@ class Lease:
     """The Lease as one run holds it. All methods raise ClusterError."""
 
     def __init__(self, cluster: KubernetesCluster, clock: Clock, run: str) -> None:
-        """Nothing is queried yet."""
+        """No request has been made yet."""
         self._cluster, self._clock, self._run = cluster, clock, run
         self._renewed = 0.0
 

@@ -71,7 +71,7 @@ class Room:
             self._change(each)
 
     def without(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
-        """Where each of ``pods``, evicted from ``source``, goes while that is cordoned. Nothing is changed by it."""
+        """Place each of ``pods``, evicted from ``source``, while that is cordoned. Nothing is changed by it."""
         node = mark_cordoned(self._nodes[source])
         emptied = _less(node, pods)
         whys = [self._why_stays(_again(pod), emptied) for pod in pods]
@@ -239,7 +239,7 @@ class Vacancy:
         return left
 
     def found(self, pod: Pod, *, least: int = 0, besides: str = "") -> bool:
-        """Whether a node other than ``besides`` has room for a pod, and a preference of ``least`` by its affinity."""
+        """Return whether a node not in ``besides`` has room for a pod, and at least ``least`` by its affinity."""
         key = pod.spec, least
         if key not in self._known:
             taking = (name for name, node in self._nodes.items() if self._takes(node, self._free[name], pod, least))

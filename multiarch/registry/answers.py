@@ -101,7 +101,7 @@ async def describe_rejection(
         detail = f"{detail} ({format_line(message, secrets=secrets)})"
     wait = retry_after(response.headers.get("Retry-After"), time.time())
     if wait is not None and reason is RegistryReason.RATE_LIMITED:
-        detail = f"{detail}, and queries to retry in {wait:.0f} s"
+        detail = f"{detail}, and says to retry in {wait:.0f} s"
     error = RejectionError(reason, detail, registry=operation.registry, reference=operation.reference)
     error.retry_after = wait
     return error

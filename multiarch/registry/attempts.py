@@ -1,4 +1,4 @@
-"""Retries and mirrors: which endpoint to query, and when to query again."""
+"""Retries and mirrors: which endpoint to query, and when to retry."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Attempts:
         endpoints: Sequence[Endpoint],
         work: Callable[[ReadOperation, Endpoint], Awaitable[T]],
     ) -> T:
-        """The first result of ``work``. A mirror gets one attempt and half of the time left; the origin the rest.
+        """Return the first result of ``work``. A mirror gets one attempt and half the time left; the origin the rest.
 
         Raises:
             RegistryError: the origin's error, with the mirrors' reasons.
@@ -109,5 +109,5 @@ class Attempts:
         if wait <= 0:
             return
         if wait >= operation.deadline.left:
-            raise operation.error(RegistryReason.RATE_LIMITED, f"{host} queries to retry in {wait:.0f} s")
+            raise operation.error(RegistryReason.RATE_LIMITED, f"{host} says to retry in {wait:.0f} s")
         await asyncio.sleep(wait)

@@ -133,7 +133,7 @@ class Authenticator:
                         operation, endpoint, reference, state, _renamed(challenge, _PLACEHOLDER, reference.repository)
                     )
                 except RegistryError:
-                    # The endpoint may want something else by now, and says so if it is queried without a token.
+                    # The endpoint may want something else by now, and says so if a request has no token.
                     self._challenges.pop((endpoint.host, endpoint.path), None)
                     raise
         return state.header
@@ -191,7 +191,7 @@ class Authenticator:
             return
 
     async def _candidates(self, endpoint: Endpoint, reference: Reference) -> AsyncIterator[Credential | None]:
-        """Ask one source after the other; yield None if none has a credential.
+        """Query one source after the other; yield None if none has a credential.
 
         A source that fails is skipped. Raises its RegistryError if no other has a credential.
         """

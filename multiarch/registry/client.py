@@ -112,7 +112,7 @@ class RegistryClient:
         return content
 
     async def resolve(self, reference: Reference) -> str:
-        """The digest that a tag points at now, by a HEAD request; by GET where the registry does not answer that.
+        """Return a tag's present digest, by a HEAD request; by GET where the registry does not answer that.
 
         Raises RegistryError.
         """

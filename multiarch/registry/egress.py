@@ -177,7 +177,7 @@ def normalise_name(host: str) -> str:
 
 
 def parse_address(name: str) -> Address | None:
-    """The address that ``name`` spells, as the system reads it: also 127.1, 0x7f000001, 2130706433 and fe80::1%eth0."""
+    """Parse an address as the system does: also 127.1, 0x7f000001, 2130706433 and fe80::1%eth0."""
     try:
         return ipaddress.ip_address(name.replace("%25", "%"))
     except ValueError:
@@ -221,7 +221,7 @@ def _within(network: Network, other: Network) -> bool:
 
 
 def _split(registry: str) -> tuple[str, str]:
-    """Return host, without brackets, and port; the port is empty for 443 and where there is none."""
+    """Return the host, without brackets, and port; the port is empty for 443 and where there is none."""
     host, colon, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
     return normalise_name(host if colon else registry), "" if port == _TLS_PORT else port if colon else ""
 

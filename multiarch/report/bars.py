@@ -1,4 +1,4 @@
-"""The geometry of a bar chart: lengths in per cent of the width, heights in pixels, so that string keeps its size."""
+"""The geometry of a bar chart: lengths in per cent of the width, heights in pixels, so that text keeps its size."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 
 class Topic(StrEnum):
-    """What a finding is about, in the order in which a reviewer queries."""
+    """What a finding is about, in a reviewer's order."""
 
     BREAKS = "Breaks"
     ROLLS = "Rolls"

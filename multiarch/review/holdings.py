@@ -89,7 +89,7 @@ _KUBERNETES = {
 
 
 def get_holding(token: str) -> Holding | None:
-    """What a resource of this type holds: ``aws:eks/cluster:Cluster``. None for what can be made again as it was.
+    """Return what a resource of a type such as ``aws:eks/cluster:Cluster`` holds; None if it can be made again.
 
     Node groups, Auto Scaling groups and NodePools are not here: findings about nodes say what happens to their pods.
     """

@@ -14,7 +14,7 @@ _TOO_LONG = "…"
 
 
 def format_value(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
-    """The value at ``path`` for a person: ``[secret]``, ``known after the update``, JSON of at most 80 characters.
+    """Format the value at ``path``: ``[secret]``, ``known after the update``, JSON of at most 80 characters.
 
     Nothing for MISSING; ``…`` for what is longer.
     """
@@ -31,7 +31,7 @@ def format_value(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON 
 
 
 def format_difference(step: Step, path: str) -> str:
-    """One change of a step's inputs in a line: ``version: 1.35 → 1.36``. Only the path if the values say nothing."""
+    """Format a change of an input: ``version: 1.35 → 1.36``. Only the path if the values say nothing."""
     old = MISSING if step.old is None else get_value_at(step.old.inputs, path)
     new = MISSING if step.new is None else get_value_at(step.new.inputs, path)
     return f"{path}: {change}" if (change := format_from_to(old, new, path)) else path

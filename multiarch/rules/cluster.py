@@ -91,7 +91,7 @@ NETWORK = (
     error("no-way-out", "`nat: none` without the endpoints that nodes need",
           "Add them to network.endpoints, or use nat: single."),
     error("existing-network", "keys of a new VPC beside those of an existing one",
-          "Leave the key out, or omit vpcId and the subnet IDs."),
+          "Omit the key, or vpcId and the subnet IDs."),
     error("vpc-id", "a `vpcId` that is missing or not a VPC ID", "Write an ID such as vpc-0123456789abcdef0."),
     error("subnet-id", "a string that is not a subnet ID", "Write an ID such as subnet-0123456789abcdef0."),
     error("subnets", "fewer than two private subnets", "List at least two."),

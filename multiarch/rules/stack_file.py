@@ -46,11 +46,11 @@ STACK_FILE = (
     error("date", "a value that YAML reads as a date", "Write it in quotes."),
     error("octal-number", "a number with a leading zero, which Pulumi reads as octal", "Write it in quotes."),
     error("not-a-number", "a number that Pulumi does not take, such as `.inf`", "Write it in quotes."),
-    error("unknown-tag", "a YAML tag that is not used here", "Leave the tag out."),
+    error("unknown-tag", "a YAML tag that is not used here", "Omit the tag."),
     error("template", "a placeholder of a template, such as `{{ owner }}`",
           "Render the template first, or put the text in quotes."),
     error("wrong-merge", "`<<` without the alias of a mapping", "Write `<<: *ALIAS`, with the alias of a mapping."),
     error("endless-alias", "an alias inside of its own anchor", "Remove the alias."),
     error("too-many-values", "aliases that expand the file to more than 50,000 values", "Use fewer aliases."),
-    error("rejected", "a stack that the command line could not read at all", ""),
+    error("refused", "a stack that the command line could not read at all", ""),
 )

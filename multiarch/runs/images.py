@@ -111,7 +111,7 @@ class Arm64ImageJudge:
             )
             for each in pods
         }
-        self._look_up([use for several in uses.values() for use in several if use.asked not in self._known])
+        self._look_up([use for several in uses.values() for use in several if use.question not in self._known])
         return {uid: why for uid, several in uses.items() if (why := self._find_fault(several))}
 
     def _look_up(self, uses: Sequence[ImageUse]) -> None:
@@ -127,7 +127,7 @@ class Arm64ImageJudge:
 
     def _find_fault(self, uses: Sequence[ImageUse]) -> str:
         for use in uses:
-            found = self._known[use.asked]
+            found = self._known[use.question]
             if found.verdict is Verdict.UNSUPPORTED:
                 return f"image {use.image} does not support arm64: {found.reason.rstrip('.')}"
             if found.verdict is Verdict.UNKNOWN:

@@ -87,7 +87,7 @@ def _check_file(file: EditedFile, judged: dict[tuple[str, str, bool], ImageRow])
     faults, outcomes = list(file.edited.faults), []
     for outcome in file.edited.outcomes:
         notes = list(outcome.transformed.notes)
-        for use, found in ((each, found) for each in _list_uses(outcome) for found in judged[each.asked].judgements):
+        for use, found in ((each, found) for each in _list_uses(outcome) for found in judged[each.question].judgements):
             image = f"image {use.image or '(none)'} ({use.role} {use.container})"
             if found.verdict is Verdict.UNSUPPORTED:
                 message = f"{outcome.template.title}: {image} does not support {found.architecture}: {found.reason}."

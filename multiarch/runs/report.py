@@ -155,7 +155,7 @@ class _PageParts:
         return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
-        """Return on the groups of the plan, or on the nodes of the cluster."""
+        """Audit DaemonSets on the groups of the plan, or on the nodes of the cluster."""
         source = self.source.given
         found = tuple(each for each in source.objects if each.value.get("kind") == Kind.DAEMON_SET)
         if found and isinstance(images, Unread):

@@ -88,7 +88,7 @@ def plan_or_problems(path: Path, *, named: bool = True) -> tuple[Plan | None, tu
     except MultiarchError as error:
         if not named:
             raise
-        return None, (Problem("rejected", error.message, error.hint, file=format_path(path)),)
+        return None, (Problem("refused", error.message, error.hint, file=format_path(path)),)
     return plan, plan.warnings
 
 

@@ -41,7 +41,7 @@ def verify_containers(
     if on_node is not None:
         reports = {}
         if wanted := list_instances(found):
-            with progress("asking nodes") as step:
+            with progress("querying nodes") as step:
                 reports = collect_reports(
                     on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step
                 )

@@ -1,4 +1,4 @@
-"""Why a pod cannot be placed: a cause, and a string for users."""
+"""Why a pod cannot be placed: a cause, and a message for users."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def sum_requests(pod_spec: Value) -> ResourceAmounts:
 
 
 def sum_assumed_requests(pod_spec: Value, requests: ResourceAmounts) -> ResourceAmounts:
-    """What kube-scheduler's scores add to a pod's ``requests`` for containers without requests of CPU or memory."""
+    """Return what scores add to a pod's ``requests`` for containers without requests of CPU or memory."""
     with_defaults = _requests(pod_spec, _ASSUMED)
     return ResourceAmounts(cpu=with_defaults.cpu - requests.cpu, memory=with_defaults.memory - requests.memory)
 
@@ -77,7 +77,7 @@ def _of_container(container: Value) -> _Amounts:
 
 
 def _at_pod_level(resources: Value, of_containers: _Amounts) -> _Amounts:
-    """Return pod-level requests take the containers' place, for CPU, memory and huge pages.
+    """Put pod-level requests in the containers' place, for CPU, memory and huge pages.
 
     A pod-level limit stands in for the request only where no container requests that resource.
     """

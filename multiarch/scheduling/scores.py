@@ -63,7 +63,7 @@ def score_free(allocatable: ResourceAmounts, free: ResourceAmounts, assumed: Res
 
 
 def score_balance(allocatable: ResourceAmounts, free: ResourceAmounts, requests: ResourceAmounts) -> int:
-    """The score for the balance of CPU and memory of a node with one more pod (``BalancedAllocation``): 0 to 100."""
+    """Score the balance of CPU and memory of a node with one more pod (``BalancedAllocation``): 0 to 100."""
     cpu, memory = allocatable.cpu, allocatable.memory
     if cpu <= 0 or memory <= 0 or not (requests.cpu or requests.memory):
         return 0
@@ -78,7 +78,7 @@ def _balance(cpu: float, memory: float) -> int:
 
 
 def score_candidates(candidates: Sequence[Candidate], spread: Sequence[SoftSpread], nodes: int) -> list[int]:
-    """The score of each candidate, more is better. ``nodes`` is the number of all nodes that can take the pod."""
+    """Score each candidate, more is better. ``nodes`` is the number of all nodes that can take the pod."""
     wanted = max(each.preference for each in candidates)
     unwanted = max(each.untolerated for each in candidates)
     found = []

@@ -56,7 +56,7 @@ class Placements:
     """
 
     def __init__(self) -> None:
-        """Start without nodes. A domain is what a node that exists is in, and the node that is queried."""
+        """Start without nodes. A domain is what a node that exists is in, and the node in question."""
         self._nodes: dict[str, Node] = {}
         self._peers: dict[Peers, Counter[str]] = {}
         self._rules: dict[_Asker, _Rules] = {}
@@ -87,7 +87,7 @@ class Placements:
                         spread.remove(node)
 
     def add(self, node: Node) -> None:
-        """A node without pods comes up. Raises ValueError if another node has its name."""
+        """Add a node without pods. Raises ValueError if another node has its name."""
         known = self._nodes.get(node.name)
         if known is None:
             self._nodes[node.name] = node
@@ -99,7 +99,7 @@ class Placements:
             raise ValueError(f"two nodes are called {node.name}")
 
     def place(self, pod: Pod, node: Node, count: int = 1) -> None:
-        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not queried.
+        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not checked.
 
         Pods on their fix are not counted.
         """
@@ -134,7 +134,7 @@ class Placements:
             self._pull(term, node, weight * count)
 
     def soft_counts(self, pod: Pod, node: Node) -> list[int]:
-        """For each soft spread constraint of ``pod``, in their order, how many pods that count share the node's domain.
+        """Count, for each soft spread constraint of ``pod``, the selected pods in the node's domain, in their order.
 
         0 where the node has none.
         """
@@ -171,7 +171,7 @@ class Placements:
         return self._unmet_affinity(rules, node) or self._kept_apart(rules, node) or self._kept_away(rules.peers, node)
 
     def spread_counts(self, pod: Pod, node: Node, topology_key: str) -> tuple[int, ...]:
-        """How many pods each hard spread constraint of ``pod`` with this key counts in the domain of ``node``."""
+        """Count the pods in the domain of ``node`` for each hard spread constraint of ``pod`` with this key."""
         rules = self._rules_of(pod).spread
         return tuple(spread.count(node) for _, spread, _ in rules if spread.rule.topology_key == topology_key)
 

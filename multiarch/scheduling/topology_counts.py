@@ -96,7 +96,7 @@ class Spread:
         self._having: Counter[int] = Counter()
 
     def add(self, node: Node) -> None:
-        """A node comes up; a node that is known already changes nothing."""
+        """Add a node; one that is known already changes nothing."""
         if node.name not in self._counted:
             self._counted[node.name] = self.rule.counts(node)
             if self._counted[node.name]:
@@ -112,7 +112,7 @@ class Spread:
                 self._move(0, None)
 
     def place(self, node: Node, count: int) -> None:
-        """Pods that the rule selects are placed on a node that was added; a negative ``count`` takes them back."""
+        """Count pods that the rule selects on a node that was added; a negative ``count`` takes them back."""
         if self._counted[node.name]:
             domain = node.labels[self.rule.topology_key]
             before = self._domains[domain]
@@ -186,7 +186,7 @@ class Matches:
         return 0 if value is None else self._counts[term.topology_key, value]
 
     def place(self, node: Node, count: int) -> None:
-        """Pods that the terms select are placed on a node; a negative ``count`` takes them back."""
+        """Count pods that the terms select on a node; a negative ``count`` takes them back."""
         for key in self._keys:
             value = node.labels.get(key)
             if value is not None:

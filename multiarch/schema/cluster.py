@@ -32,7 +32,7 @@ class Logging(Section):
 class Access(Section):
     """Access entries: which IAM principals may use the Kubernetes API.
 
-    EKS makes the creator of the cluster an admin automatically, and rejects a second entry: leave that role out here.
+    EKS makes the creator of the cluster an admin automatically, and rejects a second entry: omit that role here.
     """
 
     admins: list[str] = []

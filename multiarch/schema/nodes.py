@@ -43,7 +43,7 @@ class UpdateStrategy(Section):
     """How nodes are replaced. One of the two limits; default: maxUnavailable 1."""
 
     max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = None
-    """Nodes that may be away at once."""
+    """Maximum number of unavailable nodes during an update."""
     max_unavailable_percentage: Annotated[int, Field(ge=1, le=100)] | None = None
     """The same in per cent of the group."""
     force: bool = False
@@ -62,7 +62,7 @@ class NodeGroupBase(Section):
     min_size: Annotated[int, Field(ge=0)] = 1
     """Fewest nodes."""
     desired_size: Annotated[int, Field(ge=0)] | None = None
-    """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
+    """Initial number of nodes. Ignored after creation. Default: minSize."""
     max_size: Annotated[int, Field(ge=1)] = 3
     """Maximum number of nodes."""
     ami_family: AmiFamilyName | None = None

@@ -33,7 +33,7 @@ def find_faults(configuration: WebhookConfiguration) -> Iterator[WebhookFault]:
         if text in configuration.architectures[:index]:
             yield ("architectures", index), Problem("not-valid", f"{text} is named twice.", "Remove one.")
     if configuration.mode == "pin" and len(set(configuration.architectures)) == 1:
-        hint = "Leave architectures out, or use another mode."
+        hint = "Omit architectures, or use another mode."
         message = "mode pin needs both architectures: of the other one, nothing would be known."
         yield ("architectures",), Problem("not-valid", message, hint)
     registries = configuration.registries

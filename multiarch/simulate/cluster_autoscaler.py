@@ -76,10 +76,10 @@ class _Template:
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """The nodes that an option adds. ``asked``: at most so many for so many pods of each batch; ``pods`` get one."""
+    """The nodes that an option adds. ``limit``: at most so many for so many pods of each batch; ``pods`` get one."""
 
     option: _Option
-    asked: tuple[int, Mapping[Batch, int]]
+    limit: tuple[int, Mapping[Batch, int]]
     planned: list[PlannedNode]
     pods: Mapping[Batch, int]
 
@@ -224,16 +224,17 @@ class _ClusterAutoscaler:
     def _estimate(self, option: _Option, options: Mapping[str, _Option], waiting: Waiting) -> _Estimate:
         groups = [option.group, *self._similar(option, options)]
         most = sum(group.max_size - self._nodes.count(group.name) for group in groups)
-        asked = most, {batch: len(waiting[batch]) for batch in option.batches}
+        limit = most, {batch: len(waiting[batch]) for batch in option.batches}
         known = self._estimates.get(option.group.name)
         # Without rules about other pods, what other groups got in the meantime does not matter.
-        if known and (known.option, known.asked) == (option, asked) and not any(map(self._nodes.has_rules, asked[1])):
+        has_rules = any(map(self._nodes.has_rules, limit[1]))
+        if known and (known.option, known.limit) == (option, limit) and not has_rules:
             return known
-        planned = estimate_nodes(option.group.shape, option.zone, self._nodes, asked[1], most=most)
+        planned = estimate_nodes(option.group.shape, option.zone, self._nodes, limit[1], most=most)
         pods: Counter[Batch] = Counter()
         for each in planned:
             pods.update(each.pods)
-        self._estimates[option.group.name] = made = _Estimate(option, asked, planned, pods)
+        self._estimates[option.group.name] = made = _Estimate(option, limit, planned, pods)
         return made
 
     def _similar(self, option: _Option, options: Mapping[str, _Option]) -> list[ScalableGroup]:

@@ -82,7 +82,7 @@ class SimNode:
             self.assumed += more
 
     def fullness(self, spec: PodSpec) -> int:
-        """How full the node is with one more pod, as kube-scheduler's score for free resources has it: -100 to 0."""
+        """Return how full the node is with one more pod, as kube-scheduler scores free resources: -100 to 0."""
         return -score_free(self.shape.allocatable, self.free, self.assumed, spec)
 
 
@@ -251,7 +251,7 @@ class Nodes:
         return batch.number in self._with_rules
 
     def domain(self, node: Node) -> _Domain:
-        """What other pods' places depend on, the host name aside: nodes that agree in it are alike to a pod's rules.
+        """Return what other pods' places depend on, without the host name: nodes that agree in it are alike to rules.
 
         They must be nodes that the pod's node affinity and tolerations allow.
         """

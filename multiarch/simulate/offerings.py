@@ -140,7 +140,7 @@ class Offerings:
 
 
 def list_priced_types(plan: NodePoolPlan, prices: RegionPrices) -> tuple[InstanceType, ...]:
-    """The types that have a price as the pool buys them: Karpenter takes others for types that the region lacks."""
+    """List types with a price as the pool buys them: Karpenter takes others for types that the region lacks."""
     capacity_type = plan.capacities[0].capacity_type
     return tuple(each for each in plan.instance_types if isinstance(prices.hour(each.name, capacity_type), Decimal))
 

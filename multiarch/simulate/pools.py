@@ -105,7 +105,7 @@ class Pool:
         self._free: tuple[ResourceAmounts, ...] = ()
 
     def planned(self, index: int) -> Mapping[str, str]:
-        """The labels that Karpenter plans a node of a type with: the deprecated ones come later, from the kubelet."""
+        """Return the labels that Karpenter plans a node with: the deprecated ones come later, from the kubelet."""
         return self._planned[index]
 
     def planned_node(self, index: int, name: str, zone: str | None, host: str) -> Node:
@@ -166,12 +166,12 @@ class Pool:
         return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
 
     def capacity_of(self, instance_type: str, otherwise: ResourceAmounts) -> ResourceAmounts:
-        """CPU and memory of a node as its limits count them; of a type that the pool can't buy, ``otherwise``."""
+        """Return a node's CPU and memory as limits count them; of a type that the pool can't buy, ``otherwise``."""
         index = next((index for index, each in enumerate(self.types) if each.name == instance_type), None)
         return otherwise if index is None else self.largest(1 << index)
 
     def why_types_are_missing(self) -> str:
-        """Which types are not bought for want of a price, as in ``general-arm64-spot 12 of 30``, or an empty string."""
+        """Say which types lack a price, as in ``general-arm64-spot 12 of 30``, or an empty string."""
         missing = len(self.plan.instance_types) - len(self.types)
         return f"{self.plan.name} {missing} of {len(self.plan.instance_types)}" if missing else ""
 
@@ -209,7 +209,7 @@ class Pool:
         return Offer(types, tuple(zone for zone, there in zones.items() if there)) if types else None
 
     def unknown_topology_key(self, spec: PodSpec) -> str | None:
-        """The first topology key in a rule of ``spec`` whose values Karpenter does not know for this pool, or None.
+        """Return the first topology key of ``spec`` whose values Karpenter does not know for this pool, or None.
 
         It knows zones and hosts, and what the pool itself sets: labels, and requirements with ``In``. Of the labels of
         instance types it takes any value, most often one that the pool can't buy.
@@ -267,7 +267,7 @@ class _Remaining:
         return True
 
     def of(self, spec: PodSpec) -> PodSpec:
-        """The spec with one required term, with preferences as requirements, and with all spread constraints hard."""
+        """Return the spec with one required term, preferences as requirements, and all spread constraints hard."""
         terms = self.terms and self.terms[:1]
         for each in self.preferred[:1]:
             own = terms[0].expressions if terms else ()

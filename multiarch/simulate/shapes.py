@@ -23,7 +23,7 @@ _SUFFIX = "20260101000000000000000001"
 def build_group_shape(
     group: NodeGroupPlan, zones: tuple[str, ...], *, region: str | None = None, names: Collection[str] = ()
 ) -> NodeShape:
-    """A node of a group: of its first instance type, as the cluster autoscaler assumes, with the least any type gives.
+    """Build a node of a group's first type, as the cluster autoscaler assumes, with the least any type gives.
 
     ``names`` are the names of node groups at EKS that pods request: one that can be this group's is taken for its name.
     """
@@ -70,7 +70,7 @@ def build_pool_shape(
 def build_pool_shapes(
     pool: NodePoolPlan, node_class: NodeClassPlan, zones: tuple[str, ...], region: str | None
 ) -> Mapping[str, NodeShape]:
-    """A node of a NodePool on each of its instance types, by the type's name. Kept: failures query again and again."""
+    """Build a NodePool's node of each of its instance types, by the type's name. Cached: every failure needs them."""
     return MappingProxyType(
         {each.name: build_pool_shape(pool, node_class, each, zones, region=region) for each in pool.instance_types}
     )

@@ -32,7 +32,7 @@ class PodsByController:
                 self._counts[sample.namespace, sample.owner] = Counter(), Counter()
 
     def place(self, pod: Pod, node: Node) -> None:
-        """A pod gets a node."""
+        """Count a pod that gets a node."""
         if pod.owner is not None and (found := self._counts.get((pod.namespace, pod.owner))):
             found[0][node.name] += 1
             found[1][node.labels.get(ZONE)] += 1

@@ -43,7 +43,7 @@ class Supply:
         pods: Iterable[Pod],
         unavailable: Unavailable | None = None,
     ) -> None:
-        """``pods`` are those that are queried later; no node is added where it is ``unavailable``."""
+        """``pods`` are those that are placed later; no node is added where it is ``unavailable``."""
         specs = {pod.spec for pod in pods}
         self.groups = tuple(groups)
         self.shapes = group_shapes(groups, context, specs)

@@ -167,7 +167,7 @@ class _Run:
         return command, read_answer(instance, self.versions[instance], row)
 
     def cancel(self) -> None:
-        """Cancel what has not ended. A command that can't be cancelled ends by its executionTimeout."""
+        """Stop what has not ended. A command that can't be cancelled ends by its executionTimeout."""
         for command, left in self.waiting.items():
             if left:
                 with suppress(ClientError, BotoCoreError):

@@ -118,7 +118,7 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
 def check_room(
     network: NewNetwork, groups: Sequence[NodeGroupPlan], report: ProblemReport, *, prefix_delegation: bool
 ) -> None:
-    """Every node at maxSize needs its addresses: per zone, and for the groups that are bound to zones.
+    """Report too few addresses for every node at maxSize: per zone, and for the groups that are bound to zones.
 
     The worst zone counts: Auto Scaling spreads a group evenly. The control plane's and the endpoints' network
     interfaces are in the same subnets.
@@ -202,7 +202,7 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
     for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
         if key in written:
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
-            hint = f"Leave {key} out, or omit vpcId and the subnet IDs."
+            hint = f"Omit {key}, or vpcId and the subnet IDs."
             report("existing-network", (*_NETWORK, key), message, hint=hint)
     if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"

@@ -71,7 +71,7 @@ class Pins:
 
 
 def remove_releases(stack: Stack) -> Stack:
-    """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
+    """Remove releases and add-on versions from a stack: it can then be planned although they are outdated."""
     return replace(stack, spec=_without_releases(stack.spec))
 
 
@@ -94,7 +94,7 @@ def _without_releases(value: Any) -> Any:  # noqa: ANN401  (a section, or what a
 
 
 def find_pins(stack: Stack, plan: Plan, clients: PinClients, *, upgrade: bool) -> Pins:
-    """Ask AWS for what ``plan`` leaves open; with ``upgrade`` also for what is pinned already.
+    """Query AWS for what ``plan`` leaves open; with ``upgrade`` also for what is pinned already.
 
     ``plan`` is the plan of the stack, or of :func:`remove_releases` when upgrading. Raises OutsideError when AWS
     publishes no such image or add-on version; botocore's own errors pass through.

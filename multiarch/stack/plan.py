@@ -168,7 +168,7 @@ def _check_stack(
     cluster.check_encryption(spec, report)
     cluster.check_addon_versions(spec.addons, report)
     autoscalers.check_autoscaler_reachable(spec, report)
-    autoscalers.check_autoscaler_has_a_way_out(spec, report)
+    autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
     nodes.check_room_for_pods(spec.addons, groups, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)

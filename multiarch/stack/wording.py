@@ -170,7 +170,7 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
 
 
 def _taint_hint(written: dict[str, Any]) -> str:
-    """Return for a taint as Kubernetes' manifests spell it, and for one that a space after the colon made a mapping."""
+    """Correct a taint as Kubernetes' manifests spell it, and one that a space after the colon made a mapping."""
     if {"key", "effect"} <= written.keys():
         value = f"={written['value']}" if written.get("value") else ""
         return f'Write "{written["key"]}{value}:{written["effect"]}".'

@@ -109,7 +109,7 @@ def _read_pair(folder: Path) -> tuple[bytes, bytes]:
 
 
 def _times(file: Path) -> tuple[float, float]:
-    """Return from when to when the server's own certificate is valid, which is the first in the file."""
+    """Return when the server's own certificate, the first in the file, begins and ceases to be valid."""
     from cryptography import x509  # noqa: PLC0415  (takes 40 ms to load)
 
     try:
@@ -124,5 +124,5 @@ def _date(when: float) -> str:
 
 
 def _no_password() -> str:
-    # Otherwise OpenSSL requests one on the terminal.
+    # Otherwise OpenSSL prompts for one on the terminal.
     raise ValueError("the key needs a password")

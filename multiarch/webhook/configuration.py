@@ -106,7 +106,7 @@ def complete_from_stack(plan: Plan, configuration: WebhookConfiguration) -> Webh
         raise MultiarchError(
             f"taints of the configuration are {', '.join(configuration.taints)}, and arm64 nodes of the stack "
             f"{plan.stack} have {plan.arm64_taint}.",
-            hint="Leave taints out to take the stack's.",
+            hint="Omit taints to take the stack's.",
         )
     if "architectures" not in configuration.written:
         changes["architectures"] = sorted(map(str, architectures)) or configuration.architectures
@@ -114,7 +114,7 @@ def complete_from_stack(plan: Plan, configuration: WebhookConfiguration) -> Webh
         raise MultiarchError(
             f"architectures of the configuration are {', '.join(configuration.architectures)}, and the stack "
             f"{plan.stack} also has {' and '.join(missing)} nodes.",
-            hint="Leave architectures out to take the stack's.",
+            hint="Omit architectures to take the stack's.",
         )
     return configuration.model_copy(update=changes)
 

@@ -89,7 +89,7 @@ class Images(Protocol):
     """What is known, or can be found out, about images. For one event loop; no method raises."""
 
     def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:
-        """What is remembered, also a failure of the last seconds; None if the image has to be looked up. Never waits.
+        """Return what is remembered, also a recent failure; None if the image has to be looked up. Never waits.
 
         A tag that is no longer fresh is answered from memory, and looked up again in the background.
         """
@@ -145,9 +145,9 @@ class Observer(Protocol):
     """Told of every decision: metrics, logs, events. Called in the event loop once the answer is made; never raises."""
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
-        """``seconds`` is the time from the whole body to the answer."""
+        """Record a decision; ``seconds`` is the time from the whole body to the answer."""
         ...
 
     def failed(self, reason: str, text: str) -> None:
-        """A request that is not a review was rejected, or a review failed inside; ``reason`` is from a closed list."""
+        """Record a rejected request that is no review, or a failed review; ``reason`` is from a closed list."""
         ...

@@ -64,7 +64,7 @@ class _AdmissionReview(Struct, gc=False, rename="camel"):
 
 
 class Review(Struct, gc=False):
-    """What is queried. ``pod`` is None where the request has no object.
+    """What is reviewed. ``pod`` is None where the request has no object.
 
     ``other`` says what the request is about if that is not the creation of a pod, as in ``UPDATE of pods/exec``.
     """

@@ -20,7 +20,7 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # PyYAML has no types
         return True
 
     def represent_str(self, data: str) -> Any:  # noqa: ANN401
-        """Return represent one string, in quotes where kubectl would read something else, or where it has escapes."""
+        """Write one string, in quotes where kubectl would read something else, or where it has escapes."""
         style = "|" if "\n" in data else None
         if not data.replace("\n", "").isprintable() or read_kubernetes_scalar(data) != data:
             style = '"'

@@ -33,7 +33,7 @@ _IN_PLACE = (0, 0, 0)
 
 
 class EditError(MultiarchError):
-    """A value can't be added or set without changing more than was queried. ``line`` counts from 1 within the text."""
+    """A value can't be added or set without changing more than requested. ``line`` counts from 1 within the text."""
 
     def __init__(
         self, message: str, line: int, *, hint: str = "Write it out at this place, or edit it by hand."
@@ -225,7 +225,7 @@ class _Editor:
     # How values are written.
 
     def _offset_of_lists(self, container: MappingNode) -> int:
-        """Return as the mapping has it, or else the document; 0 where there is no list."""
+        """Return the mapping's offset, or else the document's; 0 where there is no list."""
         found = _offset_of_lists(container)
         if found is None:
             found = _offset_of_lists(self._root)

@@ -35,7 +35,7 @@ class Controls:
     """The server's side: what was set, and which requests came. Make one for each process: it patches moto."""
 
     def __init__(self) -> None:
-        """Set nothing, and record what moto is queried."""
+        """Set nothing, and record moto's requests."""
         self.ssm = SsmStandIn()
         self.calls: list[tuple[str, str]] = []
 
@@ -87,15 +87,15 @@ class Remote:
         self._request("PUT", f"ssm/targets/{instance}", json.dumps(asdict(target)).encode())
 
     def set_console(self, instance: str, text: str) -> None:
-        """The instance's console output."""
+        """Set the instance's console output."""
         self._request("PUT", f"console/{instance}", text.encode())
 
     def set_shortages(self, *shortages: Shortage) -> None:
-        """Where fleets get no instances from now on; none to have capacity everywhere."""
+        """Set where fleets get no instances from now on; none to have capacity everywhere."""
         self._request("PUT", "ec2/shortages", json.dumps([asdict(each) for each in shortages]).encode())
 
     def set_spot_prices(self, prices: Mapping[str, Mapping[str, str]]) -> None:
-        """What an hour of a spot instance costs, by instance type and zone; what is omitted is not sold."""
+        """Set prices of an hour of spot instances, by type and zone; what is omitted is not sold."""
         self._request("PUT", "ec2/spot-prices", json.dumps(prices).encode())
 
     def calls(self) -> Counter[str]:

@@ -32,7 +32,7 @@ _moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
 
 
 def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> list[tuple[Instance, InstanceState]]:
-    """Return TerminateInstances, also deleting what the instances owned."""
+    """Answer TerminateInstances, also deleting what the instances owned."""
     instances: list[Instance] = [backend.get_instance(instance_id) for instance_id in instance_ids]
     volumes = [
         mapping.volume_id
@@ -50,7 +50,7 @@ def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> list[tu
 
 
 def delete_nat_gateway(backend: EC2Backend, nat_gateway_id: str) -> NatGateway:
-    """Return DeleteNatGateway, and the gateway's interface."""
+    """Answer DeleteNatGateway, and the gateway's interface."""
     gateway = _moto_delete_nat_gateway(backend, nat_gateway_id)
     backend.enis.pop(gateway._eni.id, None)  # noqa: SLF001 (moto shows it nowhere else)
     return gateway
@@ -63,7 +63,7 @@ def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
 
 
 def get_console_output(response: General) -> ActionResult:
-    """Return GetConsoleOutput."""
+    """Answer GetConsoleOutput."""
     instance = response.ec2_backend.get_instance(response._get_param("InstanceId"))  # noqa: SLF001 (an operation of that class)
     answer: dict[str, Any] = {"InstanceId": instance.id, "Timestamp": utcnow()}
     if instance.id in CONSOLES:
@@ -72,7 +72,7 @@ def get_console_output(response: General) -> ActionResult:
 
 
 def start_instance_refresh(response: AutoScalingResponse) -> ActionResult:
-    """Return StartInstanceRefresh: done when it returns."""
+    """Answer StartInstanceRefresh: done when it returns."""
     name = response._get_param("AutoScalingGroupName")  # noqa: SLF001 (an operation of that class)
     group = response.autoscaling_backend.autoscaling_groups[name]
     count = group.desired_capacity

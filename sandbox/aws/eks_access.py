@@ -26,7 +26,7 @@ class EksAccess(EksBase):
     """The parts of a cluster that moto's EKS lacks."""
 
     def create_addon(self) -> ActionResult:
-        """Return CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
+        """Answer CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
         cluster, params = self._cluster(), self.params
         name = params["addonName"]
         row = add_ons().get(name)
@@ -89,15 +89,15 @@ class EksAccess(EksBase):
         return cluster, addon
 
     def describe_addon(self) -> ActionResult:
-        """Return DescribeAddon."""
+        """Answer DescribeAddon."""
         return ActionResult({"addon": self._addon()[1]})
 
     def list_addons(self) -> ActionResult:
-        """Return ListAddons, sorted."""
+        """Answer ListAddons, sorted."""
         return ActionResult({"addons": sorted(extras(self._cluster()).addons)})
 
     def update_addon(self) -> ActionResult:
-        """Return UpdateAddon."""
+        """Answer UpdateAddon."""
         cluster, addon = self._addon()
         row = add_ons()[addon["addonName"]]
         wanted = {"addonVersion": addon["addonVersion"], **without_none(self.params)}
@@ -106,7 +106,7 @@ class EksAccess(EksBase):
         return self._update("AddonUpdate", wanted)
 
     def delete_addon(self) -> ActionResult:
-        """Return DeleteAddon: its pod identity associations go with it."""
+        """Answer DeleteAddon: its pod identity associations go with it."""
         cluster, addon = self._addon()
         for arn in addon["podIdentityAssociations"]:
             extras(cluster).pod_identities.pop(arn.rsplit("/", 1)[1], None)
@@ -114,14 +114,14 @@ class EksAccess(EksBase):
         return ActionResult({"addon": {**addon, "status": "DELETING"}})
 
     def describe_addon_versions(self) -> ActionResult:
-        """Return DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
+        """Answer DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
         wanted = self.params.get("kubernetesVersion")
         minors = [version for version in CLUSTER_VERSIONS if wanted in (None, version)]
         rows = [row for row in add_ons().values() if self.params.get("addonName") in (None, row.name)]
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
 
     def create_access_entry(self) -> ActionResult:
-        """Return CreateAccessEntry: the authentication mode must allow it; types other than STANDARD take no groups."""
+        """Answer CreateAccessEntry: the authentication mode must allow it; types other than STANDARD take no groups."""
         cluster, params = self._cluster(), self.params
         if vars(cluster)["access_config"]["authenticationMode"] == "CONFIG_MAP":
             raise rejected(
@@ -164,25 +164,25 @@ class EksAccess(EksBase):
         return cluster, entry
 
     def describe_access_entry(self) -> ActionResult:
-        """Return DescribeAccessEntry."""
+        """Answer DescribeAccessEntry."""
         return ActionResult({"accessEntry": self._entry()[1]})
 
     def list_access_entries(self) -> ActionResult:
-        """Return ListAccessEntries, optionally those with one policy."""
+        """Answer ListAccessEntries, optionally those with one policy."""
         more, policy = extras(self._cluster()), self.params.get("associatedPolicyArn")
         return ActionResult(
             {"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])}
         )
 
     def delete_access_entry(self) -> ActionResult:
-        """Return DeleteAccessEntry: its policies go with it."""
+        """Answer DeleteAccessEntry: its policies go with it."""
         cluster, entry = self._entry()
         del extras(cluster).entries[entry["principalArn"]]
         del extras(cluster).policies[entry["principalArn"]]
         return EmptyResult()
 
     def associate_access_policy(self) -> ActionResult:
-        """Return AssociateAccessPolicy: a second call changes the scope; only STANDARD entries take policies."""
+        """Answer AssociateAccessPolicy: a second call changes the scope; only STANDARD entries take policies."""
         cluster, entry = self._entry()
         policy, scope = self.params["policyArn"], self.params["accessScope"]
         if entry["type"] != "STANDARD":
@@ -202,14 +202,14 @@ class EksAccess(EksBase):
         return ActionResult(answer)
 
     def disassociate_access_policy(self) -> ActionResult:
-        """Return DisassociateAccessPolicy."""
+        """Answer DisassociateAccessPolicy."""
         cluster, entry = self._entry()
         if extras(cluster).policies[entry["principalArn"]].pop(self.params["policyArn"], None) is None:
             raise not_found(f"The specified policyArn could not be found: {self.params['policyArn']}")
         return EmptyResult()
 
     def list_associated_access_policies(self) -> ActionResult:
-        """Return ListAssociatedAccessPolicies, sorted by policy."""
+        """Answer ListAssociatedAccessPolicies, sorted by policy."""
         cluster, entry = self._entry()
         policies = extras(cluster).policies[entry["principalArn"]]
         rows = [policies[arn] for arn in sorted(policies)]
@@ -218,7 +218,7 @@ class EksAccess(EksBase):
         )
 
     def create_pod_identity_association(self) -> ActionResult:
-        """Return CreatePodIdentityAssociation: one per namespace and service account."""
+        """Answer CreatePodIdentityAssociation: one per namespace and service account."""
         return ActionResult({"association": self._associate(self._cluster(), self.params)})
 
     def _associate(self, cluster: Cluster, wanted: Record, owner: str | None = None) -> Record:
@@ -249,22 +249,22 @@ class EksAccess(EksBase):
         return cluster, pod
 
     def describe_pod_identity_association(self) -> ActionResult:
-        """Return DescribePodIdentityAssociation."""
+        """Answer DescribePodIdentityAssociation."""
         return ActionResult({"association": self._association()[1]})
 
     def update_pod_identity_association(self) -> ActionResult:
-        """Return UpdatePodIdentityAssociation: the roles, the session tags and the policy."""
+        """Answer UpdatePodIdentityAssociation: the roles, the session tags and the policy."""
         pod = self._association()[1]
         pod |= without_none({name: self.params.get(name) for name in _OF_ASSOCIATIONS}) | {"modifiedAt": utcnow()}
         return ActionResult({"association": pod})
 
     def delete_pod_identity_association(self) -> ActionResult:
-        """Return DeletePodIdentityAssociation."""
+        """Answer DeletePodIdentityAssociation."""
         cluster, pod = self._association()
         return ActionResult({"association": extras(cluster).pod_identities.pop(pod["associationId"])})
 
     def list_pod_identity_associations(self) -> ActionResult:
-        """Return ListPodIdentityAssociations by namespace and service account."""
+        """Answer ListPodIdentityAssociations by namespace and service account."""
         rows = [
             pod
             for pod in extras(self._cluster()).pod_identities.values()

@@ -39,7 +39,7 @@ class EksClusters(EksBase):
     """Cluster operations. Endpoint, issuer and certificate are made from the cluster's ARN."""
 
     def create_cluster(self) -> ActionResult:
-        """Return CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
+        """Answer CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
         params = self.params
         version = params.get("version") or DEFAULT_VERSION
         if version not in CLUSTER_VERSIONS:
@@ -111,7 +111,7 @@ class EksClusters(EksBase):
             vars(cluster)["bootstrap_self_managed_addons"] = False
 
     def delete_cluster(self) -> ActionResult:
-        """Return DeleteCluster: rejected with deletion protection, and while node groups are left."""
+        """Answer DeleteCluster: rejected with deletion protection, and while node groups are left."""
         cluster = self._cluster()
         if vars(cluster).get("deletion_protection"):
             raise rejected(
@@ -123,7 +123,7 @@ class EksClusters(EksBase):
         return ActionResult({"cluster": deleted})
 
     def update_cluster_config(self) -> ActionResult:
-        """Return UpdateClusterConfig: one kind of change per call, as EKS queries."""
+        """Answer UpdateClusterConfig: one kind of change per call, as EKS requires."""
         cluster, params = self._cluster(), self.params
         kinds = [key for key in params if key not in ("name", "clientRequestToken") and params[key] is not None]
         if len(kinds) != 1:
@@ -147,7 +147,7 @@ class EksClusters(EksBase):
         return self._update("ConfigUpdate", {key: params[key]})
 
     def update_cluster_version(self) -> ActionResult:
-        """Return UpdateClusterVersion: one minor at a time, never back."""
+        """Answer UpdateClusterVersion: one minor at a time, never back."""
         cluster, wanted = self._cluster(), self.params["version"]
         if wanted not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version update from {cluster.version} to {wanted}")
@@ -157,7 +157,7 @@ class EksClusters(EksBase):
         return self._update("VersionUpdate", {"Version": wanted})
 
     def associate_encryption_config(self) -> ActionResult:
-        """Return AssociateEncryptionConfig: once per cluster; it can't be removed."""
+        """Answer AssociateEncryptionConfig: once per cluster; it can't be removed."""
         cluster = self._cluster()
         if cluster.encryption_config:
             raise rejected(f"Cluster {cluster.name} already has encryption configuration")
@@ -165,7 +165,7 @@ class EksClusters(EksBase):
         return self._update("AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
 
     def tag_resource(self) -> ActionResult:
-        """Return TagResource of a cluster, node group, add-on, access entry or pod identity association."""
+        """Answer TagResource of a cluster, node group, add-on, access entry or pod identity association."""
         self._tags_of(self._resource_arn()).update(self.params["tags"])
         return EmptyResult()
 
@@ -177,7 +177,7 @@ class EksClusters(EksBase):
         return EmptyResult()
 
     def list_tags_for_resource(self) -> ActionResult:
-        """Return ListTagsForResource."""
+        """Answer ListTagsForResource."""
         return ActionResult({"tags": self._tags_of(self._resource_arn())})
 
     def _resource_arn(self) -> str:

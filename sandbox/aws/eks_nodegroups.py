@@ -40,7 +40,7 @@ class EksNodegroups(EksBase):
         return autoscaling_backends[self.current_account][self.region]
 
     def create_nodegroup(self) -> ActionResult:
-        """Return CreateNodegroup: with EKS's checks; ACTIVE at once, with running instances."""
+        """Answer CreateNodegroup: with EKS's checks; ACTIVE at once, with running instances."""
         cluster, params = self._cluster(), self.params
         if params["nodegroupName"] in cluster.nodegroups:
             raise in_use(
@@ -153,7 +153,7 @@ class EksNodegroups(EksBase):
         return merged
 
     def update_nodegroup_config(self) -> ActionResult:
-        """Return UpdateNodegroupConfig: moto's bookkeeping, plus the checks and the Auto Scaling Group's sizes."""
+        """Answer UpdateNodegroupConfig: moto's bookkeeping, plus the checks and the Auto Scaling Group's sizes."""
         params, cluster = self.params, self._cluster()
         group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
         taints = params.get("taints") or {}
@@ -169,7 +169,7 @@ class EksNodegroups(EksBase):
         return self._update("ConfigUpdate", params)
 
     def update_nodegroup_version(self) -> ActionResult:
-        """UpdateNodegroupVersion: a new template version, Kubernetes version or release replaces all instances."""
+        """Replace all instances by a new template version, Kubernetes version or release (UpdateNodegroupVersion)."""
         params, cluster = self.params, self._cluster()
         group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
         reference = params.get("launchTemplate") or group.launch_template
@@ -220,7 +220,7 @@ class EksNodegroups(EksBase):
         asg.set_desired_capacity(group.scaling_config["desiredSize"])
 
     def delete_nodegroup(self) -> ActionResult:
-        """Return DeleteNodegroup: its Auto Scaling Group, instances and EKS's launch template go with it."""
+        """Answer DeleteNodegroup: its Auto Scaling Group, instances and EKS's launch template go with it."""
         cluster = self._cluster()
         group = self.backend.describe_nodegroup(cluster.name, self.params["nodegroupName"])
         asg = self.autoscaling.autoscaling_groups.get(self._asg_name(group))
@@ -263,7 +263,7 @@ def _reference(template: LaunchTemplateVersion | None) -> dict[str, str] | None:
 
 
 def _one_key(reference: Record | None) -> Record | None:
-    """Return DescribeNodegroup shows id and name of a template; a request names it by one of them."""
+    """Keep one key: DescribeNodegroup shows ID and name of a template; a request names it by one."""
     if reference and reference.get("id"):
         return {key: value for key, value in reference.items() if key != "name"}
     return reference

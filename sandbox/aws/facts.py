@@ -52,7 +52,7 @@ def minor_number(minor: str) -> int:
 
 
 def latest_release(ami_type: AmiType, minor: str) -> str:
-    """The newest release of an AMI type for a minor: ``1.34.6-20261106``, for Bottlerocket ``1.52.0-ae0b4a82``."""
+    """Return the newest release of an AMI type for a minor: ``1.34.6-20261106``, ``1.52.0-ae0b4a82`` (Bottlerocket)."""
     facts = get_family(ami_type.family)
     if "{k}" not in facts.release_example:
         return facts.release_example

@@ -55,7 +55,7 @@ def create_fleet(
     target_capacity_specification: _Config,
     **kwargs: Any,
 ) -> Fleet:
-    """Return CreateFleet, the lowest priority first, and the launch template's security groups on what it started."""
+    """Answer CreateFleet, the lowest priority first, and the launch template's security groups on what it started."""
     capacity_type = target_capacity_specification.get("DefaultTargetCapacityType") or "on-demand"
     had: list[_Config] = []
     lacking: list[_Config] = []
@@ -115,7 +115,7 @@ def answer(response: Fleets) -> ActionResult:
 
 
 def describe_spot_price_history(response: SpotInstances) -> ActionResult:
-    """Return DescribeSpotPriceHistory, on one page: the current prices, of the types and zones that have one."""
+    """Answer DescribeSpotPriceHistory, on one page: the current prices, of the types and zones that have one."""
     found = _moto_spot_prices(response)
     if not SPOT_PRICES:
         return found

@@ -19,7 +19,7 @@ _OWNER = "602401143452"
 
 
 def ensure_region(region: str) -> None:
-    """Seed a region once; a second call costs one look-up."""
+    """Fill a region once; a second call costs one look-up."""
     ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][region]
     first = AMI_TYPES["AL2023_ARM_64_STANDARD"]
     newest = list(CLUSTER_VERSIONS)[-1]
@@ -33,7 +33,7 @@ def ensure_region(region: str) -> None:
 
 
 def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -> str:
-    """Return id of the image of one release, registered at first use."""
+    """Return the ID of the image of one release, registered at first use."""
     identifier = image_id(ec2.region_name, ami_type, minor, release)
     if identifier not in ec2.amis:
         ec2.amis[identifier] = Ami(

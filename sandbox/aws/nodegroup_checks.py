@@ -55,7 +55,7 @@ def check_taints(taints: Sequence[Record], already: int = 0) -> None:
 
 
 def check_template(params: Record, data: Record) -> bool:
-    """Return settings that conflict with the launch template; returns whether the template has a custom AMI."""
+    """Reject settings that conflict with the launch template; return whether the template has a custom AMI."""
     if data.get("InstanceType") and params.get("instanceTypes"):
         raise invalid("Cannot specify instance types in launch template and API request")
     if (data.get("InstanceMarketOptions") or {}).get("MarketType") == "spot":
@@ -85,7 +85,7 @@ def checked_version(wanted: str | None, cluster: str) -> str:
 
 
 def check_architecture(ami_type: str, types: Sequence[str], version: str, image: Ami | None) -> None:
-    """Every instance type has the architecture of the amiType, or of the custom image."""
+    """Require the architecture of the amiType, or of the custom image, of every instance type."""
     if ami_type == "CUSTOM":
         architecture = image.architecture if image else None
     elif ami_type not in AMI_TYPES:
@@ -105,7 +105,7 @@ def check_architecture(ami_type: str, types: Sequence[str], version: str, image:
 
 
 def check_subnets(ec2: EC2Backend, subnet_ids: Sequence[str], vpc_id: str) -> None:
-    """Subnets exist and lie in the cluster's VPC."""
+    """Require subnets that exist and lie in the cluster's VPC."""
     known = {subnet.id: subnet.vpc_id for subnet in ec2.describe_subnets()}
     for subnet_id in subnet_ids:
         if known.get(subnet_id) != vpc_id:

@@ -20,7 +20,7 @@ def model(service: str) -> Any:  # noqa: ANN401 (botocore has no types)
 
 
 def faults(value: Any, shape: Any, path: str = "") -> list[str]:  # noqa: ANN401 (JSON, and botocore has no types)
-    """What is wrong with a value: required members, types, and the limits, patterns and names that AWS enforces."""
+    """List what is wrong with a value: required members, types, and limits, patterns and names that AWS enforces."""
     report = ParamValidator().validate(value, shape)
     return [report.generate_report()] if report.has_errors() else list(_limits(value, shape, path))
 

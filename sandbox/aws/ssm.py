@@ -52,7 +52,7 @@ class SsmStandIn:
         self.empty()
 
     def empty(self) -> None:
-        """Back to the beginning; what runs is stopped."""
+        """Start anew; what runs is stopped."""
         for command in getattr(self, "_commands", {}).values():
             for invocation in command.invocations.values():
                 invocation.cancel()

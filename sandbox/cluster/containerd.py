@@ -103,7 +103,7 @@ def _ctr() -> Path:
 
 
 def _configuration(settings: Settings) -> dict[str, object]:
-    """Return as in containerd's docs/cri/config.md, version 3."""
+    """Return the configuration, as in containerd's docs/cri/config.md, version 3."""
     runc = {"BinaryName": str(_runc(settings)), "Root": str(settings.run / "runc")}
     runtime = {
         "runtime_type": "io.containerd.runc.v2",

@@ -46,7 +46,7 @@ class Kube:
     def __init__(self, access: Access) -> None:
         """Open nothing yet; connections are made when first needed."""
         self.access = access
-        # A kind whose definition is new is rejected for a moment, with the time after which to query again.
+        # A kind whose definition is new is rejected for a moment, with the time after which to retry.
         again = urllib3.Retry(
             connect=False, read=False, redirect=False, other=False, status=10, status_forcelist=(429,),
             allowed_methods=None, raise_on_status=False,

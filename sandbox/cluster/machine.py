@@ -45,7 +45,7 @@ def enter(user: Path) -> None:
 
 
 def emulate(interpreter: Path) -> None:
-    """Have the kernel run arm64 programs by ``interpreter`` until the last user leaves; call it after :func:`enter`.
+    """Make the kernel run arm64 programs by ``interpreter`` until the last user leaves; call it after :func:`enter`.
 
     Raises:
         NoEmulationError: binfmt_misc can't be used here.
@@ -68,7 +68,7 @@ def leave(user: Path) -> None:
 
 
 def overlay_works_in(folder: Path) -> bool:
-    """Whether file systems of the type overlay work in a folder: not in all containers, nor on all file systems."""
+    """Check that overlayfs works in a folder: not in all containers, nor on all file systems."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
         lower, upper, work, merged = (Path(made, name) for name in ("lower", "upper", "work", "merged"))
         for place in (lower, upper, work, merged):

@@ -44,7 +44,7 @@ def loopback_url(url: str, what: str) -> str:
 
 
 def sdk_version(package: str) -> str:
-    """Return version of a provider's Python SDK: the stand-in serves exactly the one that is installed."""
+    """Return the version of a provider's Python SDK: the stand-in serves exactly the one that is installed."""
     return importlib.metadata.version(package)
 
 

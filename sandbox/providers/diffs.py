@@ -28,7 +28,7 @@ def changes(old: Value, new: Value, path: str = "") -> Iterator[tuple[str, Prope
 
 
 def respond(old: Record, new: Record, replaces: Callable[[str], bool], *, delete_first: bool) -> DiffResponse:
-    """Return pulumi's answer for two sets of inputs; ``replaces`` says at which paths a change forces a replacement."""
+    """Return Pulumi's answer for two sets of inputs; ``replaces`` says at which paths a change forces a replacement."""
     details: dict[str, PropertyDiff] = {}
     changed: set[str] = set()
     forced: set[str] = set()
@@ -56,7 +56,7 @@ _REPLACING = {
 
 
 def _join(path: str, key: str) -> str:
-    """Return pulumi's property paths: keys with dots or brackets are quoted."""
+    """Return Pulumi's property paths: keys with dots or brackets are quoted."""
     if any(letter in key for letter in '.[]"/'):
         return f'{path}["{key}"]' if path else f'["{key}"]'
     return f"{path}.{key}" if path else key

@@ -27,7 +27,7 @@ GENERATION: Final = "__generation"
 
 
 def plain(value: PropertyValue) -> Value:
-    """A property value as Python: whole numbers as int, secrets opened, assets rejected, unknown as :data:`UNKNOWN`."""
+    """Convert a property value: whole numbers to int, secrets opened, assets rejected, unknown to :data:`UNKNOWN`."""
     inner = value.value
     if isinstance(inner, Computed):
         return UNKNOWN
@@ -68,7 +68,7 @@ def wrap(value: Value) -> PropertyValue:
 
 
 def wrap_map(values: Mapping[str, Any], secrets: frozenset[str] = frozenset()) -> dict[str, PropertyValue]:
-    """Properties as property values, sorted; those named in ``secrets`` are secret, inside the kept inputs too."""
+    """Wrap properties, sorted; those named in ``secrets`` are secret, inside the kept inputs too."""
     wrapped: dict[str, PropertyValue] = {}
     for key in sorted(values):
         if key == INPUTS:
@@ -109,7 +109,7 @@ def drifted(wanted: Value, live: Value) -> Value:
 
 
 def _same_text(wanted: Value, live: Value) -> bool:
-    """Return equal as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
+    """Compare as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
     if str(wanted) == str(live):
         return True
     try:

@@ -31,7 +31,7 @@ Program = Callable[[str], bytes]
 
 
 def elf_header(architecture: str) -> bytes:
-    """The header of a 64-bit, little-endian program; https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html."""
+    """Build a 64-bit, little-endian ELF header; https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html."""
     identity = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
     return identity + struct.pack("<HHIQQQIHHHHHH", 2, _MACHINES[architecture], 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)
 

@@ -56,7 +56,7 @@ def write_hosts(folder: Path, url: str, host: str = HOST) -> None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers what clients query to pull."""
+    """Answers the requests of a pull."""
 
     protocol_version = "HTTP/1.1"
     served: ClassVar[Mapping[str, Repository]] = {}

@@ -141,13 +141,13 @@ def _pod(name: str, reference: str) -> Object:
 
 
 def _row(kube: Kube, name: str) -> Row | None:
-    """Return none as long as the pod neither runs nor fails to be pulled."""
+    """Return no row as long as the pod neither runs nor fails to be pulled."""
     pod = kube.get("v1", "Pod", name, NAMESPACE) or {}
     state = _state(kube, name, pod)
     if not state:
         return None
     decision, _, why = (
-        pod["metadata"].get("annotations", {}).get(DECISION_ANNOTATION, "none: not asked").partition(": ")
+        pod["metadata"].get("annotations", {}).get(DECISION_ANNOTATION, "none: not reviewed").partition(": ")
     )
     return Row(name, PODS[name], pod["spec"]["nodeName"], state, decision, why)
 

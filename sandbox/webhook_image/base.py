@@ -43,12 +43,12 @@ class Layer:
 
 
 def key() -> str:
-    """Return changes with what the base is made of."""
+    """Return a hash that changes with what the base is made of."""
     return debian.key(__file__)
 
 
 def repository() -> Repository:
-    """The base for both architectures, made if it is missing (needs root, apt-get and a Debian mirror; a minute).
+    """Return the base for both architectures, made if missing (needs root, apt-get and a Debian mirror; a minute).
 
     Raises PackageError.
     """

@@ -29,7 +29,7 @@ PLATFORMS: Final = tuple(f"linux/{each}" for each in Architecture)
 
 
 def ensure(say: Callable[[str], None]) -> Path:
-    """The OCI layout of the image's index under :data:`TAG`, built if it is missing (needs root; about a minute).
+    """Return the OCI layout of the image's index under :data:`TAG`, built if missing (needs root; about a minute).
 
     Raises:
         OutsideError: no root, no Debian mirror or package index, or buildah failed; the message says which.

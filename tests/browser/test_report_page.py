@@ -57,7 +57,7 @@ CONTRASTS = """
   return low;
 })()
 """
-"""Strings with less contrast than WCAG 2 requests (level AA, https://www.w3.org/TR/WCAG22/#contrast-minimum)."""
+"""Text with less contrast than WCAG 2 requires (level AA, https://www.w3.org/TR/WCAG22/#contrast-minimum)."""
 
 
 def open_page(browser: Browser, page: Path, size: str = "laptop", scheme: str = "light") -> None:

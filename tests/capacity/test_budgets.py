@@ -40,7 +40,7 @@ def test_pods_of_several_budgets_can_not_be_evicted() -> None:
         ({"minAvailable": 3}, "(minAvailable 3) allows no eviction: nodes with its 3 pods can't be drained."),
         ({"maxUnavailable": 0}, "(maxUnavailable 0) allows no eviction: nodes with its 3 pods can't be drained."),
         ({"minAvailable": "67%"}, "(minAvailable 67%) allows no eviction: nodes with its 3 pods can't be drained."),
-        ({}, "sets neither minAvailable nor maxUnavailable: it requests no pods."),
+        ({}, "sets neither minAvailable nor maxUnavailable: it requires no pods."),
     ],
 )
 def test_a_budget_that_blocks_or_asks_for_nothing_is_named(limits: dict[str, Any], warning: str) -> None:

@@ -73,7 +73,7 @@ def test_templates_that_are_included_together_keep_their_own_inputs(forge: gitla
 
 @pytest.fixture
 def team(tmp_path: Path) -> tuple[gitlab.GitLab, Path]:
-    """A clone of this project with one changed stack, and a stand-in for the engine that says what it was queried."""
+    """A clone of this project with one changed stack, and a stand-in for the engine that says how it was called."""
     # gitlab-ci-local issues no ID tokens: what the jobs get comes from the environment.
     forge = gitlab.make(tmp_path, environ=TOKEN)
     clone = forge.team("")

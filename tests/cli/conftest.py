@@ -39,7 +39,7 @@ def narrow() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry that can't be reached is queried again at once: seconds of waiting show nothing."""
+    """A registry that can't be reached is tried again at once: seconds of waiting show nothing."""
     monkeypatch.setattr(attempts, "RetryPolicy", lambda retries, wait: RetryPolicy(retries, wait / 100))
 
 

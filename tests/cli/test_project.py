@@ -70,7 +70,7 @@ def test_the_stacks_of_a_named_project_are_completed(clone: Path, tmp_path_facto
 
 
 def asked_for(words: str) -> dict[str, str]:
-    """What bash sets when it queries the command line to complete the last of these words."""
+    """What bash sets when it has the command line complete the last of these words."""
     return {
         "_MULTIARCH_COMPLETE": "complete_bash",
         "COMP_WORDS": words,

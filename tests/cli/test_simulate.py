@@ -41,7 +41,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     assert "6 pods that could run on arm64 got amd64 nodes: payments Deployment/api (6). " in ran.out
     assert "- observability log-agent: 100m CPU, 200Mi memory on each of 11 nodes" in lines
     assert "Assumed, or not checked" in lines
-    # Reasons are for those who query.
+    # Reasons are made on demand.
     assert "does not tolerate" not in ran.out
     assert "CPU and memory" not in lines
 

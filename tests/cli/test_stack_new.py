@@ -100,8 +100,8 @@ def test_names_that_cannot_be_are_rejected(clone: Path, run: type_of_run, option
         ("--owner", "a\nb", "printable"),
         ("--owner", "a\x7fb", "printable"),
         ("--owner", "a\ud800b", "printable"),
-        ("--cost-center", "", "Give it a value, or leave the option out."),
-        ("--cost-center", "  ", "Give it a value, or leave the option out."),
+        ("--cost-center", "", "Give it a value, or omit the option."),
+        ("--cost-center", "  ", "Give it a value, or omit the option."),
         ("--cost-center", "{{ x }}", "a tag value takes letters"),
     ],
 )

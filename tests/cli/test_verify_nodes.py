@@ -337,7 +337,7 @@ def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[...,
     cluster.node("arm64")["spec"]["taints"] = []
     ran = verify("--fix-taints")
     assert ran.code == 2
-    assert "--fix-taints prompts for confirmation, and there is no terminal." in ran.err
+    assert "--fix-taints needs a terminal to prompt for confirmation." in ran.err
     cluster.denied = "PATCH"
     ran = verify("--fix-taints", "--yes")
     assert ran.code == 3

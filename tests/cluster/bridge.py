@@ -83,13 +83,13 @@ class Bridge:
         """What the instance was started for; None for one that is not to join this cluster."""
         if "karpenter.sh/nodepool" in tags:
             node_class = self._kube.get("karpenter.k8s.aws/v1", "EC2NodeClass", tags["karpenter.k8s.aws/ec2nodeclass"])
-            return None if node_class is None else nodes.for_karpenter(node_class["spec"])  # None is on its fix
+            return None if node_class is None else nodes.for_karpenter(node_class["spec"])  # None is being deleted
         if "eks:nodegroup-name" in tags and tags.get("eks:cluster-name") == self._aws.cluster:
             eks = self._aws.client("eks")
             try:
                 answer = eks.describe_nodegroup(clusterName=self._aws.cluster, nodegroupName=tags["eks:nodegroup-name"])
             except eks.exceptions.ResourceNotFoundException:
-                return None  # on its fix
+                return None  # being deleted
             return nodes.for_managed_group(answer["nodegroup"])
         return None
 

@@ -92,7 +92,7 @@ class Watch:
         for name in self._pods.keys() - rejections.keys():
             node = nodes.get(self._pods[name]["spec"].get("nodeName", ""))
             if node is None and name not in launched:
-                return None  # on its fix, and the pod with it
+                return None  # being deleted, and the pod with it
             placed[name] = self._placement(name, node, planned.get(name, ""), claims)
         return {name: placed[name] for name in sorted(placed)}
 

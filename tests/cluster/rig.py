@@ -165,7 +165,7 @@ class Rig:
 
         With ``keep_pools`` pools and node classes stay, for more scenarios with the same ones.
 
-        It does not query politely (instances are terminated under Karpenter's hands, finalizers of its claims and nodes
+        It is not graceful (instances are terminated under Karpenter's hands, finalizers of its claims and nodes
         are taken off), because it is no test of deletion. What the controller keeps in memory stays: after an
         interruption it avoids that instance type in that zone as spot for three minutes.
 

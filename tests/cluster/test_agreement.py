@@ -1,4 +1,4 @@
-"""``simulate`` and the real Karpenter, requested the same pods with the same pools, give the same answer."""
+"""``simulate`` and the real Karpenter, given the same pods and pools, give the same answer."""
 
 from __future__ import annotations
 

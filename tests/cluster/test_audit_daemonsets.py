@@ -1,4 +1,4 @@
-"""``multiarch audit daemonsets`` against a real API server, whose DaemonSet controller is queried the same question.
+"""``multiarch audit daemonsets`` against a real API server, whose DaemonSet controller answers the same question.
 
 The nodes are written as a kubelet of EKS would; nothing starts on them, so that an image fails is the registry's word.
 """

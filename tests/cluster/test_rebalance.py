@@ -167,7 +167,7 @@ def test_two_runs_do_not_meet_and_the_run_of_a_cron_job_that_is_deleted_uncordon
     assert len(moving.marked()) == 1
     moving.kubelets.not_ending.add(NAMESPACE)
     moving.kube.delete(moving.cron_job() or {}, foreground=True)
-    wait_for(lambda: ending(moving), "the pod of the run to be queried to end", timeout=30)
+    wait_for(lambda: ending(moving), "the pod of the run to be told to end", timeout=30)
     running.send_signal(signal.SIGTERM)
     code, said = end_of(running, timeout=30)
     assert code == 128 + signal.SIGTERM, said

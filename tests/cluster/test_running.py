@@ -43,7 +43,7 @@ def node(*, cordoned: bool) -> Object:
 
 def deployment() -> Object:
     container = {"name": "a", "image": "a", "resources": {"requests": {"cpu": "100m"}}}
-    # It requests a label that no node has, so that its pods stay pending.
+    # It requires a label that no node has, so that its pods stay pending.
     spec = {"containers": [container], "nodeSelector": {"example.com/nowhere": "true"}}
     template = {"metadata": {"labels": LABELS}, "spec": spec}
     return {

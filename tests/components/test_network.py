@@ -1,4 +1,4 @@
-"""A new VPC, its fixes, and its endpoints; or an existing one."""
+"""A new VPC, its gateways, and its endpoints; or an existing one."""
 
 from __future__ import annotations
 

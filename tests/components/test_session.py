@@ -55,7 +55,7 @@ def test_the_session_line_asks_for_a_running_node_of_the_group_and_opens_a_sessi
 NODE = "arn:aws:ec2:eu-west-1:111122223333:instance/i-0123456789abcdef0"
 DOCUMENT = "arn:aws:ssm:eu-west-1:111122223333:document/shop-dev-session"
 OWN = {"ssm:resourceTag/multiarch-eks/cluster": "shop-dev"}
-# What AWS adds to a request that names no document, where the policy does not request the check.
+# What AWS adds to a request that names no document, where the policy does not require the check.
 CHECKED, UNCHECKED = ({"ssm:SessionDocumentAccessCheck": value} for value in ("true", "false"))
 
 
@@ -78,7 +78,7 @@ def test_a_session_without_a_document_is_not_allowed(full: World) -> None:
     policy = json.loads(full.outputs["sessionPolicy"])
     starts = [each for each in policy["Statement"] if each["Action"] == "ssm:StartSession"]
     assert len(starts) == 2
-    # Each of them requests the check: one that did not would allow the default document.
+    # Each of them needs the check: one that did not would allow the default document.
     assert {json.dumps(each["Condition"]["BoolIfExists"]) for each in starts} == {json.dumps(CHECKED)}
     assert not allowed([{"Statement": starts}], Call("ssm:StartSession", NODE, OWN | UNCHECKED))
 

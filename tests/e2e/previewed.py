@@ -54,7 +54,7 @@ class Previewed:
 
 @dataclass
 class Previews:
-    """Runs previews of changes, ``at_once`` at a time; whoever requests one waits for that one only."""
+    """Runs previews of changes, ``at_once`` at a time; whoever needs one waits for that one only."""
 
     world: World
     folder: Path

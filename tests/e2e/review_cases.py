@@ -55,7 +55,7 @@ def beside(*pairs: tuple[str, str]) -> Change:
 GROUPS: Mapping[str, Case] = {
     "scale": Case(
         dev(nodeGroups__graviton__minSize=3, nodeGroups__graviton__maxSize=12),
-        rules("rejectd-size"),
+        rules("refused-size"),
         ("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
         ("node group general", "replaced"),
     ),

@@ -148,7 +148,7 @@ CASES: Mapping[str, Case] = {
     "MultiarchWebhookCertificateExpiresSoon": Case(
         {webhook(EXPIRY): f"{END + DAY}x90"},
         {webhook(EXPIRY): f"{END + 3 * DAY}x90"},
-        "It expires in 1d 0h 0m 0s. After that, the API server creates pods without querying the webhook.",
+        "It expires in 1d 0h 0m 0s. After that, the API server creates pods without calling the webhook.",
     ),
     "MultiarchWebhookCertificateNotReloaded": Case(
         {webhook("certificate_reloads_total", result="failure"): "0x80 1x10"},

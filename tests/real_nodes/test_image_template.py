@@ -57,7 +57,7 @@ BUILDX = "build_args: FAIL_ON=nothing"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A GitLab, a registry that requests a password, and the variables of BuildKit and buildah."""
+    """A GitLab, a registry that needs a password, and the variables of BuildKit and buildah."""
 
     folder: Path
     forge: gitlab.GitLab

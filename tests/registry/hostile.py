@@ -17,7 +17,7 @@ Answer = Callable[[Asked], bytes]
 
 @dataclass(slots=True)
 class Hostile:
-    """A running server on loopback. ``asked`` is what it was queried; ``pause`` seconds pass before each answer."""
+    """A running server on loopback. ``asked`` has its requests; ``pause`` seconds pass before each answer."""
 
     answer: Answer
     pause: float = 0.0

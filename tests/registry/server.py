@@ -37,7 +37,7 @@ HTPASSWD = f"{ACCOUNT.user}:$2b$04$abcdefghijklmnopqrstuuinwY/tkBVrn3xrxQI/TgnMH
 
 
 class Auth(StrEnum):
-    """How the registry queries who it is."""
+    """How the registry wants clients to authenticate."""
 
     NONE = "none"
     BASIC = "htpasswd"

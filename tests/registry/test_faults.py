@@ -118,7 +118,7 @@ def test_nobody_waits_longer_than_the_deadline_and_nothing_is_asked_meanwhile(pr
         async with client() as opened:
             for tag in ("1.0", "2.0"):
                 started = time.monotonic()
-                with pytest.raises(RegistryError, match=r"rate limited: .* queries to retry in 3\d\d\d s"):
+                with pytest.raises(RegistryError, match=r"rate limited: .* says to retry in 3\d\d\d s"):
                     await opened.manifest(Reference(proxy.host, "team/image", tag, None))
                 assert time.monotonic() - started < 1.0
 

@@ -1,4 +1,4 @@
-"""The proxies that ``HTTPS_PROXY`` and its like name; a stand-in that notes what it is queried takes their place."""
+"""The proxies that ``HTTPS_PROXY`` and its like name; a stand-in that notes requests takes their place."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Account:
 
 @dataclass(slots=True)
 class TokenServer:
-    """A running token server; ``requests`` is what it was queried, in order: ``METHOD scope,scope by NAME``."""
+    """A running token server; ``requests`` are in order: ``METHOD scope,scope by NAME``."""
 
     signer: Pair
     account: Account = field(default_factory=Account)

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.processes import ProcessId, alive, identify, session, stop_session
 
-# A parent whose child is in a process group of its own and ignores being queried to end, as plugins of an engine may.
+# A parent whose child is in a process group of its own and ignores a request to end, as plugins of an engine may.
 STUBBORN = """\
 import os, signal, sys, time
 if os.fork() == 0:

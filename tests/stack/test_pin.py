@@ -204,7 +204,7 @@ def test_a_group_of_the_organisations_is_pinned_in_the_stacks_own_file(project: 
 
 
 def karpenter(project: Project, words: str, aws: FakeAws | None = None, *, upgrade: bool = False) -> Pins:
-    """Pin a stack with Karpenter; all but its image is omitted of the answer."""
+    """Pin a stack with Karpenter; all but its image is omitted from the answer."""
     pins = find(project, f"{CONFIG}  multiarch-eks:autoscaling: {{use: karpenter{words}}}\n", aws, upgrade=upgrade)
     return Pins(
         tuple(pin for pin in pins.changes if "amiAlias" in pin.key),

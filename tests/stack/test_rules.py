@@ -68,7 +68,7 @@ TESTED_BESIDE_THEIR_CODE = {
     "no-change": "tests/components/provider/test_components.py",
     "no-manifests": "tests/components/provider/test_components.py",
     "prefer-and-require": "tests/components/provider/test_components.py",
-    "rejected": "tests/cli/test_stack_check.py",
+    "refused": "tests/cli/test_stack_check.py",
     "too-few-zones": "tests/components/test_network.py",
     "value-known-later": "tests/components/provider/test_components.py",
 } | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}

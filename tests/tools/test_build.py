@@ -34,7 +34,7 @@ def run(cache: Path, *arguments: str, path: str = "") -> subprocess.CompletedPro
 
 @pytest.fixture
 def stand_in_go(tmp_path: Path) -> Path:
-    """A ``go`` that takes a second to write its output and counts how often it was queried."""
+    """A ``go`` that takes a second to write its output and counts how often it was run."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "go"

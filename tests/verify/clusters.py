@@ -149,7 +149,7 @@ def api_server(nodes: list[dict[str, Any]], kubeconfig: Path) -> Iterator[None]:
 
 
 def environment(aws: Served, folder: Path) -> dict[str, str]:
-    """Variables for a command that queries this AWS and, once it runs, the API server."""
+    """Variables for a command that uses this AWS and, once it runs, the API server."""
     return {
         "AWS_ENDPOINT_URL": aws.endpoint,
         "AWS_ACCESS_KEY_ID": "test",

@@ -1,6 +1,6 @@
 """A stand-in for an image registry, in the test's own event loop: it is slow, rejects and fails as a test requests.
 
-It serves indexes and single manifests of made-up images, counts what it is queried, and may demand tokens. The real
+It serves indexes and single manifests of made-up images, counts requests, and may demand tokens. The real
 registry is in ``tests/registry``.
 """
 

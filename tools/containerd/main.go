@@ -1,7 +1,7 @@
 // containerd, for a machine whose emulator of user programs (qemu-user) hides seccomp.
 //
 // qemu-user answers every prctl about seccomp with EINVAL, so containerd takes the kernel for one without seccomp and
-// rejects each pod: kubelet requests the profile RuntimeDefault. Containers are started by the machine's own runc, which
+// rejects each pod: kubelet uses the profile RuntimeDefault. Containers are started by the machine's own runc, which
 // is not emulated. This program is containerd with that one answer replaced; sandbox/cluster/without_seccomp.py takes the
 // profile, which is made for another processor, out again.
 package main

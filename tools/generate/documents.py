@@ -265,7 +265,7 @@ def _takes(schema: Mapping[str, Any]) -> str:
         inner = schema.get("items", {})
         return f"list of {_takes(inner)}" if "enum" in inner else "list"
     if kind == "object" and not _reference(schema.get("additionalProperties") or {}):
-        return "strings by name"
+        return "map of strings"
     if kind in ("integer", "number"):
         low, high = schema.get("minimum"), schema.get("maximum")
         return f"{low} to {high}" if high is not None else f"number, {low} or more" if low is not None else "number"

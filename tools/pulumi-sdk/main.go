@@ -1,5 +1,5 @@
 // Writes the SDK of a Pulumi package for one language: pulumi-sdk LANGUAGE SCHEMA FOLDER. `pulumi package gen-sdk` does
-// the same with the same generators, but queries a language host for them, and the newer hosts are in no registry.
+// the same with the same generators, but needs a language host for them, and the newer hosts are in no registry.
 package main
 
 import (

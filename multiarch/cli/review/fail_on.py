@@ -27,7 +27,7 @@ class ReviewFailOn:
 
 
 def parse_fail_on(written: Sequence[str]) -> ReviewFailOn:
-    """``["replace-stateful,widen-iam", "high"]``. Raises MultiarchError for what is neither a rule nor a level."""
+    """Parse ``["replace-stateful,high"]``. Raises MultiarchError for what is neither a rule nor a level."""
     levels = {risk.name.lower(): risk for risk in Risk if risk is not Risk.NONE}
     names = [name.strip() for part in written for name in part.split(",") if name.strip()]
     for name in names:

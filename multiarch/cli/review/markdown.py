@@ -188,7 +188,7 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
 
 
 def _summary(stack: StackReview) -> Iterator[str]:
-    """Yield one row for each question; those that every reviewer queries also where nothing was found."""
+    """Yield one row for each question; those that every reviewer has also where nothing was found."""
     yield _row(["", escape_comment(format_changes(stack), in_table=True)])
     yield _row(["---"] * 2)
     for topic in Topic:

@@ -94,7 +94,7 @@ def new(
 def _text_fault(value: str) -> str | None:
     """Say why a string can't be a value of the file; ``None`` if it can."""
     if not value.strip():
-        return "Give it a value, or leave the option out."
+        return "Give it a value, or omit the option."
     if not value.isprintable():
         return "Use printable characters only."
     return None

@@ -65,7 +65,7 @@ def nodes(
     ] = None,
     aws: AwsOptions,
     access: AccessOptions,
-    ssm: Annotated[bool, typer.Option("--ssm/--no-ssm", help="Ask the nodes themselves through SSM.")] = True,
+    ssm: Annotated[bool, typer.Option("--ssm/--no-ssm", help="Query the nodes themselves through SSM.")] = True,
     join_minutes: Annotated[
         float,
         typer.Option(metavar="MINUTES", min=0, help="How long an instance may run before it must be a Node."),
@@ -74,7 +74,7 @@ def nodes(
         float, typer.Option(metavar="SECONDS", min=1, help="Time limit for querying all nodes through SSM.")
     ] = 300,
     fix_taints: Annotated[
-        bool, typer.Option("--fix-taints", help="Add the stack's taints to Nodes that miss them; prompts first.")
+        bool, typer.Option("--fix-taints", help="Add the stack's taints to Nodes that miss them, after a prompt.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --fix-taints: don't prompt.")] = False,
     dry_run: Annotated[
@@ -89,7 +89,7 @@ def nodes(
     """Verify nodes, as :data:`HELP` says."""
     _check(stack, cluster, fix_taints=fix_taints, only_with_it=yes or dry_run)
     plan = plan_of(stack) if stack else None
-    with show_progress("asking nodes") as step:
+    with show_progress("querying nodes") as step:
         reader = NodeSourceReader(
             cluster=plan.cluster.name if plan else str(cluster),
             plan=plan,
@@ -132,7 +132,7 @@ def _fixed(
 ) -> NodeReadings:
     """Return the sources once missing taints are added.
 
-    Raises MultiarchError if there is nobody to query, or if the first Node can't be changed.
+    Raises MultiarchError if there is no terminal, or if the first Node can't be changed.
     """
     if sources.nodes is None:
         print_message("The Nodes could not be read: no taint was added.")
@@ -169,7 +169,7 @@ def _confirmed(count: int) -> bool:
     """Return whether the person at the terminal agrees. Raises MultiarchError if there is none."""
     if not sys.stdin.isatty():
         raise MultiarchError(
-            "--fix-taints prompts for confirmation, and there is no terminal.", hint="Give --yes, or --dry-run."
+            "--fix-taints needs a terminal to prompt for confirmation.", hint="Give --yes, or --dry-run."
         )
     return typer.confirm(f"Add taints to {format_count(count, 'node')}?", err=True)
 

@@ -30,7 +30,7 @@ every container that runs, or failed to start for its architecture, the registry
   wrong         an image or process of another architecture, or an index without the node's platform
   cannot tell   with the reason, and what would settle it
 
-With --on-node the nodes are queried through SSM Run Command which manifest of the index containerd holds for the
+With --on-node the nodes say through SSM Run Command which manifest of the index containerd holds for the
 container, and of which architecture its process is. The script only reads;
 docs/how-to/verify-permissions.md has the IAM policy.
 

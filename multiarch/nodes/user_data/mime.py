@@ -1,7 +1,7 @@
 """The MIME multipart archive that cloud-init, nodeadm and EKS read.
 
 Sources: cloud-init, "User-data formats"; RFC 2046 section 5.1; nodeadm's ``internal/configprovider/mime.go``; EKS
-user guide, "Customize managed nodes with launch templates", which requests this format wherever EKS merges.
+user guide, "Customize managed nodes with launch templates", which requires this format wherever EKS merges.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def complete_script(script: str) -> str:
 
 
 def run_in_place(script: str) -> str:
-    """Bash lines that run ``script`` in a separate process, so that its ``exit`` or ``cd`` does not affect the rest.
+    """Return Bash lines that run ``script`` in a separate process: its ``exit`` or ``cd`` does not affect the rest.
 
     The interpreter reads the file, so that the file need not be executable: hardened images mount ``/tmp`` with
     ``noexec``.

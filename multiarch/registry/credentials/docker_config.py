@@ -44,7 +44,7 @@ class DockerConfigError(MultiarchError):
 
 
 def find_config_file(environ: Mapping[str, str]) -> Path:
-    """Docker's configuration file, in ``DOCKER_CONFIG`` or ``~/.docker``. As in docker, ``.docker`` without a home."""
+    """Return the path of Docker's configuration, in ``DOCKER_CONFIG`` or ``~/.docker``; ``.docker`` without a home."""
     folder = environ.get("DOCKER_CONFIG", "")
     return (Path(folder) if folder else (find_home() or Path()) / ".docker") / "config.json"
 
@@ -174,7 +174,7 @@ def _parsed(file: Path, written: bytes) -> Mapping[str, object]:
 
 
 def _split_key(key: str) -> tuple[str, str]:
-    """Return host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
+    """Return the host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
 
     The scheme is ignored, and so are ``/v1`` and ``/v2``.
     """

@@ -71,7 +71,7 @@ class PullSecrets:
         self._entries = sorted(entries, key=lambda each: each.host + each.path, reverse=True)
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """All credentials whose key matches, most specific first. ``index.docker.io`` is Docker Hub's last resort.
+        """List credentials whose key matches, most specific first. ``index.docker.io`` is Docker Hub's last resort.
 
         Only user names and passwords count: the kubelet passes no tokens on.
         """

@@ -90,7 +90,7 @@ def _limit(report: CapacityReport, result: FailureResult, workload: WorkloadResu
 
 
 def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageTable:
-    """Return workloads that are short anywhere come first."""
+    """Sort workloads that are short anywhere first."""
     keys = [(each.namespace, each.name) for each in report.without_failure.workloads]
     by_key = [{(each.namespace, each.name): each for each in result.workloads} for result in results]
     of_key = {key: [found.get(key) for found in by_key] for key in keys}

@@ -29,7 +29,7 @@ OTHER_NODES = "(other nodes)"
 
 
 def build_nodes_section(plan: Plan, placement: Placement | Unread) -> PageSection:
-    """Return groups come from the plan; their numbers of nodes from the placement, where there is one."""
+    """Return the groups of the plan; their numbers of nodes are the placement's, where there is one."""
     nodes = placement.nodes if isinstance(placement, Placement) else None
     tables = [_groups(plan, nodes)]
     notes: tuple[str, ...] = ()

@@ -278,7 +278,7 @@ def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
 
 
 def _joined(first: GroupChange, second: GroupChange) -> GroupChange:
-    """Return two resources of one name: the deleted one is before, the other one after."""
+    """Join two resources of one name: the deleted one is before, the other one after."""
     return GroupChange(
         first.name,
         first.before or second.before,

@@ -22,7 +22,7 @@ LABELS = REVIEW_RULES["change-labels"]
 ARCHITECTURE = REVIEW_RULES["change-architecture"]
 CAPACITY_TYPE = REVIEW_RULES["change-capacity-type"]
 SIZE = REVIEW_RULES["change-size"]
-REJECTED_SIZE = REVIEW_RULES["rejectd-size"]
+REJECTED_SIZE = REVIEW_RULES["refused-size"]
 
 
 def find_placement_changes(change: StackChange) -> Iterator[Finding]:

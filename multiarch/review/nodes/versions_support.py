@@ -17,7 +17,7 @@ from multiarch.review.properties import get_after, get_before, list_changes, lis
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 KUBERNETES = REVIEW_RULES["change-kubernetes"]
-REJECTED = REVIEW_RULES["rejectd-kubernetes"]
+REJECTED = REVIEW_RULES["refused-kubernetes"]
 SUPPORT = REVIEW_RULES["kubernetes-support"]
 ADD_ON = REVIEW_RULES["change-add-on"]
 

@@ -137,7 +137,7 @@ def find_lost(change: StackChange) -> Iterator[Finding]:
 
 
 def _lost(old: _Supply, new: _Supply, *, complete: bool) -> Iterator[tuple[str, Risk | None]]:
-    unknown = "" if complete else " Whether unchanged groups have it is unknown: this preview leaves them out."
+    unknown = "" if complete else " Whether unchanged groups have it is unknown: this preview omits them."
     gone = sorted(old.architectures - new.architectures)
     for architecture in gone:
         text = f"No group has {architecture} nodes any more: pods that need {architecture} can't be scheduled."

@@ -98,7 +98,7 @@ class PermissionSource:
         yield from report_difference(self.rule, owner.subject, step, gets, loses, risk)
 
     def _describe(self, grants: Mapping[Grant, Grant | None], then: str = "before") -> list[str]:
-        """Return lines; grants that differ in one field only share one. ``then`` is now for what is lost."""
+        """Describe grants, one line each, or in one if they differ in one field. ``then`` is "now" for what is lost."""
         rows: list[tuple[Any, ...]] = [
             (
                 (each.action,),

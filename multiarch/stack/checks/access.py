@@ -20,7 +20,7 @@ _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.10
 
 
 def check_access(spec: Access, report: ProblemReport) -> None:
-    """Access entries take IAM roles and users."""
+    """Report principals of access entries that are neither IAM roles nor users."""
     admins = set(spec.admins)
     for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
         first = {arn: index for index, arn in reversed(list(enumerate(principals)))}
@@ -76,7 +76,7 @@ def _principal(arn: str) -> tuple[str, str, str]:
 
 
 def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
-    """Who can reach the API server, nodes among them."""
+    """Check who can reach the API server, nodes among them."""
     path: KeyPath = ("apiEndpoint",)
     if not spec.private:
         report(

@@ -13,7 +13,7 @@ from multiarch.stack.checks.reach import check_reachable, check_role
 from multiarch.stack.model import NewNetwork
 
 # Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
-_NEEDS_A_FIX: Mapping[str, str] = MappingProxyType(
+_NEEDS_INTERNET: Mapping[str, str] = MappingProxyType(
     {
         "cluster-autoscaler": "its image comes from registry.k8s.io",
         "karpenter": "its image comes from public.ecr.aws, and it queries IAM for the nodes' instance profile",
@@ -22,14 +22,14 @@ _NEEDS_A_FIX: Mapping[str, str] = MappingProxyType(
 
 
 def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
-    """An autoscaler is installed through the Kubernetes API."""
+    """Report an autoscaler without a Kubernetes API to install it through."""
     use = spec.autoscaling.use
     if use != "none":
         check_reachable("autoscaler-unreachable", ("autoscaling", "use"), f"install {use}", spec, report)
 
 
-def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> None:
-    """An autoscaler's pods need more than VPC endpoints give.
+def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> None:
+    """Report an autoscaler in a network with VPC endpoints only: its pods need more.
 
     Karpenter's own switch for such networks, ``isolatedVPC``, only spares the price list: instance profiles would stay
     behind in IAM when their node class goes. Source:
@@ -41,18 +41,18 @@ def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> No
         report(
             "autoscaler-no-way-out",
             ("network", "nat"),
-            f"{autoscaler} can't work without a fix of the VPC: {_NEEDS_A_FIX[autoscaler]}.",
+            f"{autoscaler} can't work without internet access: {_NEEDS_INTERNET[autoscaler]}.",
         )
 
 
 def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
-    """An autoscaler's pods get their IAM role through Pod Identity."""
+    """Report an autoscaler without Pod Identity, which gives its pods their IAM role."""
     if installed := _installed(spec.autoscaling):
         check_role("autoscaler-without-role", " and ".join(installed), spec, report)
 
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
-    """A group that starts without nodes gets some from the cluster autoscaler alone; Karpenter adds its own."""
+    """Report groups without nodes that nothing scales up: only the cluster autoscaler does; Karpenter adds its own."""
     if "cluster-autoscaler" in _installed(spec):
         return
     for group in groups:
@@ -67,7 +67,7 @@ def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], re
 def check_one_group_per_zone(
     spec: StackSpec, network: NewNetwork, groups: Sequence[NodeGroupPlan], report: ProblemReport
 ) -> None:
-    """The cluster autoscaler judges all nodes of a group by one zone: the group's first, or that of one of its nodes.
+    """Report groups in several zones: the cluster autoscaler judges all nodes of a group by one of them.
 
     ``onePerZone``, true or false, says that the team has decided. Source: the autoscaler's README for AWS, "Common
     Notes and Gotchas"; ``cluster-autoscaler/cloudprovider/aws/aws_manager.go``.
@@ -101,4 +101,4 @@ def check_one_group_per_zone(
 
 
 def _installed(spec: Autoscaling) -> tuple[str, ...]:
-    return tuple(each for each in _NEEDS_A_FIX if each in {spec.use, spec.migrate_from})
+    return tuple(each for each in _NEEDS_INTERNET if each in {spec.use, spec.migrate_from})

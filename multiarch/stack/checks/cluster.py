@@ -63,7 +63,7 @@ def _upgrade_hint(today: date) -> str:
 
 
 def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
-    """A key that is an ARN, and no key without encryption."""
+    """Report a key that is not an ARN, and a key without encryption."""
     encryption, path = spec.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
     if encryption.kms_key_arn is None:
         return
@@ -74,7 +74,7 @@ def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
 
 
 def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
-    """Versions as EKS writes them."""
+    """Report versions that are not written as EKS writes them."""
     for row in add_ons().values():
         version = spec[row.name].version
         if version is not None and not _ADDON_VERSION.fullmatch(version):

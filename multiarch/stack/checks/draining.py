@@ -20,7 +20,7 @@ def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec],
         report("termination-handler", path, "there is no self-managed group.")
     elif wanted and isolated:
         hint = "Use nat: single or per-zone, or remove nodeTerminationHandler."
-        report("termination-handler", path, "its image is in public.ecr.aws, and this VPC has no fix.", hint=hint)
+        report("termination-handler", path, "its image is in public.ecr.aws: it needs internet access.", hint=hint)
     elif wanted:
         check_reachable("termination-handler-unreachable", path, "install the node termination handler", spec, report)
     elif own:
@@ -28,7 +28,7 @@ def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec],
         if written is False:
             why = "nodeTerminationHandler is off"
         elif isolated:
-            why = "without a fix of the VPC, the image of the node termination handler can't be pulled"
+            why = "the VPC has no internet access, so the handler's image can't be pulled"
         message = f"nodes of self-managed groups end without being drained: {why}."
         report("not-drained", own[0].path if written is None else path, message)
     return wanted

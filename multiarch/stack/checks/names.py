@@ -18,7 +18,7 @@ SUFFIX = 26
 
 
 def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
-    """Names that AWS would reject, the derived ones too, and names that mean two groups."""
+    """Report names that AWS would reject, the derived ones too, and names that mean two groups."""
     cluster = spec.cluster_name or stack
     path: KeyPath = ("clusterName",) if spec.cluster_name else ("team",)
     if fault := check_name(NameKind.CLUSTER, cluster):
@@ -38,7 +38,7 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
 
 
 def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
-    """A name that AWS would reject for the group, or for something that is named after it."""
+    """Report a name that AWS would reject for the group, or for something that is named after it."""
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
@@ -86,7 +86,7 @@ def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collectio
 
 
 def check_owner(spec: StackSpec, report: ProblemReport) -> None:
-    """An owner and a cost center that can't be the values of tags."""
+    """Report an owner and a cost center that can't be the values of tags."""
     for name, value in (("owner", spec.owner), ("costCenter", spec.cost_center)):
         if not value.strip():
             report("tag", (name,), f"{name} is empty.", hint="Give it a value: it becomes a tag.")

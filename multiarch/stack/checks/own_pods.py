@@ -42,7 +42,7 @@ class OwnPods:
             report(
                 f"{self.rules}-no-way-out",
                 path,
-                f"the image is in {image.registry}, which a VPC without a fix can't reach.",
+                f"the image is in {image.registry}, which a VPC without internet access can't reach.",
             )
         return image
 

@@ -19,7 +19,7 @@ def choose_deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
 
 
 def check_zones(spec: StackSpec, report: ProblemReport) -> None:
-    """In production the zones are named: a list that AWS changes would move subnets, and with them all nodes."""
+    """Require named zones in production: a list that AWS changes would move subnets, and with them all nodes."""
     network = spec.network
     if spec.environment in PRODUCTION and network.vpc_id is None and not isinstance(network.zones, list):
         report(

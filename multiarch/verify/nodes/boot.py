@@ -20,7 +20,7 @@ _SHOWN = 3
 _LONGEST = 200
 """Characters of a line that are shown."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_IMAGE_HINT = "Give the group an AMI of its architecture: leave ami.id out, or correct it, and replace the node."
+_IMAGE_HINT = "Give the group an AMI of its architecture: omit ami.id, or correct it, and replace the node."
 _NETWORK = re.compile(
     r"i/o timeout|context deadline exceeded|[Cc]onnection timed out|[Cc]onnect timeout|[Nn]o route to host"
     r"|[Nn]etwork is unreachable|[Cc]ould not connect to the endpoint URL|no such host|[Cc]ould not resolve host"
@@ -82,7 +82,7 @@ _CAUSES = (
 
 
 def find_boot_fault(text: str, *, source: str) -> BootFault:
-    """The cause that the text shows, or else its last lines. ``source`` is where it was read: ``its boot log``."""
+    """Find the cause in a log, or else its last lines. ``source`` is where it was read: ``its boot log``."""
     lines = [_plain(line) for line in mask_secrets(text, "[masked]", console=True).splitlines()]
     lines = [line for line in lines if line]
     if not lines:

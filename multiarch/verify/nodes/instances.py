@@ -24,7 +24,7 @@ _SEEN = ("pending", "running", "stopping", "stopped")
 
 
 def get_kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN401  (boto3's clients are untyped)
-    """The minor version of a cluster's control plane. Raises MultiarchError if there is no cluster of this name."""
+    """Return the minor version of a cluster's control plane. Raises MultiarchError if there is no such cluster."""
     try:
         return str(eks.describe_cluster(name=name)["cluster"].get("version", ""))
     except eks.exceptions.ResourceNotFoundException as error:
@@ -93,7 +93,7 @@ def _architecture(supported: Sequence[str]) -> Architecture | None:
 
 
 def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
-    """The instances with the name and architecture of their AMI. One that is deregistered keeps an empty name."""
+    """Add the name and architecture of their AMI to instances. One that is deregistered keeps an empty name."""
     instances = tuple(instances)
     images: dict[str, Image] = {}
     for batch in split_items(sorted({each.image.id for each in instances if each.image.id}), _IMAGES):

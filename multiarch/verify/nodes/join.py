@@ -120,7 +120,7 @@ def _boot(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
     instance = pair.instance
     if instance is None or not _is_overdue(pair, sources):
         return
-    said = f"it has run for {_long(sources.now - instance.launched)} and is not a Node"
+    said = f"running for {_long(sources.now - instance.launched)}, not registered as a Node"
     fault = sources.boot.get(instance.id)
     if fault is None:
         yield make_finding("never-joined", f"{said}.")

@@ -105,7 +105,7 @@ def _pool(pool: NodePoolPlan, karpenter: KarpenterPlan) -> PlannedGroup:
 
 
 def _release(alias: str) -> str:
-    """Return as AMIs are named: ``v20260715`` of ``al2023@v20260715``, ``v1.52.0`` of ``bottlerocket@1.52.0``."""
+    """Name a version as AMIs do: ``v20260715`` of ``al2023@v20260715``, ``v1.52.0`` of ``bottlerocket@1.52.0``."""
     return f"v{alias.partition('@')[2].removeprefix('v')}"
 
 

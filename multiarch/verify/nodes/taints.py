@@ -1,6 +1,6 @@
 """Taints that Nodes should have registered with, added afterwards by a patch that removes nothing.
 
-A JSON patch first tests the Node's ``resourceVersion``, so that a change by somebody else in between rejects it, and
+A JSON patch first tests the Node's ``resourceVersion``, so that a change by somebody else in between makes it fail, and
 then appends. Source: RFC 6902; Kubernetes API concepts, "Patch mechanism: JSON Patch".
 """
 
@@ -40,7 +40,7 @@ def _written(taint: Taint) -> dict[str, str]:
 
 
 def list_taint_fixes(result: NodeVerification) -> tuple[tuple[TaintFix, ...], tuple[str, ...]]:
-    """A fix for each Node without a taint of its group, in the rows' order; and the Nodes that must be left alone.
+    """List a fix for each Node without a taint of its group, in the rows' order; and the Nodes to leave alone.
 
     These are the ones that EC2 does not show to be of the cluster: groups of other clusters may have the same name.
     A Node that has another taint with the same key and effect has no fix: adding would replace it.

@@ -1,4 +1,4 @@
-"""Ask nodes for their reports through SSM Run Command."""
+"""Get nodes' reports through SSM Run Command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def collect_reports(
 
     ``client`` is boto3's of the service ssm; ``seconds``, ``deadline`` and ``progress`` are those of
     :func:`multiarch.ssm.run_command.run_script`. With ``containers``, nodes whose containers do not fit into one output
-    are queried again for parts of them, each time with another deadline. Raises MultiarchError for what concerns all
+    are sent again for parts of them, each time with another deadline. Raises MultiarchError for what concerns all
     instances.
     """
 

@@ -76,7 +76,7 @@ class NodeReport:
 
     @JsonProperty
     def status(self) -> str:
-        """Return as an answer without a report has it."""
+        """Return the status as an answer without a report has it."""
         return "done"
 
     def program(self, name: str) -> ProgramFile | None:

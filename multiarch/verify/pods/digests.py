@@ -74,7 +74,7 @@ async def look_up(
     *,
     looked_up: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Mapping[Question, RegistryDigest]:
-    """Ask the registries for every distinct question once. What can't be told is a kind ``unknown`` with its reason.
+    """Query the registries for every distinct question once. What can't be told is a kind ``unknown`` with its reason.
 
     ``looked_up(done, all)`` is called after each, in this event loop.
     """

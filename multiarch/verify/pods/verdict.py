@@ -114,7 +114,7 @@ def _of_index(found: Judged, judgement: Judgement) -> Judged:
 
 
 def _of_platform(found: Judged, platform: Platform, architecture: Architecture) -> Judged:
-    """Return by the config's platform, which the platform manifest and the config themselves lead to."""
+    """Judge by the config's platform, which the platform manifest and the config themselves lead to."""
     manifest = found.digest if found.digest_kind is DigestKind.MANIFEST else found.manifest
     if platform.os in (LINUX, "") and platform.architecture == architecture:
         return replace(

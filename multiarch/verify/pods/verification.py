@@ -79,7 +79,7 @@ def _on_node(judged: Judged, held: RunningContainer | None, answer: NodeReport |
         )
     if isinstance(answer, InstanceAnswer):
         return explain_not_on_node(judged, f"its node did not answer ({answer.status})", answer.hint.rstrip("."))
-    return explain_not_on_node(judged, "its node is not an EC2 instance that SSM can ask")
+    return explain_not_on_node(judged, "its node is not an EC2 instance that SSM can reach")
 
 
 def _notes(nodes: Mapping[str, ObservedNode], reports: Reports | None) -> Iterator[str]:

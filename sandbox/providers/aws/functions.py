@@ -19,19 +19,19 @@ def _filters(arguments: Record) -> list[Record]:
 
 
 def caller_identity(aws: Aws, _arguments: Record) -> Record:
-    """Return GetCallerIdentity."""
+    """Call GetCallerIdentity."""
     row = aws.client("sts").get_caller_identity()
     return {"accountId": row["Account"], "arn": row["Arn"], "userId": row["UserId"], "id": row["Account"]}
 
 
 def region(aws: Aws, arguments: Record) -> Record:
-    """Return getRegion; ``name`` is the old word of ``region``."""
+    """Call getRegion; ``name`` is the old word of ``region``."""
     name = arguments.get("name") or arguments.get("region") or aws.region
     return {"description": name, "endpoint": f"ec2.{name}.amazonaws.com", "id": name, "name": name, "region": name}
 
 
 def partition(aws: Aws, _arguments: Record) -> Record:
-    """Return GetPartition."""
+    """Call GetPartition."""
     return {
         "dnsSuffix": "amazonaws.com",
         "id": aws.partition,
@@ -41,7 +41,7 @@ def partition(aws: Aws, _arguments: Record) -> Record:
 
 
 def availability_zones(aws: Aws, arguments: Record) -> Record:
-    """Return GetAvailabilityZones."""
+    """Call GetAvailabilityZones."""
     rows = aws.client("ec2").describe_availability_zones(Filters=_filters(arguments))["AvailabilityZones"]
     left = [
         row
@@ -62,13 +62,13 @@ def availability_zones(aws: Aws, arguments: Record) -> Record:
 
 
 def eks_clusters(aws: Aws, _arguments: Record) -> Record:
-    """Return ListClusters."""
+    """Call ListClusters."""
     pages = aws.client("eks").get_paginator("list_clusters").paginate()
     return {"id": aws.region, "names": [name for page in pages for name in page["clusters"]], "region": aws.region}
 
 
 def ssm_parameter(aws: Aws, arguments: Record) -> Record:
-    """Return GetParameter of Systems Manager."""
+    """Call GetParameter of Systems Manager."""
     decrypt = arguments.get("withDecryption", True)
     try:
         row = aws.client("ssm").get_parameter(Name=arguments["name"], WithDecryption=decrypt)["Parameter"]

@@ -22,7 +22,7 @@ _TEMPLATE_DATA: Final = (
 
 
 def template_data(call: Call) -> Record:
-    """Return LaunchTemplateData: tags of tag specifications become pairs, everything else keeps its shape."""
+    """Build LaunchTemplateData: tags of tag specifications become pairs, everything else keeps its shape."""
     data = call.pick(*_TEMPLATE_DATA)
     if "tagSpecifications" in data:
         data["tagSpecifications"] = [{**row, "tags": pairs(row.get("tags") or {})} for row in data["tagSpecifications"]]

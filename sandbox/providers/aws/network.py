@@ -111,7 +111,7 @@ def _put_tag(call: Call) -> str:
 
 
 def _put_route(call: Call) -> str:
-    """Return CreateRoute; a route to another target is replaced."""
+    """Call CreateRoute; a route to another target is replaced."""
     route = call.pick("routeTableId", "destinationCidrBlock", *_TARGETS)
     call.do("ec2", "replace_route" if call.id else "create_route", route)
     return f"r-{call['routeTableId']}-{call['destinationCidrBlock']}"

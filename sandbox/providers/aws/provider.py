@@ -173,7 +173,7 @@ def type_of(urn: str) -> str:
 
 
 def configured(settings: Mapping[str, Any]) -> Aws:
-    """AWS for a provider's settings. Raises :class:`StandInError` for an address that is not loopback, or no region."""
+    """Return AWS for a provider's settings. Raises :class:`StandInError` without a region or a loopback address."""
     endpoint = aws_endpoint()
     for row in settings.get("endpoints") or []:
         for service, url in row.items():
@@ -192,7 +192,7 @@ def configured(settings: Mapping[str, Any]) -> Aws:
 
 
 def decode(value: Value) -> Value:
-    """Return nested provider settings travel as JSON text."""
+    """Decode nested provider settings, which travel as JSON text."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return json.loads(value)

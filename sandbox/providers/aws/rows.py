@@ -341,4 +341,4 @@ def gone(error: ClientError) -> bool:
 
 
 def nothing(_call: Call) -> None:
-    """Does nothing: for inputs that a later call uses, and for what AWS has no call for."""
+    """Skip inputs that a later call uses, and what AWS has no call for."""

@@ -14,7 +14,7 @@ from sandbox.providers.values import Value
 
 
 def arguments(shape: Value, values: Mapping[str, Value], where: str) -> dict[str, Value]:
-    """``values`` as members of a structure shape; ``None`` is omitted. Raises :class:`StandInError` naming the key."""
+    """Return ``values`` as members of a structure; ``None`` is omitted. Raises :class:`StandInError` naming the key."""
     found: dict[str, Any] = {}
     members = {name.lower(): name for name in shape.members}
     for key, value in values.items():

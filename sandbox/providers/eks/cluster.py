@@ -162,7 +162,7 @@ def _check(inputs: Inputs) -> None:
         if not inputs.get(name):
             raise StandInError(f"the sandbox's eks stand-in needs {name}")
     if inputs.get("createInstanceRole"):
-        raise StandInError("the sandbox's eks stand-in makes no instance role: leave createInstanceRole out")
+        raise StandInError("the sandbox's eks stand-in makes no instance role: omit createInstanceRole")
     for name in ("corednsAddonOptions", "kubeProxyAddonOptions"):
         if (inputs.get(name) or {}).get("enabled") is not False:
             raise StandInError(f"the sandbox's eks stand-in makes no add-ons: set enabled to false in {name}")

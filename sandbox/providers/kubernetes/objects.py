@@ -32,7 +32,7 @@ _DATA: Final = {
 
 
 def kind_of(token: str) -> tuple[str, str]:
-    """API version and kind of ``kubernetes:apps/v1:Deployment``. Raises :class:`StandInError` for other types."""
+    """Split ``kubernetes:apps/v1:Deployment`` into API version and kind. Raises :class:`StandInError` for others."""
     _, api_version, kind = token.split(":")
     group = api_version.partition("/")[0]
     if group in _NO_RESOURCES or "/" not in api_version:

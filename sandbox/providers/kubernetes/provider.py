@@ -29,7 +29,7 @@ _RELEASE_FIXED: Final = ("name", "namespace")
 
 
 def manifests(urn: str) -> Manifests:
-    """The stack's folder in ``MULTIARCH_SANDBOX_MANIFESTS``. Raises :class:`StandInError` when that is not set."""
+    """Return the folder in ``MULTIARCH_SANDBOX_MANIFESTS``. Raises :class:`StandInError` when that is not set."""
     folder = os.environ.get("MULTIARCH_SANDBOX_MANIFESTS", "")
     if not folder:
         raise StandInError("MULTIARCH_SANDBOX_MANIFESTS is not set: the kubernetes stand-in has nowhere to put objects")

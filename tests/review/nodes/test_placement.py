@@ -156,7 +156,7 @@ def test_new_limits_leave_the_number_of_nodes_alone() -> None:
 @pytest.mark.parametrize(("name", "value"), [("minSize", 3), ("maxSize", 1)])
 def test_limits_that_exclude_the_present_number_are_rejected_by_aws(name: str, value: int) -> None:
     step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {name: value}})
-    (found,) = by_rule(find(step))["rejectd-size"]
+    (found,) = by_rule(find(step))["refused-size"]
     assert "while the group has 2 nodes" in found.text
     assert found.level is Risk.HIGH
 
@@ -174,7 +174,7 @@ def test_limits_and_number_that_change_together_are_not_rejected() -> None:
     step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"minSize": 3, "desiredSize": 3}})
     assert by_rule(find(step)).keys() == {"change-size"}
     step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"minSize": 3, "desiredSize": 9}})
-    assert texts(step, rule="rejectd-size") == ["AWS rejects the new sizes (desiredSize 9, minSize 3, maxSize 4)."]
+    assert texts(step, rule="refused-size") == ["AWS rejects the new sizes (desiredSize 9, minSize 3, maxSize 4)."]
 
 
 def test_a_renamed_group_is_recognised() -> None:

@@ -57,7 +57,7 @@ def test_an_upgrade_names_the_dates_of_both_tiers() -> None:
     ],
 )
 def test_steps_that_eks_rejects_are_of_high_risk(old: str, new: str, text: str) -> None:
-    (found,) = by_rule(find(cluster(old, new)))["rejectd-kubernetes"]
+    (found,) = by_rule(find(cluster(old, new)))["refused-kubernetes"]
     assert text in found.text
     assert found.level is Risk.HIGH
 
@@ -89,8 +89,8 @@ def test_only_a_change_of_the_version_is_a_finding(old: str, new: str) -> None:
     there, back = find(cluster(old, new)), find(cluster(new, old))
     assert (there == []) == (old == new) == (back == [])
     if old != new:
-        assert ("can't downgrade a cluster" in said(by_rule(there).get("rejectd-kubernetes", []))) != (
-            "can't downgrade a cluster" in said(by_rule(back).get("rejectd-kubernetes", []))
+        assert ("can't downgrade a cluster" in said(by_rule(there).get("refused-kubernetes", []))) != (
+            "can't downgrade a cluster" in said(by_rule(back).get("refused-kubernetes", []))
         )
 
 

@@ -1,4 +1,4 @@
-"""A stand-in ends at once when the engine queries it to, and when the engine is gone."""
+"""A stand-in ends at once when the engine says so, and when the engine is gone."""
 
 from __future__ import annotations
 

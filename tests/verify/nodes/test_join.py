@@ -147,7 +147,7 @@ def test_an_instance_that_never_joined_says_why() -> None:
     (found,) = compare_sources(replace(sources(world), boot={world.instance.id: fault})).rows
     assert found.verdict is NodeVerdict.NEVER_JOINED
     (finding,) = found.findings
-    assert finding.text == "it has run for 24 hours and is not a Node: its bootstrap failed, says its boot log."
+    assert finding.text == "running for 24 hours, not registered as a Node: its bootstrap failed, says its boot log."
     assert (finding.hint, finding.details) == ("Correct the user data.", ("Exited with error",))
     bare = sources(with_instance(world, profile=""))
     ((finding,),) = (each.findings for each in compare_sources(replace(bare, boot={world.instance.id: fault})).rows)

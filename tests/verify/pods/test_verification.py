@@ -83,7 +83,7 @@ def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_s
     assert [each.reason.partition("; ")[2] for each in found.judged] == [
         "its node no longer has this container, which restarted meanwhile",
         "its node did not answer (offline)",
-        "its node is not an EC2 instance that SSM can ask",
+        "its node is not an EC2 instance that SSM can reach",
     ]
     assert [each.settled_by for each in found.judged] == ["verify again", "Restart its SSM agent", ""]
     assert found.nodes_answered == 1
