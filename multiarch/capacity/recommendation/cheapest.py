@@ -29,7 +29,7 @@ def find_cheapest_values(
     *,
     seconds: float = math.inf,
 ) -> dict[Key, int] | None:
-    """The values, from each tunable's present one up to ``most``, that satisfy all ``conditions`` at the least cost.
+    """Return the values, from each tunable's own up to ``most``, that satisfy all ``conditions`` at the least cost.
 
     None if there are no such values. First what runs all the time is kept low, then what runs at most, then the number
     of changed values, then the sum of the raises. ``needs`` that ``most`` does not satisfy are omitted. Raises

@@ -31,7 +31,7 @@ def list_groups_over_zones(plan: Plan) -> list[Key]:
 
 
 def list_one_per_zone_changes(plan: Plan, paths: Sequence[Key]) -> Iterator[ValueChange]:
-    """The changes that make one group for each zone of each of ``paths``; its sizes are divided, and rounded up."""
+    """Yield the changes that make one group per zone of each of ``paths``; sizes are divided and rounded up."""
     groups = _by_path(plan)
     for path in paths:
         zones, sizes = len(list_zones(plan, groups[path][0].name)), groups[path][0].sizes
@@ -55,7 +55,7 @@ def rename_failures(failures: Sequence[CapacityFailure], old: Plan, new: Plan) -
 
 
 def sum_group_costs(plan: Plan, rates: Rates) -> Cost:
-    """What the node groups of a plan cost: always what they start with, and the rest up to their maximum at most."""
+    """Return the cost of a plan's node groups: of what they start with, and of the rest up to their maximum."""
     grown = plan.autoscaling.cluster_autoscaler is not None
     always = sum((rates.node[each.name] * each.sizes.desired for each in plan.node_groups), Decimal(0))
     at_most = sum((rates.node[each.name] * each.sizes.maximum for each in plan.node_groups if grown), Decimal(0))
