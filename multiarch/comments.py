@@ -31,6 +31,8 @@ LIMITS = {"gitlab": 1_000_000, "github": 65_536}
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9])?")
 _MARKER = re.compile(r"\A\s*(<!-- multiarch [^\n]{0,200}? -->)[ \t]*(?:\r?\n|\Z)")
 _ANSWER_SECONDS, _PAGE, _SERVER_ERROR, _RETRIES = 60, 100, 500, 9
+_LONGEST_WAIT = 300
+"""Maximum seconds to wait for GitHub's rate limit."""
 _ERRORS = (GithubException, gitlab.GitlabError, RequestException)
 _TOKEN_HINTS = {
     "gitlab": "Set GITLAB_TOKEN, as a masked CI/CD variable, to a project access token with the scope api and the role "
@@ -192,7 +194,7 @@ def _open_github(token: str, post: Post, environment: Mapping[str, str]) -> Iter
     url = _read_url({"GITHUB_API_URL": "https://api.github.com", **environment}, "GITHUB_API_URL")
     issues = f"/repos/{_read_variable(environment, 'GITHUB_REPOSITORY')}/issues"
     comments = "" if post.title or post.close else f"{issues}/{_read_pull_request(environment)}/comments"
-    retry = GithubRetry(_RETRIES, backoff_factor=0.1, allowed_methods=None)
+    retry = GithubRetry(max_rate_limit_wait=_LONGEST_WAIT, total=_RETRIES, backoff_factor=0.1, allowed_methods=None)
     trusted = _find_authorities(environment)
     with closing(
         Github(base_url=url, auth=Auth.Token(token), timeout=_ANSWER_SECONDS, verify=trusted, retry=retry)

@@ -34,6 +34,8 @@ _SUNDAY = "7"
 _FIRST, _LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2029, 12, 31, tzinfo=UTC)
 _STARTS = 10_000
 _TWO_WEEKS = timedelta(days=15)
+_YEAR = 365 * 24 * 60
+"""Minutes."""
 
 
 def check_schedule(schedule: str) -> str | None:
@@ -65,7 +67,8 @@ def find_longest_pause(schedule: str) -> int:
     # Without a day of the month or a month it repeats every week.
     last = _FIRST + _TWO_WEEKS if written.split(" ")[2:4] == ["*", "*"] else _LAST
     found = list(takewhile(lambda start: start <= last, islice(CronSim(written, _FIRST), _STARTS)))
-    return max(int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found))
+    # With one start or none in the years that are looked at, 29 February, there is no pause to speak of.
+    return max((int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found)), default=_YEAR)
 
 
 def are_quiet(schedule: str, duration: str, at: datetime) -> bool:

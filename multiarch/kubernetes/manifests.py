@@ -164,6 +164,6 @@ def _unpacked(
 
 def _is_template(value: object) -> bool:
     try:
-        return _TEMPLATE.search(repr(value)) is not None
+        return _TEMPLATE.search(re.sub(r"\\[nrt]", " ", repr(value))) is not None
     except RecursionError:
         return False

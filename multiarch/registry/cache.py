@@ -38,6 +38,8 @@ _PRUNED_AFTER = 8
 """The size is checked whenever this part of the limit was stored."""
 _TAG_SECONDS = 30 * 24 * 3600
 """Tags not checked for this long are removed."""
+_MOST_TAGS = 10_000
+"""Tags that are kept, those checked last: without a file they are in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,10 @@ class Cache:
         """Store verified content."""
         values = name, content.digest, content.media_type, content.content, time.time()
         self._run("INSERT OR REPLACE INTO content VALUES (?, ?, ?, ?, ?)", *values)
-        self._kept += len(content.content)
+        self._count(len(content.content))
+
+    def _count(self, stored: int) -> None:
+        self._kept += stored
         if self._kept > self._limit // _PRUNED_AFTER:
             self._kept = 0
             self._prune()
@@ -113,6 +118,7 @@ class Cache:
     def point(self, name: str, tag: str, digest: str) -> None:
         """Store the digest that the registry just gave for a tag."""
         self._run("INSERT OR REPLACE INTO tag VALUES (?, ?, ?, ?)", name, tag, digest, time.time())
+        self._count(len(name) + len(tag) + len(digest))
 
     def forget(self, name: str, tag: str) -> None:
         """Remove a tag."""
@@ -139,6 +145,8 @@ class Cache:
     def _prune(self) -> None:
         """Remove the oldest entries while the file is too large."""
         self._run("DELETE FROM tag WHERE checked < ?", time.time() - _TAG_SECONDS)
+        newest = "SELECT rowid FROM tag ORDER BY checked DESC LIMIT ?"
+        self._run(f"DELETE FROM tag WHERE rowid NOT IN ({newest})", _MOST_TAGS)  # noqa: S608 (no input)
         while ((self._run("SELECT sum(length(content)) FROM content") or (0,))[0] or 0) > self._limit:
             oldest = "SELECT rowid FROM content ORDER BY kept LIMIT max(1, (SELECT count(*) FROM content) / 8)"
             self._run(f"DELETE FROM content WHERE rowid IN ({oldest})")  # noqa: S608 (no input)
@@ -147,7 +155,9 @@ class Cache:
         """Store nothing any more."""
         self.close()
         why = getattr(error, "strerror", None) or error
-        damaged = " Remove it: a new one is made." if isinstance(error, sqlite3.DatabaseError) else ""
+        # An OperationalError is a lock, a full disk or a file that can't be written: the file itself is whole.
+        is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        damaged = " Remove it: a new one is made." if is_damaged else ""
         self.notes.append(f"The cache {self._file} is not used: {why}.{damaged}")
 
 

@@ -150,7 +150,7 @@ class _Run:
             pause = min(pause * 1.5, _LONGEST_LOOK)
             open_commands = [command for command, left in self.waiting.items() if left]
             ended = [pair for pairs in self.threads.map(self._ended, open_commands) for pair in pairs]
-            for command, answer in self.threads.map(self._fetch, ended):
+            for command, answer in filter(None, self.threads.map(self._fetch, ended)):
                 self.answers[answer.instance] = answer
                 self.waiting[command].discard(answer.instance)
             yield
@@ -161,10 +161,14 @@ class _Run:
         left = self.waiting[command]
         return [(command, row["InstanceId"]) for row in rows if row["InstanceId"] in left and has_ended(row)]
 
-    def _fetch(self, pair: tuple[str, str]) -> tuple[str, InstanceAnswer]:
+    def _fetch(self, pair: tuple[str, str]) -> tuple[str, InstanceAnswer] | None:
+        """Return the command and the answer; None where the API does not have it yet: it is eventually consistent."""
         command, instance = pair
-        row = self.client.get_command_invocation(CommandId=command, InstanceId=instance)
-        return command, read_answer(instance, self.versions[instance], row)
+        try:
+            row = self.client.get_command_invocation(CommandId=command, InstanceId=instance)
+        except self.client.exceptions.InvocationDoesNotExist:
+            return None
+        return (command, read_answer(instance, self.versions[instance], row)) if has_ended(row) else None
 
     def cancel(self) -> None:
         """Stop what has not ended. A command that can't be cancelled ends by its executionTimeout."""

@@ -118,7 +118,7 @@ class DockerConfig:
             written = read_bytes(self._file)
         except OSError:
             return
-        if written == self._written:
+        if written in (b"", self._written):  # empty while it is written
             return
         self._written = written
         try:
@@ -158,7 +158,9 @@ def load_docker_config(file: Path, environ: Mapping[str, str] | None = None) -> 
         written = b"{}"
     except OSError as error:
         raise DockerConfigError(file, f"can't read the file ({error.strerror or error})") from None
-    return DockerConfig(file, _parsed(file, written), environ, written)
+    # A pipe is read once.
+    again = written if file.is_file() or not file.exists() else None
+    return DockerConfig(file, _parsed(file, written), environ, again)
 
 
 def _parsed(file: Path, written: bytes) -> Mapping[str, object]:

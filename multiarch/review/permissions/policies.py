@@ -133,7 +133,7 @@ def _find_target(side: Side) -> GrantOwner:
         return GrantOwner(side.subject)
     sources = {name: each for name, urns in side.state.dependencies.items() for each in urns if f"{target}::" in each}
     found = next(((name, urn.rpartition("::")[2]) for name, urn in sources.items() if name in side.inputs), None)
-    return GrantOwner(f"{name_kind(target)} {found[1]}", found[0]) if found else GrantOwner(side.subject, "policy")
+    return GrantOwner(f"{name_kind(target)} {found[1]}", found[0]) if found else GrantOwner(side.subject, "its target")
 
 
 def _rate_policy(grant: Grant) -> Risk:

@@ -77,7 +77,7 @@ class PermissionSource:
         # One that comes or goes together with the resource, or is the resource.
         state = step.new or step.old
         # The event log has no dependencies: there, what comes or goes with its component counts.
-        sources = (state.dependencies.get(owner.property) if state else None) or (step.parent,)
+        sources = state.dependencies.get(owner.property, ()) if state and state.dependencies else (step.parent,)
         is_whole = not owner.property or not passing.isdisjoint(sources)
         if is_whole and step.new is None:
             return

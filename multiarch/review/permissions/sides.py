@@ -54,7 +54,8 @@ class Side:
         ``name`` is the property that has the value. Raises ValueError for one that is not known.
         """
         sources = [each for each in self.state.dependencies.get(name, ()) if f"{of}::" in each]
-        if len(sources) == 1 and not (of == CLUSTER and isinstance(value, str) and not get_hidden_reason(value)):
+        is_alone = of != CLUSTER and list_values(self.inputs.get(name)) == [value]
+        if len(sources) == 1 and (is_alone or get_hidden_reason(value)):
             return f"{name_kind(of)} {sources[0].rpartition('::')[2]}"
         kind = name_kind(of)
         return require_string(value, f"{'an' if kind[0] in 'aeiouIE' else 'a'} {kind}")
