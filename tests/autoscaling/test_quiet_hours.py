@@ -30,6 +30,7 @@ DAY, HOUR = 24 * 60, 60
         ("0 0 31 * *", 61 * DAY),
         ("@yearly", 366 * DAY),
         ("@annually", 366 * DAY),
+        ("0 0 29 2 *", 365 * DAY),  # the least that is certain: one start in the years that are looked at
         # Where both are named, a day of either kind will do.
         ("0 0 1 * mon", 7 * DAY),
     ],

@@ -124,6 +124,16 @@ def test_the_oldest_go_when_the_file_grows_too_large(tmp_path: Path) -> None:
     assert size <= 100_000 * 9 / 8
 
 
+def test_tags_are_bounded_without_a_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multiarch.registry.cache._MOST_TAGS", 10)
+    cache = Cache(limit=1024)
+    for number in range(200):
+        cache.point("name", f"tag-{number}", digest_of(b""))
+    kept = [number for number in range(200) if cache.pointer("name", f"tag-{number}")]
+    assert kept[-1] == 199
+    assert len(kept) < 20
+
+
 WRITER = """
 import sys
 from pathlib import Path

@@ -167,6 +167,24 @@ def test_invocations_may_appear_after_the_command(aws: Wired) -> None:
     assert {each.status for each in ask(aws, *names).values()} == {AnswerStatus.DONE}
 
 
+def test_an_invocation_that_the_service_does_not_know_yet_is_read_again(
+    aws: Wired, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, names = aws.client.get_command_invocation, aws.register(2, Target(output="ok"))
+    missing = aws.client.exceptions.InvocationDoesNotExist(
+        {"Error": {"Code": "InvocationDoesNotExist"}}, "GetCommandInvocation"
+    )
+    answers = iter([missing])
+
+    def first_missing(**request: str) -> object:
+        if error := next(answers, None):
+            raise error
+        return get(**request)
+
+    monkeypatch.setattr(aws.client, "get_command_invocation", first_missing)
+    assert [each.status for each in ask(aws, *names).values()] == [AnswerStatus.DONE] * 2
+
+
 def test_the_deadline_ends_the_wait_and_cancels_what_still_runs(aws: Wired) -> None:
     quick, slow = aws.register(3), aws.register(60, SLOW)
     began = time.monotonic()

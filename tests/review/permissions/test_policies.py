@@ -181,6 +181,14 @@ def test_a_policy_of_the_stack_is_reported_where_it_changes_and_where_it_is_atta
     assert find(role("reports"), policy, attach(arn))[:2] == [itself, f"{MORE}IAM policy queues"]
 
 
+def test_a_foreign_policy_beside_one_of_the_stack_is_not_taken_for_it() -> None:
+    own, all_ = "arn:aws:iam::111122223333:policy/queues", "arn:aws:iam::aws:policy/AdministratorAccess"
+    of_stack = {"managedPolicyArns": urn(POLICY, "queues")}
+    old, new = {"managedPolicyArns": [own]}, {"managedPolicyArns": [own, all_]}
+    found = find(step(ROLE, "my role", old, new, depends=of_stack))
+    assert "HIGH widen-iam: IAM role my role may do: every action on every resource" in found
+
+
 def test_a_policy_that_may_deny_something_is_missed_when_it_is_detached() -> None:
     def detach(arn: str) -> list[str]:
         return find(role("reports"), step(ATTACHMENT, "a", {"role": "reports-1a2b", "policyArn": arn}, None))
@@ -297,6 +305,13 @@ def test_a_resource_policy_must_not_lose_its_denials() -> None:
         f"{head}no longer denied: sqs:* {end} everyone if aws:SecureTransport Bool false"
     ]
     assert find(step(QUEUE, "orders", {"name": "orders"}, None, outputs={"url": "https://sqs/orders"}), gone) == []
+
+
+def test_a_denial_that_goes_with_a_component_counts_for_an_owner_that_stays() -> None:
+    inputs = {"role": "existing", "policy": document(deny("s3:*"))}
+    component = step("multiarch-eks:components:Karpenter", "k", {}, None)
+    gone = replace(step(INLINE, "p", inputs, None, depends={"policy": urn(ROLE, "reports")}), parent=component.urn)
+    assert any("no longer denied: s3:*" in each for each in find(component, gone))
 
 
 def test_in_an_event_log_what_goes_with_its_component_goes_with_its_owner() -> None:
