@@ -152,7 +152,7 @@ class Aws:
         """List the resources of a kind, sorted.
 
         Raises:
-            OutsideError: the server does not answer, or rejects.
+            OutsideError: the server does not answer, or rejects the request.
         """
         client = self.client(kind.service)
         arguments = dict(kind.arguments) | more

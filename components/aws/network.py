@@ -162,20 +162,20 @@ class Network(Child):
             opts=self.child(),
         )
 
-    def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], fix: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
-        """Declare no NAT gateway, one, or one per zone; ``fix`` is the public subnets' way to the internet."""
+    def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], routes: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
+        """Declare no NAT gateway, one, or one per zone; ``routes`` are the public subnets' to the internet."""
         count = {Nat.NONE: 0, Nat.SINGLE: 1, Nat.PER_ZONE: len(public)}[nat]
         gateways = []
         for index, subnet in enumerate(public[:count]):
             name = f"nat-{index}"
-            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(depends_on=fix))
+            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(depends_on=routes))
             gateways.append(
                 ec2.NatGateway(
                     name,
                     allocation_id=address.allocation_id,
                     subnet_id=subnet.id,
                     tags=self.tags(name),
-                    opts=self.child(depends_on=fix),
+                    opts=self.child(depends_on=routes),
                 )
             )
         return gateways

@@ -221,7 +221,7 @@ class Explainer:
         if images:
             yield f"build {', '.join(images)} for arm64"
         elif taint and any(answer.reason.startswith(f"{_TAINT} {taint}") for answer in case.outcome.answers):
-            yield "if its images run on arm64: `multiarch workload patch FILE --tolerate arm64`"
+            yield "if its images run on arm64: `multiarch workload patch --manifests FILE --tolerate arm64`"
 
     def _lost_zones(self, case: _Case) -> tuple[str, ...]:
         """Return the zones that a workload requires by its own rules, where all of them are lost."""

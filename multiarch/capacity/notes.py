@@ -98,8 +98,8 @@ def _about_images(before: Before, workloads: Sequence[Replicas], supply: Supply)
             if written is not None and missing and architecture in supply.architectures(written.spec):
                 yield (
                     f"{workload}: its pods may be scheduled to {architecture} nodes, where {', '.join(missing)} does "
-                    f"not run. `multiarch workload patch FILE --require {_other(architecture)}` prevents it; here they "
-                    "are kept off."
+                    f"not run. `multiarch workload patch --manifests FILE --require {_other(architecture)}` prevents "
+                    "it; here they are kept off."
                 )
 
 

@@ -46,8 +46,8 @@ def estimate_replaced_node(evicted: int, node_start: int) -> int:
 def describe_waits(node_start: int) -> Iterator[str]:
     """Yield a sentence for each assumption."""
     yield (
-        f"A failed node counts as unreachable after {DETECTION} s, and the nodes of a zone one every {PER_NODE} s. Its "
-        f"pods stay for their tolerationSeconds, {TOLERATION} s without a toleration of their own; then their "
+        f"A failed node counts as unreachable after {DETECTION} s; in a failed zone, one more node every {PER_NODE} s. "
+        f"Its pods stay for their tolerationSeconds, {TOLERATION} s without a toleration of their own; then their "
         "controllers create new ones."
     )
     yield (

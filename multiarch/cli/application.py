@@ -59,7 +59,7 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
         cls=Application,
         help="EKS with amd64 and arm64 (Graviton) node groups, from a few lines of YAML per team.",
         no_args_is_help=True,
-        # Plain help strings: the same on every terminal and in the documents.
+        # Plain help texts: the same on every terminal and in the documents.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,4 +1,4 @@
-"""Typer's help strings and messages of usage, without the words of Python and pydantic."""
+"""Typer's help texts and messages of usage, without the words of Python and pydantic."""
 
 from __future__ import annotations
 

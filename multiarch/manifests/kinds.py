@@ -36,7 +36,7 @@ def _replicas(spec: Value) -> int:
 
 
 def _parallel(spec: Value) -> int:
-    """Return a Job runs as many pods at once as it may, and none while it is suspended."""
+    """Return how many pods a Job runs at once: as many as it may, and none while it is suspended."""
     count = spec["parallelism"].whole(1, least=0)
     if not spec["completions"].missing:
         count = min(count, spec["completions"].whole(0, least=0))

@@ -101,7 +101,7 @@ class Placements:
     def place(self, pod: Pod, node: Node, count: int = 1) -> None:
         """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not checked.
 
-        Pods on their fix are not counted.
+        Pods that are being deleted are not counted.
         """
         self.add(node)
         self._change(pod, node, count)

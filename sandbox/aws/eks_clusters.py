@@ -170,7 +170,7 @@ class EksClusters(EksBase):
         return EmptyResult()
 
     def untag_resource(self) -> ActionResult:
-        """Return UntagResource; missing keys are ignored."""
+        """Answer UntagResource; missing keys are ignored."""
         tags = self._tags_of(self._resource_arn())
         for key in self.params["tagKeys"]:
             tags.pop(key, None)

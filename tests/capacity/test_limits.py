@@ -42,7 +42,7 @@ def test_the_limit_names_architecture_failure_nodes_and_pods_as_a_person_would()
     )
     assert found.change == (
         "raise nodeGroups.general.maxSize from 2 to 3; or if its images run on arm64: "
-        "`multiarch workload patch FILE --tolerate arm64`"
+        "`multiarch workload patch --manifests FILE --tolerate arm64`"
     )
 
 
@@ -107,7 +107,7 @@ def test_pods_that_tolerate_arm64_without_such_an_image_are_warned_about() -> No
         "shop Deployment/api: it is unknown which architectures shop/side:1 supports: it could not be read.",
         (
             "shop Deployment/api: its pods may be scheduled to arm64 nodes, where shop/api:1 does not run. `multiarch "
-            "workload patch FILE --require amd64` prevents it; here they are kept off."
+            "workload patch --manifests FILE --require amd64` prevents it; here they are kept off."
         ),
     )
 

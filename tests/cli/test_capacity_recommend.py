@@ -83,7 +83,7 @@ def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_ru
     (unsolved,) = found["unsolved"]
     assert (unsolved["failure"]["name"], unsolved["workload"]["name"]) == ("all amd64", "Deployment/legacy")
     assert "amd64" in unsolved["workload"]["limit"]
-    assert "multiarch workload patch FILE --tolerate arm64" in unsolved["workload"]["change"]
+    assert "multiarch workload patch --manifests FILE --tolerate arm64" in unsolved["workload"]["change"]
 
 
 def test_what_is_not_solved_in_several_failures_is_one_line_with_its_reason(run: type_of_run) -> None:

@@ -74,7 +74,7 @@ def test_workloads_without_a_node_come_with_reasons_and_the_fix(run: type_of_run
     assert ledger[:3] == [
         "  graviton: does not tolerate arch=arm64:NoSchedule",
         "  general: at its maxSize 4",
-        "  If its images run on arm64: multiarch workload patch FILE --tolerate arm64",
+        "  If its images run on arm64: multiarch workload patch --manifests FILE --tolerate arm64",
     ]
     ran = run("simulate", "payments-prod", "--manifests", PODS, "--only-unplaced")
     assert "Every pod got a node." in ran.out.splitlines()
@@ -93,7 +93,7 @@ def test_pods_that_ask_for_a_zone_are_led_to_one_group_per_zone(run: type_of_run
     assert lines[start + 1 : start + 4] == [
         "  graviton: does not tolerate arch=arm64:NoSchedule",
         f"  general: {expected}: nodeSelector requires {ZONE}=zone-2",
-        "  If its images run on arm64: multiarch workload patch FILE --tolerate arm64",
+        "  If its images run on arm64: multiarch workload patch --manifests FILE --tolerate arm64",
     ]
     assert lines[start + 4] == "  One group per zone (onePerZone: true) lets the autoscaler choose the zone."
 

@@ -1,4 +1,4 @@
-"""Help strings and messages of usage: in words that a user knows, and not cut."""
+"""Help texts and messages of usage: in words that a user knows, and not cut."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _explanation(workload: WorkloadOutcome, shown: ShownSimulation) -> Details:
 def _fixes(workload: WorkloadOutcome, arm64_taint: Taint | None) -> Iterator[str]:
     reasons = [answer.reason for answer in workload.answers]
     if arm64_taint and any(reason.startswith(f"does not tolerate {arm64_taint}") for reason in reasons):
-        yield "If its images run on arm64: multiarch workload patch FILE --tolerate arm64"
+        yield "If its images run on arm64: multiarch workload patch --manifests FILE --tolerate arm64"
     if any(reason.startswith(EXPECTED_ZONE) for reason in reasons):
         yield "One group per zone (onePerZone: true) lets the autoscaler choose the zone."
 

@@ -18,7 +18,7 @@ from sandbox.providers.values import Value
 
 Inputs = Mapping[str, Any]
 
-# The real component queries the issuer's server for its certificate; in the sandbox there is none.
+# The real component fetches the certificate of the issuer's server; in the sandbox there is none.
 _THUMBPRINT: Final = "9e99a48a9960b14926bb7f3b02e22da2b0ab7280"
 
 
