@@ -189,7 +189,7 @@ def test_when_the_server_ends_during_an_up_that_is_said_and_nothing_else(project
 
 
 def test_an_unknown_stack_names_those_that_are_there_and_starts_nothing(project: Project) -> None:
-    assert "Did you mean shop-dev?" in project.run("up", "shop-prod", expect=2).stderr
+    assert "Did you mean shop-dev?" in project.run("up", "shop-dew", expect=2).stderr
     assert "There are: shop-dev." in project.run("up", "other", expect=2).stderr
     assert not project.layout.folder.exists()
 

@@ -115,9 +115,9 @@ def ended(pid: Path) -> bool:
 CTRL_C = """
 import boto3, sys
 from botocore.config import Config
-from multiarch.ssm.run_command import run
+from multiarch.ssm.run_command import run_script
 client = boto3.client("ssm", region_name="eu-west-1", endpoint_url=sys.argv[1])
-run(client, "sleep 62", [sys.argv[2]], progress=lambda *_: print("asking", flush=True))
+run_script(client, "sleep 62", [sys.argv[2]], progress=lambda *_: print("asking", flush=True))
 """
 
 
