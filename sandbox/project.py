@@ -64,7 +64,10 @@ def make_variant(layout: Layout, folder: Path, stack: str, copied: Collection[st
         place = folder / name
         target = place.readlink()
         place.unlink()
-        shutil.copytree(target, place, ignore=shutil.ignore_patterns("__pycache__"))
+        if target.is_dir():
+            shutil.copytree(target, place, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(target, place)
     stacks = layout.stacks_folder()
     for file in stacks.glob("Pulumi.*.yaml"):
         if file.name != f"Pulumi.{stack}.yaml":

@@ -44,7 +44,7 @@ NAMESPACES = 20
 REPOSITORIES = 10
 TAGS = 100
 AUDITS = 3
-MOST_CPU_SECONDS = 5.0
+MOST_CPU_SECONDS = 7.5  # 5 s without other tests beside it, which share the caches of two cores
 MOST_AUDIT_MEMORY_MIB = 300
 AUDIT = """
 import json, resource, sys

@@ -80,7 +80,7 @@ GROUPS: Mapping[str, Case] = {
     "ami-pin": Case(
         dev(nodeGroups__general__ami={"release": "1.35.2-20260901"}),
         rules("old-image", "roll-nodes"),
-        ("1 node is replaced, 1 at a time", "2026-09-01"),
+        ("1 node is replaced, 1 at a time", "1.35.2-20260901"),
         ("node group graviton",),
     ),
     "kubernetes-version": Case(
