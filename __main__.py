@@ -9,10 +9,11 @@ from pathlib import Path
 import pulumi
 from pulumi.runtime.config import CONFIG
 
-from components.iam.access import reject_creator_in_access
+from components.iam.access import reject_creator_in_access, reject_missing_aws_cli
 from components.platform import Platform, PlatformArgs
 from multiarch.errors import MultiarchError, StackError, merge_warnings
 from multiarch.rules import Severity
+from multiarch.runs.existing_cluster import reject_conflicts
 from multiarch.stack.load import load_from_engine
 from multiarch.stack.plan import make_plan
 from multiarch.today import get_today
@@ -30,7 +31,9 @@ def main() -> None:
             stack, CONFIG.get(), file=file if file.is_file() else None, project_file=root / "Pulumi.yaml"
         )
         plan = make_plan(words, today=get_today())
+        reject_missing_aws_cli()
         reject_creator_in_access(words, plan.cluster.name)
+        not_read = reject_conflicts(words, plan)
     except StackError as rejected:
         for problem in sorted(rejected.problems, key=lambda each: each.severity is Severity.ERROR):
             tell = pulumi.log.error if problem.severity is Severity.ERROR else pulumi.log.warn
@@ -38,7 +41,7 @@ def main() -> None:
         raise pulumi.RunError(f"{stack} is rejected: see the problems above.") from rejected
     except MultiarchError as rejected:
         raise pulumi.RunError(str(rejected)) from rejected
-    for warning in merge_warnings(plan.warnings):
+    for warning in merge_warnings((*plan.warnings, *not_read)):
         pulumi.log.warn(f"{warning} [{warning.rule}]")
     for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
         pulumi.export(name, value)

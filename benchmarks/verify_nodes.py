@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.measure import BIN, run, show
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from tests.sandbox.served import Served, address, serving
 from tests.verify.clusters import GROUPS, STACK, api_server, create, environment
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.measure import BIN, Run, run, show
 from benchmarks.pods import NODES, PODS, push, write_objects
 from benchmarks.verify_nodes import DELAY_S, show_calls
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
 from tests.registry import server
 from tests.sandbox.served import Served, address, serving

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeVar
 
 import pulumi
 
 from multiarch.nodes.model import Tags
 
 from .account import Account, look_up
+
+State = TypeVar("State")
+After = Sequence[pulumi.Input[pulumi.Resource]]
+"""What a resource comes after. An output among them may end the run: see :func:`require_healthy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,17 @@ class Component(pulumi.ComponentResource):
     def child(
         self,
         *,
-        depends_on: Sequence[pulumi.Resource] = (),
+        depends_on: After = (),
         ignore_changes: Sequence[str] = (),
         provider: pulumi.ProviderResource | None = None,
         protect: bool = False,
         delete_within: str | None = None,
+        replaced_by: str | None = None,
     ) -> pulumi.ResourceOptions:
         """Return options of a child: this component is the parent.
 
-        ``delete_within`` is a longer limit for its deletion than the provider's, such as ``30m``.
+        ``delete_within`` is a longer limit for its deletion than the provider's, such as ``30m``. A change of
+        ``replaced_by`` replaces the child, whatever its provider says.
         """
         return pulumi.ResourceOptions(
             parent=self,
@@ -66,6 +73,7 @@ class Component(pulumi.ComponentResource):
             provider=provider,
             protect=protect or None,  # None: as the parent
             custom_timeouts=pulumi.CustomTimeouts(delete=delete_within) if delete_within else None,
+            replacement_trigger=replaced_by,
         )
 
     def tags(self, name: str, extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
@@ -87,3 +95,22 @@ class Child(Component):
         """Register the component as a child of its owner."""
         super().__init__(name, owner.naming, owner.child(protect=protect))
         self.account = owner.account
+
+
+def require_healthy(
+    resource: pulumi.Resource, state: pulumi.Output[State], find_problem: Callable[[State], str | None]
+) -> pulumi.Output[pulumi.Resource]:
+    """Return ``resource`` for others to depend on, unless ``find_problem`` finds one in its ``state``.
+
+    ``state`` is the resource's after the refresh, or after this run's change. With a problem an update ends, and what
+    depends on the resource is not declared; a preview warns, because the update may be what fixes it.
+    """
+
+    def check(known: State) -> pulumi.Resource:
+        if problem := find_problem(known):
+            if not pulumi.runtime.is_dry_run():
+                raise pulumi.RunError(problem)
+            pulumi.log.warn(problem, resource)
+        return resource
+
+    return state.apply(check)

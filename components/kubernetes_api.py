@@ -6,15 +6,22 @@ the same type and properties either way (a test compares them).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pulumi
 
+from multiarch.errors import OutsideError
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
+from multiarch.probe import find_silence
 
-from .component import Child, Component
+from .component import After, Child, Component, require_healthy
 
 NAMESPACE = "kube-system"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -22,6 +29,9 @@ _RELEASE = "kubernetes:helm.sh/v3:Release"
 _TIMEOUT = 600
 # Helm keeps every revision as a Secret; ten are enough for a rollback.
 _HISTORY = 10
+# Seconds for a new API server to answer, as in pulumi-eks, and between two requests.
+_ANSWERS_WITHIN = 300
+_PAUSE = 5
 
 Manifest = Mapping[str, object]
 
@@ -38,6 +48,12 @@ class Chart:
     repository: str | None = None
     skip_crds: bool = False
 
+    def copied_to(self, registry: str | None) -> Chart:
+        """Return the copy of a publisher's chart in ``registry``, if there is one; a chart in a folder stays there."""
+        if registry is None or not (self.repository or self.location.startswith("oci://")):
+            return self
+        return replace(self, location=f"{registry}/{self.location.rpartition('/')[2]}", repository=None)
+
 
 def declare_object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
     """Declare one object; ``manifest`` has ``apiVersion`` and ``kind``, and its values may be outputs."""
@@ -48,10 +64,11 @@ def declare_object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) 
 
 def declare_release(
     name: str, chart: Chart, values: Manifest, opts: pulumi.ResourceOptions, namespace: str = NAMESPACE
-) -> pulumi.CustomResource:
-    """Declare a Helm release; the engine waits until its objects are ready.
+) -> pulumi.Output[pulumi.Resource]:
+    """Declare a Helm release, and return it for others to depend on; the engine waits until its objects are ready.
 
-    ``name`` is also the release's name, without a suffix that could change.
+    ``name`` is also the release's name, without a suffix that could change. The run ends if Helm has not deployed the
+    release: the engine's refresh forgets that it failed, and an unchanged release is not sent again.
     """
     props: dict[str, object] = {
         # Tells the provider that the properties have the form of its current version.
@@ -63,24 +80,66 @@ def declare_release(
         "values": values,
         "maxHistory": _HISTORY,
         "timeout": _TIMEOUT,
+        # The provider's answer.
+        "status": None,
     }
     if chart.repository:
         props["repositoryOpts"] = {"repo": chart.repository}
     if chart.skip_crds:
         props["skipCrds"] = True
-    return pulumi.CustomResource(_RELEASE, name, props=props, opts=opts)
+    release = pulumi.CustomResource(_RELEASE, name, props=props, opts=opts)
+    return require_healthy(release, pulumi.get(release, "status"), _find_problem)
+
+
+def _find_problem(status: Mapping[str, Any] | None) -> str | None:
+    """Return what is wrong with a release, from what Helm stores of it.
+
+    A rollback to the same revision installs it again, whatever its status. After one to the revision before, values
+    that the failed one added are missing, and no preview shows it: the provider adds what is live to the state.
+    Source: pulumi-kubernetes, provider/pkg/provider/helm_release.go, setReleaseAttributes.
+    """
+    if not status or status["status"] == "deployed":
+        return None
+    name, namespace, revision = status["name"], status["namespace"], int(status["revision"])
+    return (
+        f"Helm release {namespace}/{name} is {status['status']} (revision {revision}), not deployed. Fix the cause: "
+        f"`helm status {name} --namespace {namespace}`. Then, directly after the run that failed, run "
+        f"`pulumi up --refresh=false`; later `helm rollback {name} {revision} --namespace {namespace} --wait` and "
+        "`pulumi up`."
+    )
+
+
+async def wait_for_api(hook: pulumi.ResourceHookArgs) -> None:
+    """Wait until the API server of a Kubernetes provider answers; a hook for the provider's creation.
+
+    EKS reports a cluster as active before its endpoint answers everywhere, and the provider connects once: what it
+    can't reach then, it doesn't reach for the rest of the run. Sources: pulumi-eks, nodejs/eks/cluster/cluster.ts;
+    pulumi-kubernetes, provider/pkg/provider/provider.go, Configure. Raises OutsideError.
+    """
+    cluster = json.loads((hook.new_inputs or {})["kubeconfig"])["clusters"][0]["cluster"]
+    server, authority = cluster["server"], base64.b64decode(cluster["certificate-authority-data"]).decode()
+    end = time.monotonic() + _ANSWERS_WITHIN
+    while reason := await asyncio.to_thread(find_silence, f"{server}/readyz", authority):
+        if time.monotonic() > end:
+            raise OutsideError(
+                f"The Kubernetes API at {server} did not answer within {_ANSWERS_WITHIN} s: {reason}.",
+                hint="A private endpoint answers only in networks that reach the VPC: run `pulumi up` there.",
+            )
+        await asyncio.sleep(_PAUSE)
 
 
 @dataclass(frozen=True, slots=True)
 class InCluster:
     """What every component in the cluster needs.
 
-    ``provider`` reaches the Kubernetes API; ``ready`` are the nodes and add-ons that its pods run on.
+    ``provider`` reaches the Kubernetes API; ``ready`` are the nodes and add-ons that its pods run on; charts are loaded
+    from ``chart_registry`` if there is one.
     """
 
     cluster_name: pulumi.Input[str]
     provider: pulumi.ProviderResource
-    ready: Sequence[pulumi.Resource]
+    ready: After
+    chart_registry: str | None = None
 
 
 class ChildInCluster(Child):
@@ -95,7 +154,7 @@ class ChildInCluster(Child):
         self,
         name: str,
         manifest: Manifest,
-        after: Sequence[pulumi.Resource] | None = None,
+        after: After | None = None,
         delete_within: str | None = None,
     ) -> pulumi.CustomResource:
         """Declare an object, as :func:`declare_object` does."""
@@ -106,13 +165,14 @@ class ChildInCluster(Child):
         name: str,
         chart: Chart,
         values: Manifest,
-        after: Sequence[pulumi.Resource] | None = None,
+        after: After | None = None,
         namespace: str = NAMESPACE,
-    ) -> pulumi.CustomResource:
+    ) -> pulumi.Output[pulumi.Resource]:
         """Declare a Helm release, as :func:`declare_release` does."""
-        return declare_release(name, chart, values, self._after(after, None), namespace)
+        copied = chart.copied_to(self.cluster.chart_registry)
+        return declare_release(name, copied, values, self._after(after, None), namespace)
 
-    def _after(self, after: Sequence[pulumi.Resource] | None, delete_within: str | None) -> pulumi.ResourceOptions:
+    def _after(self, after: After | None, delete_within: str | None) -> pulumi.ResourceOptions:
         depends_on = self.cluster.ready if after is None else after
         return self.child(depends_on=depends_on, provider=self.cluster.provider, delete_within=delete_within)
 

@@ -24,13 +24,13 @@ from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
 from multiarch.stack.model import NewNetwork, Plan
 
 from .aws.addons import Addons
-from .aws.control_plane import ControlPlane, control_plane_log_group
+from .aws.control_plane import ControlPlane
 from .aws.encryption import Encryption
 from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
 from .aws.session import Session
-from .component import Component, Naming
+from .component import After, Component, Naming
 from .iam import access, policies
 from .iam.node_role import NodeRole
 from .in_cluster.admission_webhook import AdmissionWebhook
@@ -39,7 +39,7 @@ from .in_cluster.karpenter import Karpenter, KarpenterArgs
 from .in_cluster.rebalance import Rebalance
 from .in_cluster.storage_class import DefaultStorageClass
 from .in_cluster.termination_handler import TerminationHandler
-from .kubernetes_api import InCluster
+from .kubernetes_api import InCluster, wait_for_api
 from .outputs import NodeGroupOutput
 
 __all__ = ["Platform", "PlatformArgs"]
@@ -72,7 +72,7 @@ class Platform(Component):
         flow_logs = plan.network.flow_logs if isinstance(plan.network, NewNetwork) else None
         log_groups = [
             *([flow_log_group(plan.cluster.name)] if flow_logs else []),
-            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.logging.types else []),
+            *([plan.cluster.log_group_name] if plan.cluster.logging.types else []),
             *([plan.session.log_group_name] if plan.session.log_group_name else []),
         ]
         protect = plan.cluster.deletion_protection
@@ -126,7 +126,7 @@ class Platform(Component):
             "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
         }
 
-    def _addons(self, name: str, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:
+    def _addons(self, name: str, *, before_nodes: bool, ready: After) -> Addons:
         plan = self._plan
         addons = [addon for addon in plan.addons if addon.before_nodes is before_nodes]
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
@@ -140,9 +140,7 @@ class Platform(Component):
         cluster, sessions = self.control_plane.name, self._sessions_on_nodes
         return {kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions) for kind in kinds}
 
-    def _node_group(
-        self, group: NodeGroupPlan, network: Network, role: NodeRole, ready: Sequence[pulumi.Resource]
-    ) -> NodeGroup:
+    def _node_group(self, group: NodeGroupPlan, network: Network, role: NodeRole, ready: After) -> NodeGroup:
         plan, autoscaler = self._plan, self._plan.autoscaling.cluster_autoscaler
         return NodeGroup(
             group.name,
@@ -161,7 +159,7 @@ class Platform(Component):
             opts=self.child(),
         )
 
-    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]) -> None:
+    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], ready: After) -> None:
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
@@ -170,8 +168,9 @@ class Platform(Component):
             return
         cluster = InCluster(
             cluster_name=self.control_plane.name,
-            provider=kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child()),
+            provider=self._kubernetes_provider(),
             ready=ready,
+            chart_registry=plan.chart_registry,
         )
         if plan.storage_class:
             DefaultStorageClass("storage-class", self, cluster)
@@ -197,6 +196,13 @@ class Platform(Component):
                 successor=release if karpenter.cordoned else None,
             )
             Karpenter("karpenter", self, cluster, args)
+
+    def _kubernetes_provider(self) -> kubernetes.Provider:
+        """Declare the provider; before it is created, its API server must answer."""
+        opts = self.child()
+        if not pulumi.runtime.is_dry_run():
+            opts.hooks = pulumi.ResourceHookBinding(before_create=[wait_for_api])
+        return kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=opts)
 
 
 def _session(cluster: str, group: str, known: Sequence[str]) -> str:

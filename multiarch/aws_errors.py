@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
@@ -20,26 +21,56 @@ def open_client(
     region_key: str = "AWS_REGION",
     profile: str | None = None,
 ) -> Any:  # noqa: ANN401  (boto3 is untyped)
-    """Return a boto3 client. Without ``region``, the environment's or the profile's is used.
+    """Return a boto3 client, as :func:`open_clients` gives it."""
+    return open_clients(region, region_hint=f"Set {region_key}, or give --region.", profile=profile)(service)
 
-    It repeats failed and throttled requests up to four times (botocore's standard mode), and gives up an endpoint that
-    does not answer after 10 s per attempt. Raises MultiarchError if no region is configured; its hint names
-    ``region_key`` and --region.
+
+def open_clients(
+    region: str | None,
+    *,
+    region_hint: str = "Set AWS_REGION.",
+    profile: str | None = None,
+    role_arn: str | None = None,
+) -> Callable[[str], Any]:
+    """Return a function that gives boto3's client of a service, each opened once, all of one session.
+
+    Without ``region``, the environment's or the profile's is used; the role, if any, is assumed first. A client repeats
+    failed and throttled requests up to four times (botocore's standard mode), and gives up an endpoint that does not
+    answer after 10 s per attempt. The function raises MultiarchError with ``region_hint`` if no region is configured.
     """
-    import boto3  # noqa: PLC0415 (as below)
-    from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import NoRegionError  # noqa: PLC0415
+    # Of the environment boto3 reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
+    region = region or os.environ.get("AWS_REGION") or None
 
-    settings = Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=10, read_timeout=30)
-    with translate_failures():
-        try:
-            # boto3's default session would keep credentials for the life of the process.
-            # Of the environment it reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
-            region = region or os.environ.get("AWS_REGION") or None
-            return boto3.session.Session(profile_name=profile).client(service, region_name=region, config=settings)
-        except NoRegionError as error:
-            hint = f"Set {region_key}, or give --region."
-            raise MultiarchError("No AWS region is configured.", hint=hint) from error
+    def configure() -> Any:  # noqa: ANN401  (as above)
+        from botocore.config import Config  # noqa: PLC0415 (takes long to load)
+
+        return Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=10, read_timeout=30)
+
+    @cache
+    def open_session() -> Any:  # noqa: ANN401  (as above)
+        import boto3  # noqa: PLC0415 (takes long to load)
+
+        # boto3's default session would keep credentials for the life of the process.
+        session = boto3.session.Session(profile_name=profile, region_name=region)
+        if role_arn is None:
+            return session
+        made = session.client("sts", config=configure()).assume_role(RoleArn=role_arn, RoleSessionName="multiarch")[
+            "Credentials"
+        ]
+        keys = (made["AccessKeyId"], made["SecretAccessKey"], made["SessionToken"])
+        return boto3.session.Session(*keys, region_name=session.region_name)
+
+    @cache
+    def open_one(service: str) -> Any:  # noqa: ANN401  (as above)
+        from botocore.exceptions import NoRegionError  # noqa: PLC0415
+
+        with translate_failures():
+            try:
+                return open_session().client(service, config=configure())
+            except NoRegionError as error:
+                raise MultiarchError("No AWS region is configured.", hint=region_hint) from error
+
+    return open_one
 
 
 @contextmanager

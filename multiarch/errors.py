@@ -26,7 +26,7 @@ __all__ = [
 Name = TypeVar("Name", bound=str)
 Row = TypeVar("Row")
 _FEW = 50
-_SAID_ONCE = frozenset({"ami-not-pinned"})
+_SAID_ONCE = frozenset({"ami-not-pinned", "ami-release-alone"})
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indexes (from 0) below a mapping: ``("nodeGroups", "api", "instanceTypes", 0)``."""

@@ -108,7 +108,7 @@ class Repository:
         environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
         command = ["git", "--no-pager", "--literal-pathspecs", "-C", str(self.folder), *arguments]
         try:
-            return subprocess.run(  # noqa: S603 (git, with arguments that are no options of others)
+            return subprocess.run(  # noqa: S603 (git; every caller gives constant options)
                 command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as error:

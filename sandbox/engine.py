@@ -10,14 +10,12 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from multiarch.doctor.programs import ENGINE as MINIMUM
 from multiarch.errors import OutsideError
 from sandbox import installer
 from sandbox.environment import is_shim
 from sandbox.state import Engine
 from tools import build
-
-MINIMUM = (3, 259, 0)
-"""The oldest engine that the tests use."""
 
 _HOST = "pulumi-language-python"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+][\w.+-]*)?", re.ASCII)

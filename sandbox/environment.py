@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import json
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from multiarch.files import write_atomically
+from sandbox import plugins
 from sandbox.layout import CLONE, Layout
 from sandbox.state import Engine
 
@@ -53,7 +56,9 @@ def build(
     python = Path(sys.executable)  # not resolved: Python finds its virtual environment by the link's location
     # A language host that does not read `runtime.options.virtualenv` takes the first python.
     folders = [*([layout.bin] if by_hand else []), python.parent, engine.path.parent]
-    own = os.pathsep.join(map(str, folders))
+    path = [*map(str, folders), environ.get("PATH", os.defpath)]
+    # A real AWS CLI comes first, unless only the stand-in has the token of the control plane.
+    path.insert(0 if layout.token.is_file() else len(path), str(layout.programs))
     region = layout.region(stack, copied=not by_hand)  # by hand, the copy of the stack's file is renewed afterwards
     set_ = {
         "AWS_ACCESS_KEY_ID": "sandbox",
@@ -64,7 +69,7 @@ def build(
         "AWS_SECRET_ACCESS_KEY": "sandbox",
         **_NO_AWS_FILES,
         "MULTIARCH_SANDBOX_MANIFESTS": str(layout.all_manifests),
-        "PATH": f"{own}{os.pathsep}{environ.get('PATH', os.defpath)}",
+        "PATH": os.pathsep.join(path),
         # The language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         # Without the files of attributes beside each file: unlike the rest they are not written in one step, and a kill
@@ -75,6 +80,9 @@ def build(
         "PULUMI_HOME": str(layout.home),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
+    if any(shutil.which(f"pulumi-resource-{name}", path=environ.get("PATH")) for name in plugins.NAMES):
+        # The engine would take it in place of a stand-in; `sandbox.plugins` says where one is used.
+        set_["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
     if by_hand:
         # Not `pulumi stack select`, which would change the stack of every other shell.
         set_["PULUMI_STACK"] = stack
@@ -104,19 +112,49 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
     return tuple(sorted((always | found) - set(set_)))
 
 
-def write_plugins(layout: Layout) -> None:
-    """Install the stand-ins for providers as Pulumi's plugins, in the versions that the SDKs request."""
-    for name in ("aws", "eks", "kubernetes"):
-        version = importlib.metadata.version(f"pulumi_{name}")
+def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Install stand-ins and official plugins as Pulumi's, in the versions that SDKs and component request.
+
+    ``official`` is as ``sandbox.plugins.find_plugins`` returns it. A stand-in for the AWS CLI is on PATH, which the eks
+    component looks for.
+    """
+    for name, version in plugins.list_wanted():
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
+        program = official.get(f"{name}-v{version}")
         _write_script(
             file,
             f"""#!/bin/sh
+# The official {name} provider.
+exec {shlex.quote(program)} "$@"
+"""
+            if program
+            else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
 exec {shlex.quote(sys.executable)} -m sandbox.providers {name} "$@"
 """,
         )
+    _write_script(
+        layout.programs / "aws",
+        f"""#!/bin/sh
+# The sandbox's stand-in for the AWS CLI: it is there, and has the token of the sandbox's control plane, if one runs.
+[ "$1" = --version ] && echo "aws-cli/2.7.0 sandbox" && exit
+case "$*" in *"eks get-token"*) cat {shlex.quote(str(layout.token))} 2>/dev/null && exit ;; esac
+echo "This is the sandbox's stand-in for the AWS CLI, which does nothing. Install the AWS CLI." >&2
+exit 252
+""",
+    )
+
+
+def write_token(layout: Layout, token: str) -> None:
+    """Let the stand-in for the AWS CLI print a token of a Kubernetes API, as ``aws eks get-token`` does."""
+    credential = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "kind": "ExecCredential",
+        "status": {"token": token},
+    }
+    write_atomically(layout.token, json.dumps(credential))
+    layout.token.chmod(0o600)
 
 
 def write_shim(layout: Layout, engine: Engine) -> Path:

@@ -69,6 +69,16 @@ class Layout:
         return self.folder / "cluster"
 
     @property
+    def control_plane(self) -> Path:
+        """What is known of the control plane that the official Kubernetes provider talks to."""
+        return self.folder / "control-plane"
+
+    @property
+    def token(self) -> Path:
+        """The control plane's token, as ``aws eks get-token`` prints one."""
+        return self.programs / "token.json"
+
+    @property
     def backend(self) -> Path:
         """Pulumi's state, a file backend."""
         return self.folder / "backend"
@@ -87,6 +97,11 @@ class Layout:
     def bin(self) -> Path:
         """A ``pulumi`` that updates the project folder and then runs the real one."""
         return self.folder / "bin"
+
+    @property
+    def programs(self) -> Path:
+        """Stand-ins for programs that this machine may lack."""
+        return self.folder / "programs"
 
     @property
     def logs(self) -> Path:

@@ -6,8 +6,8 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from multiarch.files import write_atomically
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId
 
-_VERSION = 2
+_VERSION = 3
 
 GIVE_UP = (
     "`.venv/bin/python -m sandbox down --force` ends what runs and removes .sandbox; "
@@ -54,11 +54,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The whole state."""
+    """The whole state. ``official`` are the plugins in place of stand-ins: programs by ``NAME-vVERSION``."""
 
     server: Server | None = None
     engine: Engine | None = None
     run: Run | None = None
+    official: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(layout: Layout) -> State:
@@ -84,6 +85,7 @@ def _decode(content: dict[str, Any]) -> State:
         server=server and Server(ProcessId(**server["process"]), server["url"]),
         engine=engine and Engine(Path(engine["path"]), engine["version"], engine["source"]),
         run=run and Run(ProcessId(**run["process"]), run["what"]),
+        official=content["official"],
     )
 
 

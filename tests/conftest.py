@@ -8,7 +8,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -17,8 +19,6 @@ import pytest
 from tests import lanes, patches
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sandbox.cluster.cluster import Nodes
     from sandbox.cluster.control_plane import ControlPlane
     from sandbox.cluster.programs import Programs
@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     _WATCH.begin()
+    # A shell that has activated .venv finds `aws` there.
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
     # Pulumi's language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
     os.environ.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
     # Programs in Go that tests start, too, look for garbage less often.

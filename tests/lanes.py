@@ -71,6 +71,7 @@ _GROUPS: Final = {
     "tests/cluster/": "cluster",
     "tests/real_nodes/": "nodes",
     "tests/e2e/test_changes.py": "platform",
+    "tests/e2e/test_kubernetes_api.py": "platform",
     "tests/e2e/test_policy.py": "platform",
     "tests/e2e/test_destroy.py": "platform",
     "tests/e2e/test_rejected.py": "platform",

@@ -32,5 +32,7 @@ print(installer.installed(cache) or installer.install(cache, lambda text: print(
 PYTHON
 )
 dirname "$engine" >>"$GITHUB_PATH"
+# The engine's plugins run the AWS CLI. Runners without one get that of .venv, alone: steps keep their own Python.
+command -v aws >/dev/null || ln -sf "$tool/.venv/bin/aws" "$(dirname "$engine")/aws"
 # A program that is not in a clone has packages of its own.
 [ "$TOOL" = . ] || "$engine" install

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# Sourced: put the Pulumi engine and .venv on PATH. PULUMI_VERSION is installed below .cache/pulumi unless `pulumi` is
-# there. The archive's SHA-256 must be PULUMI_SHA256, or else the one that Pulumi publishes with the release.
+# Sourced: put the Pulumi engine and .venv on PATH; .venv has `aws`, which the engine's plugins run. PULUMI_VERSION is
+# installed below .cache/pulumi unless `pulumi` is there. The archive's SHA-256 must be PULUMI_SHA256, or else the one
+# that Pulumi publishes with the release.
 
 if ! command -v pulumi >/dev/null; then
   pulumi_home=$(pwd)/.cache/pulumi/$PULUMI_VERSION

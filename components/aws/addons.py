@@ -1,4 +1,4 @@
-"""EKS add-ons: those that nodes need to become ready, and those that need nodes."""
+"""EKS add-ons: some are installed before the nodes, which need them to become ready, the others after the nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pulumi_aws import eks
 
 from multiarch.stack.model import AddonPlan
 
-from ..component import Child, Component
+from ..component import After, Child, Component
 from ..iam import pod_identity, roles
 
 
@@ -24,7 +24,7 @@ class Addons(Child):
         owner: Component,
         plans: Sequence[AddonPlan],
         cluster_name: pulumi.Input[str],
-        ready: Sequence[pulumi.Resource],
+        ready: After,
         *,
         protect: bool,
     ) -> None:
@@ -46,7 +46,8 @@ class Addons(Child):
             cluster_name=self._cluster_name,
             addon_name=plan.name,
             addon_version=plan.version,
-            configuration_values=plan.configuration or None,
+            # AWS's provider keeps the values of an add-on when the argument is omitted.
+            configuration_values=plan.configuration or "{}",
             pod_identity_associations=associations,
             # The plan decides. PRESERVE would keep manual changes, such as a removed toleration, and a preview would
             # not show them.

@@ -33,7 +33,6 @@ class ControlPlane(Child):
     endpoint: pulumi.Output[str]
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Output[str]
-    oidc_provider_arn: pulumi.Output[str]
 
     def __init__(
         self,
@@ -64,7 +63,11 @@ class ControlPlane(Child):
             service_role=role,
             authentication_mode=pulumi_eks.AuthenticationMode.API,
             access_entries=_access_entries(plan, self.account, tags),
-            create_oidc_provider=True,
+            # Pods get credentials by Pod Identity. With IRSA's provider each preview queries the issuer, which can't be
+            # reached from a VPC with an endpoint for EKS. Source: pulumi-eks, cluster.ts, getIssuerCAThumbprint.
+            create_oidc_provider=False,
+            # Given, though empty: else the caller's AWS_PROFILE is in the component's kubeconfig (createCluster there).
+            provider_credential_opts=pulumi_eks.KubeconfigOptionsArgs(),
             endpoint_private_access=plan.endpoint.private,
             endpoint_public_access=plan.endpoint.public,
             # The component rejects CIDR blocks for an endpoint that is not public.
@@ -91,14 +94,11 @@ class ControlPlane(Child):
         self.version = made.apply(lambda it: it.version)
         self.endpoint = made.apply(lambda it: it.endpoint)
         self.security_group_id = made.apply(_security_group)
-        self.oidc_provider_arn = cluster.oidc_provider_arn
         authority: pulumi.Output[str] = made.apply(_certificate_authority)
         self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
             lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
         )
-        self.register_outputs(
-            {"name": self.name, "version": self.version, "endpoint": self.endpoint, "oidc": self.oidc_provider_arn}
-        )
+        self.register_outputs({"name": self.name, "version": self.version, "endpoint": self.endpoint})
 
     def _service_role(self) -> tuple[iam.Role, list[pulumi.Resource]]:
         """Declare the role that EKS assumes, with the only policy that a cluster without Auto Mode needs.
@@ -114,17 +114,12 @@ class ControlPlane(Child):
         # Otherwise EKS creates this group, without encryption or retention, and leaves it behind.
         return cloudwatch.LogGroup(
             "control-plane",
-            name=control_plane_log_group(plan.name),
+            name=plan.log_group_name,
             retention_in_days=plan.logging.retention_days,
             kms_key_id=key_arn,
             tags=self.tags("control-plane"),
             opts=self.child(),
         )
-
-
-def control_plane_log_group(cluster: str) -> str:
-    """Name of the group that EKS writes to. Source: EKS user guide, "Send control plane logs to CloudWatch Logs"."""
-    return f"/aws/eks/{cluster}/cluster"
 
 
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:

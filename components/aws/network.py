@@ -10,15 +10,12 @@ import pulumi_aws as aws
 from pulumi_aws import ec2
 
 from multiarch.errors import Problem, StackError
+from multiarch.facts.partitions import ZONE_IDS_WITHOUT_EKS
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
 from ..component import Child, Component
 from .endpoints import Endpoints
-
-# EKS can't use these zones for the control plane; their regions have enough others.
-# Source: EKS user guide, "Amazon EKS networking requirements for VPC and subnets".
-ZONE_IDS_WITHOUT_EKS = ("cac1-az3", "use1-az3", "usw1-az2")
 
 ANYWHERE = "0.0.0.0/0"
 

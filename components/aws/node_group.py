@@ -23,7 +23,7 @@ from multiarch.nodes.model import (
     Tags,
 )
 
-from ..component import Component, Naming
+from ..component import After, Component, Naming, require_healthy
 from ..iam.node_role import NodeRole
 from ..outputs import NodeGroupOutput
 from . import launch_template
@@ -47,7 +47,7 @@ class NodeGroupArgs:
     security_group_id: pulumi.Input[str]
     role: NodeRole
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
-    ready: Sequence[pulumi.Resource]
+    ready: After
     autoscaler_tags: Tags = ()
 
 
@@ -61,7 +61,7 @@ class NodeGroup(Component):
     plan: NodeGroupPlan
     group: eks.NodeGroup | autoscaling.Group
     auto_scaling_group: pulumi.Output[str | None]
-    resources: tuple[pulumi.Resource, ...]
+    resources: tuple[pulumi.Input[pulumi.Resource], ...]
 
     def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare launch template and group."""
@@ -90,8 +90,11 @@ class NodeGroup(Component):
         else:
             managed = self._managed(args, template, found_by)
             self.group = managed
-            self.auto_scaling_group = managed.resources.apply(_first_auto_scaling_group)
-            self.resources = (managed, *self._autoscaler_tags(args))
+            names = pulumi.Output.all(args.cluster_name, managed.node_group_name, managed.status)
+            sound = require_healthy(managed, names, find_problem)
+            found = managed.resources.apply(_first_auto_scaling_group)
+            self.auto_scaling_group = pulumi.Output.all(found, sound).apply(lambda known: known[0])
+            self.resources = (sound, *self._autoscaler_tags(args))
         self.register_outputs({"autoScalingGroup": self.auto_scaling_group, "launchTemplateId": template.id})
 
     @property
@@ -152,6 +155,9 @@ class NodeGroup(Component):
                 depends_on=(*args.ready, *args.role.ready),
                 # After creation an autoscaler controls the number of nodes.
                 ignore_changes=["scalingConfig.desiredSize"],
+                # "You must create a new node group to switch between specifying an AMI ID in a launch template and
+                # not" (EKS user guide, launch templates). The provider sees no change in an amiType that is omitted.
+                replaced_by=str(plan.case),
             ),
         )
 
@@ -240,6 +246,29 @@ def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling
             spot_allocation_strategy="price-capacity-optimized",
         ),
     )
+
+
+def find_problem(known: Sequence[str]) -> str | None:
+    """Return what is wrong with a managed group; ``known`` is the cluster's name, the group's, and EKS's status.
+
+    A group that could not be created keeps its ID, and the engine goes on with it. EKS calls a group degraded that has
+    nodes and can't get others, for example without capacity: that must not stop an update.
+    Source: EKS API reference, Nodegroup; terraform-provider-aws, internal/service/eks/node_group.go.
+    """
+    cluster, group, status = known
+    named = f"--cluster-name {cluster} --nodegroup-name {group}"
+    waited = f"wait until it is gone (`aws eks wait nodegroup-deleted {named}`), and run `pulumi up` again."
+    if status == "DELETING":
+        return f"EKS is deleting node group {group}: {waited}"
+    if status not in ("CREATE_FAILED", "DELETE_FAILED", "DEGRADED"):
+        return None
+    problem = (
+        f"EKS reports node group {group} as {status}; `aws eks describe-nodegroup {named}` says why, below health."
+    )
+    if status == "DEGRADED":
+        pulumi.log.warn(problem)
+        return None
+    return f"{problem} Delete it with `aws eks delete-nodegroup {named}`, {waited}"
 
 
 def _first_auto_scaling_group(resources: object) -> str | None:

@@ -1,13 +1,15 @@
-"""Access for people: a kubeconfig without a token, the command for a session on a node, and who may have an entry."""
+"""Access to a cluster: a kubeconfig without a token, the command for a session, who may have an entry, the AWS CLI."""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 
 import pulumi
 import pulumi_aws as aws
 
+from multiarch.aws_cli import require_aws_cli
 from multiarch.errors import StackError
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, ClusterFacts
 from multiarch.stack.checks.access import check_creator
@@ -80,3 +82,13 @@ def reject_creator_in_access(stack: Stack, cluster: str, opts: pulumi.InvokeOpti
     if not pulumi.runtime.is_dry_run():
         raise StackError([problem])
     pulumi.log.warn(f"{problem} `pulumi up` by this role or user is rejected. [{problem.rule}]")
+
+
+def reject_missing_aws_cli() -> None:
+    """Reject a run of this project's program whose plugins can't run the AWS CLI. Raises MultiarchError.
+
+    Pulumi.yaml names a virtual environment, whose programs the language host puts first on PATH. The engine and its
+    plugins don't have them. Source: pulumi/pulumi, sdk/python/toolchain, ActivateVirtualEnv.
+    """
+    added = os.path.join(os.environ.get("VIRTUAL_ENV", ""), "bin") + os.pathsep  # noqa: PTH118 (a part of PATH)
+    require_aws_cli(os.environ.get("PATH", "").removeprefix(added))

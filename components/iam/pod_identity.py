@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pulumi
 from pulumi_aws import eks, iam
 
-from ..component import Component
+from ..component import After, Component
 from ..kubernetes_api import NAMESPACE, ChildInCluster, Manifest
 from . import policies, roles
 
@@ -32,7 +32,7 @@ def give_role(
     description: str,
     permit: Callable[[iam.Role], Sequence[pulumi.Resource]],
     *,
-    after: Sequence[pulumi.Resource] | None = None,
+    after: After | None = None,
     namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
     """Give pods of the service account ``name`` a role; return what must exist before they start.
@@ -68,7 +68,7 @@ def give_policy(
     description: str,
     policy: pulumi.Input[str],
     *,
-    after: Sequence[pulumi.Resource] | None = None,
+    after: After | None = None,
     namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
     """Give pods of the service account ``name`` a role with one inline policy, as :func:`give_role` does."""

@@ -21,7 +21,8 @@ class AdmissionWebhook(ChildInCluster):
     """The webhook as its chart, ``charts/multiarch-webhook``, installs it.
 
     Helm creates the MutatingWebhookConfiguration last and deletes it first, so that the API server never calls a
-    webhook whose pods are gone.
+    webhook whose pods are gone. It waits for pods after that, and for a Service's address, not for pods behind it: the
+    first calls fail, and the webhook's failure policy lets the pods pass. Source: helm v3, pkg/kube/ready.go.
     """
 
     def __init__(self, name: str, owner: Component, cluster: InCluster, plan: AdmissionWebhookPlan) -> None:
@@ -40,7 +41,7 @@ class AdmissionWebhook(ChildInCluster):
             policy = policies.read_repositories(self.account, plan.ecr_repositories)
             description = f"Admission webhook of {self.naming.cluster}"
             before_pods += pod_identity.give_policy(self, NAME, description, policy, after=[namespace], namespace=NAME)
-        self.declare_release(
+        release = self.declare_release(
             NAME,
             # The provider sees a change of a chart in a folder by its version, which is that of the package.
             Chart(_locate_chart(), __version__),
@@ -48,7 +49,8 @@ class AdmissionWebhook(ChildInCluster):
             after=before_pods,
             namespace=NAME,
         )
-        self.register_outputs({"namespace": NAME})
+        # Known once the release is deployed: nothing else in a program of others would see that it is not.
+        self.register_outputs({"namespace": release.apply(lambda _: NAME)})
 
 
 def _locate_chart() -> str:

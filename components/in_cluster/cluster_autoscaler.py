@@ -9,6 +9,7 @@ from multiarch.autoscaling.expander import format_priorities
 from multiarch.autoscaling.iam import build_cluster_autoscaler_policy, format_policy
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
+from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY
 from multiarch.facts.taints import Taint
 
 from ..component import Component
@@ -16,7 +17,6 @@ from ..iam import pod_identity
 from ..kubernetes_api import NAMESPACE, Chart, ChildInCluster, InCluster, Manifest, system_tolerations
 
 NAME = "cluster-autoscaler"
-REPOSITORY = "https://kubernetes.github.io/autoscaler"
 # The unprivileged user of the image.
 _NOBODY = 65532
 
@@ -24,7 +24,7 @@ _NOBODY = 65532
 class ClusterAutoscaler(ChildInCluster):
     """The cluster autoscaler. ``release`` is its Helm release."""
 
-    release: pulumi.CustomResource
+    release: pulumi.Output[pulumi.Resource]
 
     def __init__(
         self, name: str, owner: Component, cluster: InCluster, plan: ClusterAutoscalerPlan, arm64_taint: Taint | None
@@ -37,11 +37,12 @@ class ClusterAutoscaler(ChildInCluster):
         )
         self.release = self.declare_release(
             NAME,
-            Chart(NAME, plan.chart_version, repository=REPOSITORY),
+            Chart(NAME, plan.chart_version, repository=CLUSTER_AUTOSCALER_REPOSITORY),
             values(plan, cluster=own, region=self.account.region, arm64_taint=arm64_taint),
             after=(*cluster.ready, *before),
         )
-        self.register_outputs({"chartVersion": plan.chart_version})
+        # Known once the release is deployed: nothing else in a program of others would see that it is not.
+        self.register_outputs({"chartVersion": self.release.apply(lambda _: plan.chart_version)})
 
 
 def values(

@@ -12,18 +12,19 @@ from pulumi_aws import ec2
 from multiarch.autoscaling.karpenter import build_discovery_tags, build_node_class, build_node_pool
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts import labels
+from multiarch.facts.autoscalers import PUBLIC_REGISTRY
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CLUSTER_TAG
 
 from ..aws.interruption_queue import InterruptionQueue
-from ..component import Component
+from ..component import After, Component
 from ..iam.karpenter_role import SERVICE_ACCOUNT, KarpenterRole
 from ..iam.node_role import NodeRole
 from ..kubernetes_api import Chart, ChildInCluster, InCluster, Manifest, system_tolerations
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"
-REGISTRY = "oci://public.ecr.aws/karpenter"
+REGISTRY = f"{PUBLIC_REGISTRY}/karpenter"
 # A node is deleted once its pods are evicted, and they may have disruption budgets.
 DRAIN_WITHIN = "30m"
 
@@ -32,9 +33,9 @@ DRAIN_WITHIN = "30m"
 class KarpenterArgs:
     """``controller_group`` is the EKS name of the managed node group that the controller runs on.
 
-    ``controller_taints`` are those that the controller must tolerate: the group's, and that of arm64 nodes.
-    ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` are other subnets, in place of those that the plan
-    says. ``successor`` is the autoscaler that replaces Karpenter, or None.
+    ``controller_taints`` are the taints that the controller must tolerate: the group's, and the one of arm64 nodes.
+    ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` replace the subnets of the plan. ``successor`` is
+    the autoscaler that replaces Karpenter, or None.
     """
 
     plan: KarpenterPlan
@@ -42,7 +43,7 @@ class KarpenterArgs:
     controller_taints: Sequence[Taint]
     security_group_id: pulumi.Input[str]
     sessions: pulumi.Output[str] | None = None
-    successor: pulumi.Resource | None = None
+    successor: pulumi.Input[pulumi.Resource] | None = None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
 
@@ -60,11 +61,13 @@ class Karpenter(ChildInCluster):
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
         role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
         controller = self._charts(args, queue, role)
-        ready = (controller, *nodes.ready, *self._tag_security_group(args))
+        ready: After = (controller, *nodes.ready, *self._tag_security_group(args))
         NodePools("node-pools", self, cluster, args, nodes.role_name, ready)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
-    def _charts(self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole) -> pulumi.CustomResource:
+    def _charts(
+        self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole
+    ) -> pulumi.Output[pulumi.Resource]:
         """Declare both releases.
 
         CRDs have a separate chart, because Helm never updates a chart's folder ``crds``. Both charts have the same
@@ -146,7 +149,7 @@ class NodePools(ChildInCluster):
         cluster: InCluster,
         args: KarpenterArgs,
         role: pulumi.Output[str],
-        ready: Sequence[pulumi.Resource],
+        ready: After,
     ) -> None:
         """Declare class and pools; ``role`` is the name of the role that nodes run under.
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pulumi
 
 from multiarch.rebalance.install.objects import build_objects
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from multiarch.stack.model import Plan
 
-from ..component import Component
+from ..component import After, Component
 from ..iam import pod_identity, policies
 from ..kubernetes_api import ChildInCluster, InCluster, Manifest
 
@@ -27,7 +25,7 @@ class Rebalance(ChildInCluster):
         if plan.rebalance is None:
             raise TypeError("rebalancing is not enabled")
         manifests = build_objects(plan.rebalance, plan.stack, plan.arm64_taint)
-        done: Sequence[pulumi.Resource] = cluster.ready
+        done: After = cluster.ready
         steps = (
             [each for each in manifests if each["kind"] in _BEFORE_RIGHTS],
             [each for each in manifests if each["kind"] not in (*_BEFORE_RIGHTS, "CronJob")],
@@ -46,7 +44,7 @@ class Rebalance(ChildInCluster):
                 self._declare(each, done)
         self.register_outputs({"namespace": NAMESPACE})
 
-    def _declare(self, manifest: Manifest, after: Sequence[pulumi.Resource]) -> pulumi.Resource:
+    def _declare(self, manifest: Manifest, after: After) -> pulumi.Resource:
         metadata: dict[str, str] = manifest["metadata"]  # type: ignore[assignment]  # of any object
         place = metadata.get("namespace", NAMESPACE)
         name = metadata["name"] if place == NAMESPACE else f"{metadata['name']}-{place}"

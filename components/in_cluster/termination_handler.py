@@ -12,13 +12,13 @@ import pulumi
 from pulumi_aws import autoscaling
 
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
-from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
+from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART, PUBLIC_REGISTRY
 
 from ..component import Component
 from ..kubernetes_api import Chart, ChildInCluster, InCluster, Manifest
 
 NAME = TERMINATION_HANDLER.name
-CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"
+CHART = f"{PUBLIC_REGISTRY}/aws-ec2/helm/aws-node-termination-handler"
 # Seconds: EC2 ends a spot instance two minutes after its warning.
 _DRAIN = 120
 # The handler queries the instance's metadata every few seconds, and can't say that it is done: the hook always waits so

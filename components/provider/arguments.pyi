@@ -34,6 +34,8 @@ class ClusterAutoscalerArgs(TypedDict):
     """All kinds of capacity in order, where `prefer` is not enough."""
     amiFamily: NotRequired[str]
     """The operating system of groups that do not name their own. One of AL2, AL2023, Bottlerocket. Default: AL2023."""
+    charts: NotRequired[ChartsSettings]
+    """Where its Helm chart comes from."""
     tags: NotRequired[dict[str, str]]
     """Tags for every resource that takes tags."""
 
@@ -75,6 +77,8 @@ class KarpenterArgs(TypedDict):
     """All kinds of capacity in order, where `prefer` is not enough, such as [arm64-on-demand, amd64-on-demand]."""
     amiFamily: NotRequired[str]
     """The operating system of the nodes. One of AL2, AL2023, Bottlerocket. Default: AL2023."""
+    charts: NotRequired[ChartsSettings]
+    """Where its Helm charts come from."""
     tags: NotRequired[dict[str, str]]
     """Tags for every resource that takes tags, and for the nodes."""
 
@@ -123,7 +127,7 @@ class NodeGroupArgs(TypedDict):
     against the instance types.
     """
     ami: NotRequired[AmiSettings]
-    """Which image release, exactly."""
+    """Which image, exactly."""
     cluster: NodesClusterSettings
     """The cluster that the nodes join."""
     subnetIds: pulumi.Input[list[pulumi.Input[str]]]
@@ -198,6 +202,8 @@ class PlatformArgs(TypedDict):
     """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
     rebalance: NotRequired[RebalanceSettings]
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
+    charts: NotRequired[ChartsSettings]
+    """Where the Helm charts of the autoscalers and of the node termination handler come from."""
     deletionProtection: NotRequired[bool]
     """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.
@@ -297,18 +303,22 @@ class AdmissionWebhookSettings(TypedDict):
     """
 
 class AmiByArchitectureSettings(TypedDict):
-    """Image releases for each half of a multi-architecture group."""
+    """Images for each half of a multi-architecture group."""
     amd64: NotRequired[AmiSettings]
     """The amd64 half's image."""
     arm64: NotRequired[AmiSettings]
     """The arm64 half's image."""
 
 class AmiSettings(TypedDict):
-    """Which image release, exactly. Without it AWS's "recommended" of the day is used, and `stack check` says so."""
+    """Which image, exactly. Without it AWS's "recommended" of the day is used, and `stack check` says so."""
     release: NotRequired[str]
-    """The EKS AMI release of a managed group, such as `1.35.0-20260715`. `multiarch stack pin` writes it."""
+    """The EKS release of the image, such as `1.35.0-20260715`. `multiarch stack pin` writes it beside `id`. Alone it
+    is for managed groups, and holds until the next change of their launch template.
+    """
     id: NotRequired[str]
-    """An AMI: your own, or the pinned EKS image of a self-managed group. The user data then owns the whole bootstrap."""
+    """The AMI: EKS's image of `release`, which `multiarch stack pin` writes, or your own. The user data then owns the
+    whole bootstrap.
+    """
 
 class ApiEndpointSettings(TypedDict):
     """Who can reach the Kubernetes API server."""
@@ -365,6 +375,13 @@ class CacheConfigurationSettings(TypedDict):
     """How long after that a tag is still believed while the registry does not answer. Default: 3600."""
     failureSeconds: NotRequired[int]
     """How long a failed look-up is remembered, so that not every pod waits for it. Default: 30."""
+
+class ChartsSettings(TypedDict):
+    """The Helm charts of others: the autoscalers' and the node termination handler's."""
+    registry: NotRequired[str]
+    """An OCI registry of your organisation that has copies of the charts. Each is then taken as `REGISTRY/NAME`, in
+    the same version. Pulumi loads them in every preview. Default: their publishers' registries.
+    """
 
 class ClusterAutoscalerSettings(TypedDict):
     """The cluster autoscaler, where `autoscaling.use` is `cluster-autoscaler`."""
@@ -524,7 +541,7 @@ class MultiArchitectureGroupSettings(TypedDict):
     instanceTypes: InstanceTypesByArchitectureSettings
     """EC2 instance types for each architecture."""
     ami: NotRequired[AmiByArchitectureSettings]
-    """Which image releases, exactly."""
+    """Which images, exactly."""
 
 class NetworkPolicySettings(TypedDict):
     """What the webhook's pods may connect to."""
@@ -612,7 +629,7 @@ class NodeGroupSettings(TypedDict):
     against the instance types.
     """
     ami: NotRequired[AmiSettings]
-    """Which image release, exactly."""
+    """Which image, exactly."""
 
 class NodePoolSettings(TypedDict):
     """Settings of NodePools: they become one NodePool per architecture and capacity type, or a single one for both."""

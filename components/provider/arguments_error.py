@@ -10,7 +10,10 @@ import pulumi
 from multiarch.errors import Problem
 from multiarch.rules import Severity
 
-_HINTS = {"ami-not-pinned": "Set the image's release: ami.release, or amiAlias for Karpenter."}
+_HINTS = {
+    "ami-not-pinned": "Set the image: ami.id, or amiAlias for Karpenter.",
+    "ami-release-alone": "Set the release's image too: ami.id.",
+}
 """The fix where the rule's own is a command for stack files."""
 
 

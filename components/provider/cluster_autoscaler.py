@@ -29,7 +29,7 @@ class ClusterAutoscaler(Part):
             known = settings(SingleClusterAutoscaler, args)
             part = plan_autoscaler_part(known, region=region(), today=today)
         super().__init__(name, part.warnings, opts, Naming(known.cluster.name, build_part_tags(known.tags)))
-        cluster = self.reach(known.cluster, name)
+        cluster = self.reach(known.cluster, name, known.charts)
         cluster_autoscaler.ClusterAutoscaler(name, self, cluster, part.plan, part.arm64_taint)
         self.chart_version = pulumi.Output.from_input(part.plan.chart_version)
         self.priorities = pulumi.Output.from_input({row.group: row.priority for row in part.plan.priorities})

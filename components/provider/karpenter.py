@@ -40,7 +40,7 @@ class Karpenter(Part):
             security_group_id=known.cluster.security_group_id,
             subnet_ids=known.subnet_ids,
         )
-        karpenter.Karpenter(name, self, self.reach(known.cluster, name), in_cluster)
+        karpenter.Karpenter(name, self, self.reach(known.cluster, name, known.charts), in_cluster)
         self.chart_version = pulumi.Output.from_input(plan.chart_version)
         self.queue_name = pulumi.Output.from_input(plan.queue)
         ordered = sorted(plan.pools, key=lambda pool: (-pool.weight, pool.name))

@@ -15,6 +15,7 @@ from pulumi.runtime.config import CONFIG
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError, merge_warnings
 from multiarch.schema.base import Section
+from multiarch.schema.charts import Charts
 from multiarch.schema.parts import KNOWN_LATER, ControllerCluster
 from multiarch.stack.origin import Origin
 from multiarch.stack.parts import validate_arguments
@@ -43,10 +44,10 @@ class Part(Component):
         for warning in merge_warnings(warnings):
             pulumi.log.warn(described(warning), self)
 
-    def reach(self, cluster: ControllerCluster, name: str) -> InCluster:
+    def reach(self, cluster: ControllerCluster, name: str, charts: Charts) -> InCluster:
         """Reach the Kubernetes API of a cluster that is there already."""
         provider = kubernetes.Provider(name, kubeconfig=cluster.kubeconfig, opts=self.child())
-        return InCluster(cluster_name=cluster.name, provider=provider, ready=())
+        return InCluster(cluster.name, provider, ready=(), chart_registry=charts.registry)
 
 
 @contextmanager
@@ -66,7 +67,7 @@ def settings(model: type[Model], args: Mapping[str, Any]) -> Model:
 
 
 def plain(model: type[Section], args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as a stack file would have them; those that may be known later stay as they are.
+    """Return the arguments as a stack file would have them; outputs stay as they are where the schema allows them.
 
     Raises StackError for an output where the plan needs the value itself.
     """

@@ -2,6 +2,7 @@
 
 import pulumi
 
+from multiarch.aws_cli import require_aws_cli
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import load_from_program
 from multiarch.stack.plan import make_plan
@@ -43,9 +44,6 @@ class Platform(Part):
     security_group_id: pulumi.Output[str]
     """The security group that EKS makes for the cluster and its nodes."""
 
-    oidc_provider_arn: pulumi.Output[str]
-    """The cluster's IAM OIDC provider."""
-
     kubeconfig: pulumi.Output[str]
     """A kubeconfig without a token: it runs `aws eks get-token`."""
 
@@ -64,6 +62,7 @@ class Platform(Part):
         with accepting(component) as today:
             stack = load_from_program(plain(StackSpec, args), engine_config())
             plan = make_plan(stack, today=today)
+            require_aws_cli()
         super().__init__(name, plan.warnings, opts)
         with accepting(component):
             reject_creator_in_access(stack, plan.cluster.name, pulumi.InvokeOptions(parent=self))
@@ -76,7 +75,6 @@ class Platform(Part):
         self.vpc_id = made.network.vpc_id
         self.private_subnet_ids = pulumi.Output.all(*made.network.private_subnet_ids)
         self.security_group_id = made.control_plane.security_group_id
-        self.oidc_provider_arn = made.control_plane.oidc_provider_arn
         self.kubeconfig = made.kubeconfig
         self.node_groups = pulumi.Output.from_input(made.node_groups)
         self.sessions = pulumi.Output.all(**made.sessions)

@@ -1,4 +1,4 @@
-"""The plugin's schema: inputs are those of the models in ``multiarch/schema``, outputs those that the SDK infers."""
+"""The plugin's schema: its inputs come from the models in ``multiarch/schema``; the SDK infers its outputs."""
 
 from __future__ import annotations
 

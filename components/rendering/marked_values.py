@@ -94,7 +94,13 @@ def call(token: str, args: Properties, where: Where) -> dict[str, Json]:
 def _managed_group(mark: str, inputs: Properties) -> dict[str, Json]:
     name = f"{inputs.get('nodeGroupNamePrefix')}{SUFFIX}"
     # EKS names the Auto Scaling Group eks-NODEGROUP-UUID.
-    return {"nodeGroupName": name, "resources": [{"autoscalingGroups": [{"name": f"eks-{name}-{SUFFIX}"}]}], "id": mark}
+    scaling_group = {"name": f"eks-{name}-{SUFFIX}"}
+    return {
+        "nodeGroupName": name,
+        "resources": [{"autoscalingGroups": [scaling_group]}],
+        "status": "ACTIVE",
+        "id": mark,
+    }
 
 
 _EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProxyType(
@@ -104,7 +110,6 @@ _EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProx
         "aws:eks/nodeGroup:NodeGroup": _managed_group,
         "aws:kms/key:Key": lambda mark, _: {"keyId": mark},
         "aws:sqs/queue:Queue": lambda mark, _: {"url": mark},
-        "eks:index:Cluster": lambda _mark, _: {"oidcProviderArn": "<OpenIdConnectProvider:cluster>"},
     }
 )
 

@@ -131,6 +131,12 @@ class NodeSet:
     planned: bool = field(default=False, metadata=OMITTED)
     groups: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """The name, with the architecture unless the name contains it."""
+        architecture = str(self.architecture)
+        return self.name if architecture in self.name else f"{self.name} ({architecture})"
+
     @JsonProperty
     def taints(self) -> tuple[Taint, ...]:
         """Return the taints of any of its nodes, sorted."""

@@ -18,8 +18,8 @@ from multiarch.capacity.workloads import (
     can_move,
     claims_volumes,
     get_unreachable_seconds,
+    get_workload_name,
     make_waiting,
-    name_of,
     narrow_pod,
     restrict_pods,
 )
@@ -248,7 +248,7 @@ def settle_before(
     daemons = tuple(pod for pod in everything if pod.per_node)
     settled = settle_pods(plan.autoscaling, plan.node_groups, context, given, everything)
     before = (*written, *(pod for node in nodes or () for pod in node.pods))
-    samples = {name_of(pod): pod for pod in reversed(before) if name_of(pod) in support}
+    samples = {get_workload_name(pod): pod for pod in reversed(before) if get_workload_name(pod) in support}
     return Before(plan, context, daemons, settled, support, samples, zonal_volumes)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multiarch.capacity.model import CapacityReport, FailureResult
-from multiarch.capacity.workloads import WorkloadName, name_of
+from multiarch.capacity.workloads import WorkloadName, get_workload_name
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, ZONE
 from multiarch.facts.node_resources import MIB
@@ -55,7 +55,7 @@ def plan_headroom(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tu
     Failures of a whole group, architecture or spot market are omitted: room for all their pods would double the
     cluster. Pods that may use both architectures count for the one that the stack prefers.
     """
-    requests = {name_of(pod): pod.requests for pod in pods if not pod.daemon}
+    requests = {get_workload_name(pod): pod.requests for pod in pods if not pod.daemon}
     preferred = [each.architecture for each in plan.autoscaling.order] or [Architecture.ARM64]
     worst: dict[Architecture, tuple[int, int, FailureResult, list[tuple[int, ResourceAmounts]]]] = {}
     for result in report.failures:

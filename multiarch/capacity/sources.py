@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from multiarch.capacity.workloads import ImageSupport, WorkloadName, name_of
+from multiarch.capacity.workloads import ImageSupport, WorkloadName, get_workload_name
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
@@ -48,7 +48,7 @@ def read_workloads(objects: Sequence[LoadedObject], files: Sequence[str]) -> Wor
 
 def _scaled(objects: Iterable[LoadedObject], pods: Iterable[Pod]) -> Iterator[str]:
     """Yield a sentence for each workload that a HorizontalPodAutoscaler gives another number of pods."""
-    counts = Counter(name_of(pod) for pod in pods)
+    counts = Counter(get_workload_name(pod) for pod in pods)
     for each in objects:
         try:
             for found in unpack_objects(each.value, 1):

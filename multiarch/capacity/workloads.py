@@ -74,8 +74,8 @@ class Replicas:
         return f"{self.namespace} {self.name}"
 
 
-def name_of(pod: Pod) -> WorkloadName:
-    """Return what a pod's workload is called; a pod without a controller is one by itself."""
+def get_workload_name(pod: Pod) -> WorkloadName:
+    """Return a workload's namespace, and its kind and name: ``Deployment/api``. A pod without a controller is one."""
     return pod.namespace, str(pod.owner) if pod.owner else f"Pod/{pod.name}"
 
 
@@ -91,7 +91,7 @@ def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:
         found.setdefault(get_pod_key(pod), []).append(pod)
     made = []
     for of_workload in found.values():
-        namespace, name = name_of(of_workload[0])
+        namespace, name = get_workload_name(of_workload[0])
         if of_workload[0].owner is None and len(of_workload) > 1:
             name = f"{name} and {len(of_workload) - 1} like it"
         made.append(Replicas(namespace, name, tuple(of_workload)))
@@ -129,7 +129,7 @@ def make_waiting(pod: Pod) -> Pod:
 def restrict_pods(pods: Iterable[Pod], images: Mapping[WorkloadName, ImageSupport]) -> Iterator[Pod]:
     """Yield the pods, kept off the nodes of architectures that their images do not support by required affinity."""
     for pod in pods:
-        support = images.get(name_of(pod))
+        support = images.get(get_workload_name(pod))
         yield narrow_pod(pod, ARCHITECTURE, support.architectures) if support and support.unsupported else pod
 
 

@@ -20,7 +20,7 @@ def _list_verbs(*names: str) -> dict[str, _Verb]:
     return {name: (name, name, "HELP") for name in names}
 
 
-_SINGLE = ("simulate", "capacity", "cost", "rebalance", "review", "report")
+_SINGLE = ("doctor", "simulate", "capacity", "cost", "rebalance", "review", "report")
 """Commands without a verb."""
 _VERBS: dict[str, tuple[str, dict[str, _Verb]]] = {
     "stack": (
@@ -39,7 +39,20 @@ _VERBS: dict[str, tuple[str, dict[str, _Verb]]] = {
 }
 """The help text of a noun, and its verbs in the order of the help text."""
 _NOUNS = (
-    *("stack", "facts", "prices", "post", "image", "simulate", "capacity", "cost", "workload", "audit", "verify"),
+    *(
+        "stack",
+        "doctor",
+        "facts",
+        "prices",
+        "post",
+        "image",
+        "simulate",
+        "capacity",
+        "cost",
+        "workload",
+        "audit",
+        "verify",
+    ),
     *("rebalance", "webhook", "review", "report"),
 )
 """In the order of the help text. Only the module of the command that runs is loaded: `stack check` starts fast."""

@@ -13,7 +13,9 @@ from pathlib import Path
 from multiarch.prices.model import Amount, UnknownPrice
 
 _NAME = "multiarch"
-_NOUNS = "audit|capacity|cost|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
+_NOUNS = (
+    "audit|capacity|cost|doctor|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
+)
 _COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:{_NOUNS})\b)")
 _WORD = re.compile(r"[^\s`]*`[^`]+`\S*|\S+")
 
@@ -44,7 +46,7 @@ def wrap_lines(text: str, room: int, *, first: str = "", others: str = "") -> It
     from rich.cells import cell_len  # noqa: PLC0415 (most commands break no line)
 
     line, used = first, False
-    for word in _words(text, room - len(others)):
+    for word in _words(text, room - max(len(first), len(others))):
         if used and cell_len(line) + 1 + cell_len(word) > room:
             yield line
             line, used = others, False

@@ -1,4 +1,4 @@
-"""Versions of the autoscalers' charts; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
+"""Charts of the autoscalers; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
 
 Source: the charts' repositories.
 """
@@ -9,6 +9,9 @@ import re
 
 from multiarch.errors import UnknownFactError
 
+CLUSTER_AUTOSCALER_REPOSITORY = "https://kubernetes.github.io/autoscaler"
+PUBLIC_REGISTRY = "oci://public.ecr.aws"
+"""Has the charts of Karpenter and of the node termination handler."""
 CLUSTER_AUTOSCALER_CHART = "9.59.0"
 KARPENTER_CHART = "1.14.1"
 """Controller and CRDs have charts of the same version."""

@@ -14,6 +14,11 @@ from functools import cache
 from pathlib import Path
 
 REGIONS_FILE = Path(__file__).parent / "data" / "regions.csv"
+ZONE_IDS_WITHOUT_EKS = ("cac1-az3", "use1-az3", "usw1-az2")
+"""EKS can't use these zones for the control plane; their regions have enough others.
+
+Source: EKS user guide, "Amazon EKS networking requirements for VPC and subnets".
+"""
 
 
 # Of a local zone or a Wavelength zone, what follows the region is a place: us-east-1-bos-1a, us-east-1-wl1-bos-wlz-1.

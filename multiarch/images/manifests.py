@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -93,14 +93,20 @@ class _Typed(BaseModel):
     """Keys with the types that Go decodes, in any case. Null counts as unset, and other keys have any type."""
 
     model_config = ConfigDict(strict=True)
+    _keys: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: object) -> None:
+        """Map each key's lower case to the key."""
+        super().__pydantic_init_subclass__(**options)
+        names = (field.alias or name for name, field in cls.model_fields.items())
+        cls._keys = {name.lower(): name for name in names}
 
     @model_validator(mode="before")
     @classmethod
     def _reject_other_case(cls, content: object) -> object:
-        known = {field.alias or name for name, field in cls.model_fields.items()}
-        folded = {name.lower() for name in known}
         for key in content if isinstance(content, Mapping) else ():
-            if key not in known and key.lower() in folded:
+            if cls._keys.get(key.lower(), key) != key:
                 raise ValueError(key)
         return content
 

@@ -28,6 +28,9 @@ DATA_SECONDS = 60.0
 """Maximum seconds to wait for data."""
 ANSWER_LIMIT = 64 * MIB
 """Maximum bytes of an answer, decompressed. A page of 500 pods has about 5 MB."""
+JSON = "application/json"
+METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Formats of an answer; the second has the metadata of a list's objects alone."""
 BUSY = (429, 500, 502, 503, 504)
 _UNAUTHORIZED, _REDIRECT = 401, 300
 _NOT_KUBERNETES = "Check that this is the address of an API server."
@@ -76,30 +79,33 @@ class ApiClient:
         """Close the connections."""
         self._pool.clear()
 
-    def send(self, method: str, path: str, body: object = None, *, busy: tuple[int, ...] = BUSY) -> ApiAnswer:
+    def send(
+        self, method: str, path: str, body: object = None, *, busy: tuple[int, ...] = BUSY, accept: str = JSON
+    ) -> ApiAnswer:
         """Return the answer. A request that the server was too ``busy`` for is sent again, up to four times.
 
         So is one whose credentials were rejected, if the exec plugin or a token's file has others now. A request may
         reach the server twice: the second one must do no harm. Raises ClusterError for a server that can't be reached
         or is not trusted, and for an answer that is too large, takes too long or is not an object.
         """
-        answer = self._answer(method, path, body, busy)
+        answer = self._answer(method, path, body, busy, accept)
         if answer.status == _UNAUTHORIZED:
             rejected = self.connection.authorization
             self.close()
             self._connect()
             if self.connection.authorization != rejected:
-                return self._answer(method, path, body, busy)
+                return self._answer(method, path, body, busy, accept)
         return answer
 
-    def _answer(self, method: str, path: str, body: object, busy: tuple[int, ...]) -> ApiAnswer:
-        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"multiarch/{__version__}"}
+    def _answer(self, method: str, path: str, body: object, busy: tuple[int, ...], accept: str) -> ApiAnswer:
+        headers = {"Accept": accept, "Accept-Encoding": "gzip", "User-Agent": f"multiarch/{__version__}"}
         if self.connection.authorization:
             headers["Authorization"] = self.connection.authorization
         if body is not None:
             headers["Content-Type"] = "application/json-patch+json" if method == "PATCH" else "application/json"
         try:
-            response = self._pool.request(
+            # The end of the block closes the connection, unless the whole answer was read.
+            with self._pool.request(
                 method,
                 f"{self.connection.configuration.host}{path}",
                 body=None if body is None else json.dumps(body),
@@ -107,13 +113,11 @@ class ApiClient:
                 retries=self._retries(busy),
                 timeout=Timeout(connect=10.0, read=DATA_SECONDS),
                 preload_content=False,
-            )
-            content = response.read(ANSWER_LIMIT + 1, decode_content=True)
-            response.release_conn()
+            ) as response:
+                content = response.read(ANSWER_LIMIT + 1, decode_content=True)
         except (HTTPError, OSError) as error:
             raise self._unreachable(error) from error
         if len(content) > ANSWER_LIMIT:
-            response.close()
             raise ClusterError(f"{self.server} sent an answer of more than {ANSWER_LIMIT // MIB} MiB.")
         try:
             value = json.loads(content)

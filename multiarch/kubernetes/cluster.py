@@ -67,6 +67,11 @@ class KubernetesCluster:
         return self._client.connection.name
 
     @property
+    def address(self) -> str:
+        """The server's address in the kubeconfig."""
+        return str(self._client.connection.configuration.host)
+
+    @property
     def namespace(self) -> str:
         """The context's namespace, ``default`` if it names none."""
         return self._client.connection.namespace
@@ -119,6 +124,13 @@ class KubernetesCluster:
     def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return one Secret as the API server sends it, or None if it does not exist."""
         return self.get(SECRETS, namespace, name)
+
+    def list_metadata(self, resource: ApiResource, selector: str) -> Iterator[dict[str, Any]]:
+        """Yield the metadata of objects with these labels in all namespaces; of Secrets, never what they hold."""
+        from multiarch.kubernetes.client import METADATA  # noqa: PLC0415 (as above)
+
+        query = {"labelSelector": selector, "limit": str(PAGE)}
+        yield from (each.value["metadata"] for each in self._listed(resource, None, query, METADATA))
 
     def get(self, resource: ApiResource, namespace: str | None, name: str) -> dict[str, Any] | None:
         """Return one object as the API server sends it, its latest state, or None if it does not exist."""
@@ -184,11 +196,14 @@ class KubernetesCluster:
             self._value(answer, "create", EVICTIONS, namespace, name)
         return ""
 
-    def _listed(self, resource: ApiResource, namespace: str | None, query: Mapping[str, str]) -> Iterator[LoadedObject]:
+    def _listed(
+        self, resource: ApiResource, namespace: str | None, query: Mapping[str, str], accept: str = "application/json"
+    ) -> Iterator[LoadedObject]:
         more = ""
         while True:
             words = {key: text for key, text in {**query, "continue": more}.items() if text}
-            answer = self._client.send("GET", f"{resource.path(namespace)}?{urlencode(words, errors='replace')}")
+            path = f"{resource.path(namespace)}?{urlencode(words, errors='replace')}"
+            answer = self._client.send("GET", path, accept=accept)
             page = self._value(answer, "list", resource, namespace, None)
             if not isinstance(page.get("items"), list):
                 hint = "Check that this is the address of an API server."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from multiarch.manifests.values import to_mapping, to_string
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class WorkloadKey:
@@ -21,21 +23,21 @@ class WorkloadKey:
 
 def get_workload_key(content: Mapping[str, object]) -> WorkloadKey:
     """Return what an object is called; one without a namespace is in ``default``."""
-    metadata = _metadata(content)
-    name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
-    return WorkloadKey(_namespace(metadata), _text(content.get("kind")) or "(no kind)", name)
+    metadata = to_mapping(content.get("metadata"))
+    name = to_string(metadata.get("name")) or to_string(metadata.get("generateName"))
+    return WorkloadKey(_namespace(metadata), to_string(content.get("kind")) or "(no kind)", name)
 
 
 def get_owner(content: Mapping[str, object]) -> WorkloadKey | None:
     """Return the object's controller, or its first owner where none is one."""
-    metadata = _metadata(content)
+    metadata = to_mapping(content.get("metadata"))
     listed = metadata.get("ownerReferences")
     references = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     chosen = next((each for each in references if each.get("controller") is True), next(iter(references), None))
     if chosen is None or chosen.get("kind") == "Node":
         # A static pod's owner is its node; the pod is what there is to change.
         return None
-    return WorkloadKey(_namespace(metadata), _text(chosen.get("kind")), _text(chosen.get("name")))
+    return WorkloadKey(_namespace(metadata), to_string(chosen.get("kind")), to_string(chosen.get("name")))
 
 
 def map_owners(objects: Iterable[Mapping[str, object]]) -> dict[WorkloadKey, WorkloadKey]:
@@ -52,14 +54,5 @@ def find_top_owner(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]
     return here
 
 
-def _metadata(content: Mapping[str, object]) -> Mapping[str, object]:
-    found = content.get("metadata")
-    return found if isinstance(found, Mapping) else {}
-
-
 def _namespace(metadata: Mapping[str, object]) -> str:
-    return _text(metadata.get("namespace")) or "default"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return to_string(metadata.get("namespace")) or "default"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.quantities import QuantityError, parse_quantity
@@ -162,6 +163,16 @@ class Value:
         if not isinstance(key, str):
             raise self.error(f"the key {_shown(key)} must be a string.", hint="Put it in quotes.")
         return key
+
+
+def to_mapping(value: object) -> Mapping[str, Any]:
+    """Return a value that is a mapping; an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def to_string(value: object) -> str:
+    """Return a value that is a string; the empty string for anything else."""
+    return value if isinstance(value, str) else ""
 
 
 def name_yaml_type(raw: object) -> str:

@@ -168,35 +168,46 @@ def check_amazon_linux_2(
 
 def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: ProblemReport) -> AmiSource:
     """Return where the image comes from, and whether it is pinned."""
-    path = spec.ami_path
-    if spec.ami.id is not None and spec.ami.release is not None:
-        report("ami-twice", path, "ami.id and ami.release are both given.")
-    if spec.ami.id is not None and not _AMI_ID.fullmatch(spec.ami.id):
-        report("ami-id", (*path, "id"), f"{spec.ami.id!r} is not an AMI ID.")
-    if spec.ami.id is not None and spec.ami_type is not None and spec.kind is NodeGroupKind.MANAGED:
-        report("ami-type-with-id", (*spec.path, "amiType"), "with ami.id EKS accepts no amiType.")
-    if spec.ami.release is not None:
+    path, ami = spec.ami_path, spec.ami
+    if ami.id is not None and not _AMI_ID.fullmatch(ami.id):
+        report("ami-id", (*path, "id"), f"{ami.id!r} is not an AMI ID.")
+    if ami.release is not None:
         _check_release(spec, context, chosen, report)
-    if spec.ami.id is None and spec.ami.release is None:
-        # Source: EKS API, UpdateNodegroupVersion: without a release the latest one is taken.
-        then = (
-            "it is looked up at every run, and each release of AWS replaces the nodes"
-            if spec.kind is NodeGroupKind.SELF_MANAGED
-            else "EKS takes the newest one when it creates the group and at every change of its launch template"
-        )
-        report(
-            "ami-not-pinned",
-            spec.path,
-            f"the {chosen.name} image is not pinned: {then}.",
-        )
+    if ami.id is None:
+        _check_pinned(spec, chosen, report)
     return AmiSource(spec.ami.id, spec.ami.release, chosen.ssm_parameter(context.version, "image_id"))
+
+
+def _check_pinned(spec: NodeGroupSpec, chosen: AmiType, report: ProblemReport) -> None:
+    """Report an image that AWS chooses. Only an ID in the launch template holds.
+
+    Sources: EKS API, UpdateNodegroupVersion, ``releaseVersion`` ("By default, the latest available AMI version … is
+    used"), and "You cannot roll back a node group to an earlier … AMI version"; terraform-provider-aws,
+    ``internal/service/eks/node_group.go``, resourceNodeGroupUpdate: a release is sent only if it changed.
+    """
+    if spec.kind is NodeGroupKind.SELF_MANAGED:
+        then = "it is looked up at every run, and each release of AWS replaces the nodes"
+    elif spec.ami.release is None:
+        then = "EKS takes the newest one when it creates the group and at every change of its launch template"
+    else:
+        report(
+            "ami-release-alone",
+            spec.ami_path,
+            f"{spec.ami.release} holds until the launch template changes (tags, disk): EKS then takes the newest "
+            "release, and rejects the way back.",
+            hint="Omit bootstrap.mode, and run `multiarch stack pin STACK`."
+            if spec.settings.bootstrap.mode == "eks"
+            else "",
+        )
+        return
+    report("ami-not-pinned", spec.path, f"the {chosen.name} image is not pinned: {then}.")
 
 
 def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: ProblemReport) -> None:
     path = (*spec.ami_path, "release")
     release = spec.ami.release or ""
-    if spec.kind is NodeGroupKind.SELF_MANAGED:
-        report("release-self-managed", path, "a self-managed group takes an AMI ID, not an EKS release.")
+    if spec.kind is NodeGroupKind.SELF_MANAGED and spec.ami.id is None:
+        report("release-self-managed", path, "a self-managed group takes an AMI ID, not an EKS release alone.")
         return
     facts = get_family(chosen.family)
     found = re.fullmatch(facts.release, release)

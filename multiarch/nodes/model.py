@@ -69,8 +69,8 @@ class Sizes:
 class AmiSource:
     """The image: an ID, a release, or, with neither, the image that AWS currently recommends.
 
-    ``id`` and ``release`` are mutually exclusive. ``ssm_parameter`` names the public parameter that holds the
-    recommended image's ID.
+    With an ID, ``release`` says which EKS release it is; an image of the team's own has none. ``ssm_parameter`` names
+    the public parameter that holds the recommended image's ID.
     """
 
     id: str | None

@@ -118,14 +118,17 @@ def _max_pods(
     report: ProblemReport,
 ) -> tuple[int, bool]:
     """Return max pods, by the instance type with the fewest addresses, and whether the user data has to set it."""
-    # EKS caps nodes that it bootstraps at 110 or 250 pods; other user data sets the number itself.
+    prefixes, wanted = context.prefix_delegation, spec.settings.max_pods
+    if wanted is None and case is not BootstrapCase.SELF_MANAGED:
+        # EKS caps nodes that it bootstraps at 110 or 250 pods; with ami.id the user data sets the same number.
+        pods = min(recommend_max_pods(each, prefix_delegation=prefixes) for each in types)
+        return pods, prefixes or case is BootstrapCase.CUSTOM_AMI
     count = recommend_max_pods if case is BootstrapCase.EKS else compute_max_pods
-    fewest = min(types, key=lambda t: count(t, prefix_delegation=context.prefix_delegation))
-    possible = count(fewest, prefix_delegation=context.prefix_delegation)
-    wanted = spec.settings.max_pods
+    fewest = min(types, key=lambda t: count(t, prefix_delegation=prefixes))
+    possible = count(fewest, prefix_delegation=prefixes)
     if wanted is None:
-        # Without prefix delegation EKS and every image compute the same number.
-        return possible, context.prefix_delegation
+        # Without prefix delegation every image computes the same number.
+        return possible, prefixes
     if wanted > possible:
         report(
             "max-pods",
@@ -177,9 +180,9 @@ def _image(ami: AmiSource) -> str:
 
 def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
     if plan.ami.id:
-        return "set as ami.id"
+        return f"set as ami.id, release {plan.ami.release}" if plan.ami.release else "set as ami.id"
     if plan.ami.release:
-        return "set as ami.release"
+        return "set as ami.release; EKS takes the newest release when the launch template changes"
     if plan.case is BootstrapCase.SELF_MANAGED:
         return f"not pinned: looked up in {plan.ami.ssm_parameter} at every run"
     return (
@@ -190,7 +193,7 @@ def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
 def _case_rule(plan: NodeGroupPlan) -> str:
     return {
         BootstrapCase.EKS: "managed without ami.id: EKS runs the bootstrap; labels and taints go through its API",
-        BootstrapCase.CUSTOM_AMI: "managed with ami.id: user data runs the bootstrap; no amiType or version",
+        BootstrapCase.CUSTOM_AMI: "managed with ami.id: user data runs the bootstrap; EKS gets no amiType or version",
         BootstrapCase.SELF_MANAGED: "self-managed: user data runs the bootstrap; labels and taints are kubelet flags",
     }[plan.case]
 

@@ -20,7 +20,7 @@ from multiarch.manifests.containers import CONTAINER_LISTS, ContainerRole, find_
 from multiarch.manifests.image_fields import find_possible_images, list_field_images
 from multiarch.manifests.kinds import find_pod_spec
 from multiarch.manifests.owners import WorkloadKey, find_top_owner, get_owner, get_workload_key
-from multiarch.manifests.values import ManifestError, ObjectReference, Value, name_yaml_type
+from multiarch.manifests.values import ManifestError, ObjectReference, Value, name_yaml_type, to_mapping, to_string
 from multiarch.serialization import INLINED, OMITTED
 
 _NAMES = ("name", "generateName", "namespace")
@@ -146,11 +146,11 @@ def list_uses(
 
 
 def _check_names(found: LoadedObject) -> None:
-    metadata = _mapping(found.value.get("metadata"))
+    metadata = to_mapping(found.value.get("metadata"))
     for name in _NAMES:
         written = metadata.get(name)
         if written is not None and not isinstance(written, str):
-            kind = _text(found.value.get("kind"))
+            kind = to_string(found.value.get("kind"))
             try:
                 Value(metadata, ObjectReference(1, kind), None, "metadata")[name].text()
             except ManifestError as error:
@@ -159,7 +159,7 @@ def _check_names(found: LoadedObject) -> None:
 
 def has_ended(pod: Mapping[str, object]) -> bool:
     """Return whether a pod has run to its end."""
-    return _mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
+    return to_mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
 
 
 def _by_workload(
@@ -180,14 +180,14 @@ def _by_workload(
 
 
 def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[ImageUse]:
-    own = _mapping(_mapping(content.get("metadata")).get("labels"))
+    own = to_mapping(to_mapping(content.get("metadata")).get("labels"))
     for path, spec in find_pod_specs(content):
         labels = dict(own)
         here: Any = content
         for key in path[:-1]:
             # Pod templates have labels beside their spec.
             here = here[key]
-            labels.update(_mapping(_mapping(_mapping(here).get("metadata")).get("labels")))
+            labels.update(to_mapping(to_mapping(to_mapping(here).get("metadata")).get("labels")))
         yield from list_pod_spec_uses(spec, workload, labels)
     for path, written in list_field_images(content):
         image, fault = _image(written)
@@ -201,8 +201,10 @@ def list_pod_spec_uses(
     spec: Mapping[str, object], workload: WorkloadKey, labels: Mapping[str, object] = MappingProxyType({})
 ) -> Iterator[ImageUse]:
     """Yield what uses images in a pod's ``spec``: its containers and its image volumes."""
-    secrets = tuple(name for each in _list(spec.get("imagePullSecrets")) if (name := _text(_mapping(each).get("name"))))
-    account = _text(spec.get("serviceAccountName")) or "default"
+    secrets = tuple(
+        name for each in _list(spec.get("imagePullSecrets")) if (name := to_string(to_mapping(each).get("name")))
+    )
+    account = to_string(spec.get("serviceAccountName")) or "default"
     pairs = _texts(labels)
     written = [
         (container.get("image"), container.get("name"), get_role(part, container))
@@ -217,13 +219,13 @@ def list_pod_spec_uses(
     ]
     for image, called, role in written:
         text, fault = _image(image)
-        yield ImageUse(text, _text(called), role, workload, account, secrets, pairs, fault=fault)
+        yield ImageUse(text, to_string(called), role, workload, account, secrets, pairs, fault=fault)
 
 
 def _image(written: object) -> tuple[str, str]:
     """Return the image and what is wrong with it: the API server takes strings only."""
     if written is None or isinstance(written, str):
-        return _text(written), ""
+        return to_string(written), ""
     shown = json.dumps(written) if isinstance(written, bool | int | float) else ""
     return shown, f"must be a string, not {name_yaml_type(written)}" + (": put it in quotes" if shown else "")
 
@@ -256,13 +258,5 @@ def _location(source: Source, image: str, lines: Lines) -> FileLine | None:
     return FileLine(source.where, first)
 
 
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

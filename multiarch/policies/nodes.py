@@ -144,12 +144,14 @@ def _pinned(resource: DeclaredResource, everything: Sequence[DeclaredResource]) 
             if require_text(term, "alias").endswith("@latest"):
                 yield f"amiSelectorTerms takes {require_text(term, 'alias')}: new releases replace nodes at any time."
         return
-    if resource.type == MANAGED_GROUP and require_text(resource.properties, "releaseVersion"):
-        return
     found = list_launch_templates(resource, everything)
     if any(require_text(template.properties, "imageId") for template in found):
         return
-    if found or (resource.type == MANAGED_GROUP and require_value(resource.properties, "launchTemplate") is None):
+    without = resource.type == MANAGED_GROUP and require_value(resource.properties, "launchTemplate") is None
+    if resource.type == MANAGED_GROUP and (release := require_text(resource.properties, "releaseVersion")):
+        if not without:
+            yield f"releaseVersion {release} is lost when the launch template changes: EKS then takes the newest."
+    elif found or without:
         yield "The image is not pinned: which release new nodes get depends on the day."
     else:
         yield "The launch template is not in this stack: whether it names an image can't be checked."

@@ -17,7 +17,7 @@ POLICIES = (
     error("policy-imdsv2", "nodes whose metadata service answers without a token",
           "Set httpTokens to required in metadataOptions."),
     warning("policy-ami-pinned", "nodes whose image AWS chooses",
-            "Set releaseVersion, imageId or an alias with a version; `multiarch stack pin` does so."),
+            "Set the launch template's imageId, or an alias with a version; `multiarch stack pin` does so."),
     error("policy-scale-from-zero",
           "a group that may have no nodes, without the tags that tell the cluster autoscaler its labels and taints",
           "Add aws.autoscaling.Tag resources for k8s.io/cluster-autoscaler/node-template/…."),

@@ -33,6 +33,9 @@ def with_policies(checked: CheckedStack, project: Path | None = None) -> Checked
     return replace(checked, plan=None, summary=None) if fatal else checked
 
 
+_UNPINNED = ("ami-not-pinned", "ami-release-alone")
+
+
 def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[Problem]:
     """Return what violates a policy among the resources of a plan. Raises as :func:`with_policies` does."""
     resources = [
@@ -40,7 +43,7 @@ def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[
         for each in load_rendering(find_root(project)).declare(plan).resources
     ]
     # `stack check` says it with the line of the file.
-    said = {"policy-ami-pinned"} if any(each.rule == "ami-not-pinned" for each in plan.warnings) else set()
+    said = {"policy-ami-pinned"} if any(each.rule in _UNPINNED for each in plan.warnings) else set()
     return [
         Problem(found.rule.name, found.text, file=file, key=found.subject)
         for policy in build_policies(judge_image)

@@ -16,13 +16,15 @@ else:
 
 
 class Ami(Section):
-    """Which image release, exactly. Without it AWS's "recommended" of the day is used, and ``stack check`` says so."""
+    """Which image, exactly. Without it AWS's "recommended" of the day is used, and ``stack check`` says so."""
 
     release: str | None = None
-    """The EKS AMI release of a managed group, such as ``1.35.0-20260715``. ``multiarch stack pin`` writes it."""
+    """The EKS release of the image, such as ``1.35.0-20260715``. ``multiarch stack pin`` writes it beside ``id``. Alone
+    it is for managed groups, and holds until the next change of their launch template.
+    """
     id: str | None = None
-    """An AMI: your own, or the pinned EKS image of a self-managed group. The user data then owns the whole
-    bootstrap.
+    """The AMI: EKS's image of ``release``, which ``multiarch stack pin`` writes, or your own. The user data then owns
+    the whole bootstrap.
     """
 
 
@@ -102,7 +104,7 @@ class NodeGroup(NodeGroupBase):
     checked against the instance types.
     """
     ami: Ami = get_section_default(Ami)
-    """Which image release, exactly."""
+    """Which image, exactly."""
 
 
 class InstanceTypesByArchitecture(Section):
@@ -115,7 +117,7 @@ class InstanceTypesByArchitecture(Section):
 
 
 class AmiByArchitecture(Section):
-    """Image releases for each half of a multi-architecture group."""
+    """Images for each half of a multi-architecture group."""
 
     amd64: Ami = get_section_default(Ami)
     """The amd64 half's image."""
@@ -133,4 +135,4 @@ class MultiArchitectureGroup(NodeGroupBase):
     instance_types: InstanceTypesByArchitecture
     """EC2 instance types for each architecture."""
     ami: AmiByArchitecture = get_section_default(AmiByArchitecture)
-    """Which image releases, exactly."""
+    """Which images, exactly."""

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.schema import autoscaling
-from multiarch.schema.base import Section, TaintText
+from multiarch.schema.base import Section, TaintText, get_section_default
+from multiarch.schema.charts import Charts
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
 
 KNOWN_LATER = "known-later"
@@ -102,6 +103,8 @@ class SingleKarpenter(autoscaling.Karpenter):
     """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand]."""
     ami_family: AmiFamilyName = str(AmiFamily.AL2023)
     """The operating system of the nodes."""
+    charts: Charts = get_section_default(Charts)
+    """Where its Helm charts come from."""
     tags: dict[str, str] = {}
     """Tags for every resource that takes tags, and for the nodes."""
 
@@ -123,6 +126,8 @@ class SingleClusterAutoscaler(autoscaling.ClusterAutoscaler):
     """All kinds of capacity in order, where ``prefer`` is not enough."""
     ami_family: AmiFamilyName = str(AmiFamily.AL2023)
     """The operating system of groups that do not name their own."""
+    charts: Charts = get_section_default(Charts)
+    """Where its Helm chart comes from."""
     tags: dict[str, str] = {}
     """Tags for every resource that takes tags."""
 

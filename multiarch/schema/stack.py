@@ -10,6 +10,7 @@ from multiarch.schema.addons import Addons
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.base import Section, TopLevelFlag, get_section_default
+from multiarch.schema.charts import Charts
 from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
@@ -63,6 +64,8 @@ class StackSpec(Section):
     """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
     rebalance: Rebalance = get_section_default(Rebalance)
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
+    charts: Charts = get_section_default(Charts)
+    """Where the Helm charts of the autoscalers and of the node termination handler come from."""
     deletion_protection: TopLevelFlag | None = None
     """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.

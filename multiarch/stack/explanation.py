@@ -69,7 +69,8 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "network.serviceCidr", cluster.service_cidr
     endpoint, encryption, logs = cluster.endpoint, cluster.encryption, cluster.logging
     reachable = [f"public from {', '.join(sorted(endpoint.public_cidrs))}"] if endpoint.public else []
-    yield "apiEndpoint", " and ".join([*reachable, *(["private"] if endpoint.private else [])])
+    private = "private" if endpoint.public else "private: every preview, update and destroy must reach it"
+    yield "apiEndpoint", " and ".join([*reachable, *([private] if endpoint.private else [])])
     yield "secretsEncryption", encryption.enabled and (encryption.kms_key_arn or "a key created for the stack")
     yield "logging", f"{', '.join(sorted(set(logs.types))) or 'none'} for {logs.retention_days} days"
     yield "arm64Taint", plan.arm64_taint or "none"
@@ -80,6 +81,7 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "autoscaling.use", plan.autoscaling.use
     yield from _webhook(plan)
     yield from _rebalance(plan)
+    yield "charts.registry", plan.chart_registry or "the publishers' own"
     yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 

@@ -86,6 +86,11 @@ class ClusterPlan:
     logging: Logging
     access: Access
 
+    @property
+    def log_group_name(self) -> str:
+        """The log group that EKS writes to. Source: EKS user guide, "Send control plane logs to CloudWatch Logs"."""
+        return f"/aws/eks/{self.name}/cluster"
+
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
@@ -131,7 +136,8 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``warnings`` did not reject the stack.
+    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``warnings`` did not reject
+    the stack.
     """
 
     stack: str
@@ -151,4 +157,5 @@ class Plan:
     termination_handler: bool
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
+    chart_registry: str | None
     warnings: tuple[Problem, ...]

@@ -54,7 +54,7 @@ class Origin:
     def placed(self, path: KeyPath, problem: Problem) -> Problem:
         """Return the problem with the file, line, key and value of ``path``.
 
-        Its hint names the stack where it says STACK. A mapping is no value: its keys have theirs.
+        Its hint names the stack where it says STACK. The value of a mapping is not shown.
         """
         place = self.place(path)
         file, line = (place.file, place.line) if place else (self.file, None)

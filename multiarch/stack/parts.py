@@ -199,6 +199,7 @@ def _autoscaler_context(
     settings: SingleKarpenter | SingleClusterAutoscaler, region: str | None, today: date, report: ProblemReport
 ) -> ClusterContext:
     context = _cluster_context(settings.cluster, AmiFamily(settings.ami_family), today, report)
+    cluster.check_chart_registry(settings.charts, report)
     return replace(context, region=region, tags=build_part_tags(settings.tags))
 
 

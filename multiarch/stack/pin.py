@@ -1,13 +1,14 @@
 """Pinning a stack: which image releases and add-on versions to write, and where in its file.
 
-Unpinned, a preview next month follows AWS's "recommended" of that day and can replace every node. A managed group is
-pinned by its release, a self-managed one by the image's ID, Karpenter's nodes by an alias, an add-on by its version.
+Unpinned, a preview next month follows AWS's "recommended" of that day and can replace every node. A group is pinned by
+its image's ID, with the release beside it; Karpenter's nodes by an alias, an add-on by its version. A managed group
+whose file says ``bootstrap.mode: eks`` gets the release alone: EKS bootstraps no image that a launch template names.
 The clients are the caller's; nothing here opens one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.schema.addons import Addon
 from multiarch.schema.autoscaling import Karpenter
 from multiarch.schema.base import Section
@@ -100,17 +101,19 @@ def find_pins(stack: Stack, plan: Plan, clients: PinClients, *, upgrade: bool) -
     publishes no such image or add-on version; botocore's own errors pass through.
     """
     results: list[Pin | Kept] = []
-    wanted: list[tuple[NodeGroupPlan, str, Ami]] = []
+    wanted: list[tuple[NodeGroupPlan, _WrittenAmi, Mapping[str, str]]] = []
     for group in plan.node_groups:
-        key, ami = _written_ami(stack, group)
-        reason = _why_kept(group, ami, clients, upgrade=upgrade)
-        if reason:
-            results.append(Kept(key, ami.id or ami.release or "", reason))
+        written = _read_ami(stack, group)
+        if reason := _why_kept(written, clients, upgrade=upgrade):
+            results.append(Kept(written.key, written.ami.id or written.ami.release or "", reason))
         else:
-            wanted.append((group, key, ami))
-    found = _parameters(clients.ssm, [name for group, _, _ in wanted for name in _names(group, plan.cluster.version)])
-    for group, key, ami in wanted:
-        results.append(_unless_same(_image_pin(group, key, ami, found, plan.cluster.version)))
+            wanted.append((group, written, _image_parameters(group, written, plan.cluster.version, upgrade=upgrade)))
+    found = _parameters(clients.ssm, [name for _, _, names in wanted for name in names.values()])
+    for group, written, names in wanted:
+        for field, name in names.items():
+            note = group.ami_type.name if field == "id" else ""
+            pin = Pin(f"{written.key}.{field}", getattr(written.ami, field), found[name], note)
+            results.append(_unless_same(pin))
     results += [_addon_pin(stack, add_on(addon.name), clients.eks, upgrade=upgrade) for addon in plan.addons]
     if karpenter := plan.autoscaling.karpenter:
         results.append(_alias_pin(stack, karpenter, clients.ssm, upgrade=upgrade))
@@ -130,41 +133,43 @@ def write_pins(text: str, changes: Sequence[Pin]) -> str:
     return write_values(text, (Addition(tuple(pin.key.split(".")), pin.new, pin.note) for pin in changes))
 
 
-def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:
-    """Return the key of a group's image, and its current value."""
+@dataclass(frozen=True, slots=True)
+class _WrittenAmi:
+    """A group's image as the file has it, and its key. ``by_release``: the file leaves the bootstrap to EKS."""
+
+    key: str
+    ami: Ami
+    by_release: bool
+
+
+def _read_ami(stack: Stack, group: NodeGroupPlan) -> _WrittenAmi:
     section, _, name = group.key.partition(".")
     if section == "nodeGroups":
-        return f"{group.key}.ami", stack.spec.node_groups[name].ami
+        single = stack.spec.node_groups[name]
+        return _WrittenAmi(f"{group.key}.ami", single.ami, single.bootstrap.mode == "eks")
     half = group.architecture.value
-    by_architecture = stack.spec.multi_architecture_groups[name].ami
-    return f"{group.key}.ami.{half}", getattr(by_architecture, half)
+    both = stack.spec.multi_architecture_groups[name]
+    return _WrittenAmi(f"{group.key}.ami.{half}", getattr(both.ami, half), both.bootstrap.mode == "eks")
 
 
-def _why_kept(group: NodeGroupPlan, ami: Ami, clients: PinClients, *, upgrade: bool) -> str | None:
-    if ami.id is None and ami.release is None:
-        return None
+def _why_kept(written: _WrittenAmi, clients: PinClients, *, upgrade: bool) -> str | None:
+    ami = written.ami
     if not upgrade:
-        return "pinned already; --upgrade takes the recommended one"
+        pinned = ami.id is not None or (written.by_release and ami.release is not None)
+        return "pinned already; --upgrade takes the recommended one" if pinned else None
     if ami.id is None:
         return None
     images = clients.ec2.describe_images(ImageIds=[ami.id])["Images"]
-    if group.case is BootstrapCase.SELF_MANAGED and images and images[0].get("ImageOwnerAlias") == "amazon":
-        return None
-    return "an image of your own"
+    return None if images and images[0].get("ImageOwnerAlias") == "amazon" else "an image of your own"
 
 
-def _names(group: NodeGroupPlan, version: str) -> Iterator[str]:
-    yield group.ami_type.ssm_parameter(version, "release_version")
-    if group.case is BootstrapCase.SELF_MANAGED:
-        yield group.ami_type.ssm_parameter(version, "image_id")
-
-
-def _image_pin(group: NodeGroupPlan, key: str, ami: Ami, found: Mapping[str, str], version: str) -> Pin:
-    release = found[group.ami_type.ssm_parameter(version, "release_version")]
-    if group.case is BootstrapCase.SELF_MANAGED:
-        identifier = found[group.ami_type.ssm_parameter(version, "image_id")]
-        return Pin(f"{key}.id", ami.id, identifier, f"{group.ami_type.name} {release}")
-    return Pin(f"{key}.release", ami.release, release)
+def _image_parameters(group: NodeGroupPlan, written: _WrittenAmi, version: str, *, upgrade: bool) -> dict[str, str]:
+    """Return the SSM parameter of each value to write; a release that is written stays without ``upgrade``."""
+    kind = group.ami_type
+    if (release := written.ami.release) and not upgrade:
+        return {"id": image.get_image_parameter(image.get_alias(kind.family, release), kind, version)}
+    identifier = {} if written.by_release else {"id": kind.ssm_parameter(version, "image_id")}
+    return {**identifier, "release": kind.ssm_parameter(version, "release_version")}
 
 
 def _unless_same(pin: Pin) -> Pin | Kept:
@@ -208,7 +213,7 @@ def _parameters(client: Client, names: Sequence[str]) -> dict[str, str]:
         if missing := sorted(answer.get("InvalidParameters", ())):
             raise OutsideError(
                 f"AWS publishes no parameter {missing[0]} in this region.",
-                hint="Check kubernetesVersion, amiFamily and the region.",
+                hint="Check kubernetesVersion, amiFamily, ami.release and the region; or use --upgrade.",
             )
         found |= {parameter["Name"]: parameter["Value"] for parameter in answer["Parameters"]}
     return found

@@ -121,6 +121,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         termination_handler=termination_handler,
         admission_webhook=webhook,
         rebalance=rebalance,
+        chart_registry=spec.charts.registry,
         warnings=problems,
     )
 
@@ -167,6 +168,7 @@ def _check_stack(
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, report)
     cluster.check_addon_versions(spec.addons, report)
+    cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)

@@ -149,5 +149,5 @@ class Observer(Protocol):
         ...
 
     def failed(self, reason: str, text: str) -> None:
-        """Record a rejected request that is no review, or a failed review; ``reason`` is from a closed list."""
+        """Record a request that is not an AdmissionReview, or a failed review; ``reason`` is from a closed list."""
         ...

@@ -4,6 +4,11 @@ PUT    /sandbox/ssm/targets/i-…   a Target as JSON: the instance has an SSM ag
 PUT    /sandbox/console/i-…       text: the instance's console output
 PUT    /sandbox/ec2/shortages     Shortages as JSON: where fleets get no instances
 PUT    /sandbox/ec2/spot-prices   spot prices by instance type and zone, as JSON
+PUT    /sandbox/kubernetes/down   seconds: for so long the clusters' API servers answer 503
+PUT    /sandbox/kubernetes/leads-to   endpoint and certificate authority of clusters from now on, as JSON
+GET    /sandbox/kubernetes/CLUSTER/…  what such an API server answers (``cluster_api.py``)
+PUT    /sandbox/faults            what goes wrong from now on, as JSON: quotas, failures, switches (``faults.py``)
+GET    /sandbox/faults            the same
 GET    /sandbox/calls             every AWS request so far, as [service, operation]
 DELETE /sandbox/calls             forget them
 """
@@ -11,23 +16,20 @@ DELETE /sandbox/calls             forget them
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Final
 
-import urllib3
 from moto.core.common_types import TYPE_RESPONSE
 from moto.core.responses import BaseResponse
 
-from sandbox.aws import ec2_fixes, fleets
+from sandbox.aws import cluster_api, ec2_fixes, faults, fleets
+from sandbox.aws.faults import Failure
 from sandbox.aws.fleets import Shortage
+from sandbox.aws.remote import PREFIX
 from sandbox.aws.ssm import SsmStandIn
 from sandbox.aws.ssm_commands import Target
 
-__all__ = ["PREFIX", "Controls", "Remote"]
+__all__ = ["PREFIX", "Controls"]
 
-PREFIX: Final = "/sandbox/"
 _moto_call_action = BaseResponse.call_action
 
 
@@ -51,6 +53,8 @@ class Controls:
         ec2_fixes.CONSOLES.clear()
         fleets.SHORTAGES.clear()
         fleets.SPOT_PRICES.clear()
+        faults.empty()
+        cluster_api.API.empty()
         self.calls.clear()
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
@@ -65,6 +69,18 @@ class Controls:
             case "PUT", ["ec2", "spot-prices"]:
                 fleets.SPOT_PRICES.clear()
                 fleets.SPOT_PRICES.update(json.loads(body))
+            case "PUT", ["faults"]:
+                wanted = json.loads(body)
+                faults.empty()
+                faults.QUOTAS.update(wanted["quotas"])
+                faults.FAILURES.extend(Failure(**each) for each in wanted["failures"])
+                faults.SWITCHES.update(wanted["switches"])
+            case "GET", ["faults"]:
+                failures = [asdict(each) for each in faults.FAILURES]
+                told = {"failures": failures, "quotas": faults.QUOTAS, "switches": sorted(faults.SWITCHES)}
+                return 200, json.dumps(told).encode()
+            case _, ["kubernetes", first, *rest]:
+                return cluster_api.API.answer(method, first, "/".join(rest), body)
             case "GET", ["calls"]:
                 return 200, json.dumps(self.calls).encode()
             case "DELETE", ["calls"]:
@@ -72,43 +88,3 @@ class Controls:
             case _:
                 return 404, b"not found"
         return 200, b""
-
-
-class Remote:
-    """The same over HTTP, for whoever started the server at ``endpoint``."""
-
-    def __init__(self, endpoint: str) -> None:
-        """``endpoint`` as the server prints it: ``http://127.0.0.1:PORT``."""
-        self._endpoint = endpoint
-        self._http = urllib3.PoolManager()
-
-    def register(self, instance: str, target: Target) -> None:
-        """Give an instance an SSM agent, or change it."""
-        self._request("PUT", f"ssm/targets/{instance}", json.dumps(asdict(target)).encode())
-
-    def set_console(self, instance: str, text: str) -> None:
-        """Set the instance's console output."""
-        self._request("PUT", f"console/{instance}", text.encode())
-
-    def set_shortages(self, *shortages: Shortage) -> None:
-        """Set where fleets get no instances from now on; none to have capacity everywhere."""
-        self._request("PUT", "ec2/shortages", json.dumps([asdict(each) for each in shortages]).encode())
-
-    def set_spot_prices(self, prices: Mapping[str, Mapping[str, str]]) -> None:
-        """Set prices of an hour of spot instances, by type and zone; what is omitted is not sold."""
-        self._request("PUT", "ec2/spot-prices", json.dumps(prices).encode())
-
-    def calls(self) -> Counter[str]:
-        """Return how often each operation was called: ``ssm:SendCommand``."""
-        rows = json.loads(self._request("GET", "calls"))
-        return Counter(f"{service}:{operation}" for service, operation in rows)
-
-    def forget_calls(self) -> None:
-        """Count from zero."""
-        self._request("DELETE", "calls")
-
-    def _request(self, method: str, path: str, body: bytes = b"") -> bytes:
-        answer = self._http.request(method, f"{self._endpoint}{PREFIX}{path}", body=body)
-        if answer.status != 200:  # noqa: PLR2004 (OK)
-            raise ValueError(f"{method} {path}: {answer.status} {answer.data.decode(errors='replace')[-500:]}")
-        return answer.data

@@ -1,9 +1,10 @@
 """Where moto's EC2 and Auto Scaling differ from AWS's.
 
 Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
-behind. User data of a launch template's second version is readable like the first one's. A console has the output that
-it was given, and none by default; moto has the same sample for all. An instance refresh, which moto lacks, replaces all
-instances at once. Fleets are in ``fleets.py``.
+behind. User data of a launch template's second version is readable like the first one's, and a template's own tags
+are not those of what it launches. A console has the output that it was given, and none by default; moto has the same
+sample for all. An instance refresh, which moto lacks, replaces all instances at once. An update of a group that names
+no template keeps the one that is there. Fleets are in ``fleets.py``.
 
 Upstream: Amazon EC2 API reference, GetConsoleOutput; Amazon EC2 Auto Scaling API reference, StartInstanceRefresh.
 """
@@ -12,13 +13,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from moto.autoscaling.models import FakeAutoScalingGroup
 from moto.autoscaling.responses import AutoScalingResponse
 from moto.core.responses import ActionResult
 from moto.core.types import Base64EncodedString
 from moto.core.utils import utcnow
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance, InstanceBackend, InstanceState
-from moto.ec2.models.launch_templates import LaunchTemplateVersion
+from moto.ec2.models.launch_templates import LaunchTemplate, LaunchTemplateVersion
 from moto.ec2.models.nat_gateways import NatGateway, NatGatewayBackend
 from moto.ec2.responses.general import General
 from moto.ec2.utils import parse_user_data
@@ -28,6 +30,8 @@ CONSOLES: Final[dict[str, str]] = {}
 """The console output of an instance, by its ID."""
 _ROOT_DEVICES: Final = ("/dev/sda1", "/dev/xvda")
 _moto_terminate = InstanceBackend.terminate_instances
+_moto_update_group = FakeAutoScalingGroup.update
+_moto_create_version = LaunchTemplate.create_version
 _moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
 
 
@@ -56,6 +60,15 @@ def delete_nat_gateway(backend: EC2Backend, nat_gateway_id: str) -> NatGateway:
     return gateway
 
 
+def create_version(template: LaunchTemplate, data: dict[str, Any], description: str) -> LaunchTemplateVersion:
+    """Return a new version of a template, whose own tags moto puts among those of what it launches."""
+    launched = [spec for spec in data.get("TagSpecifications", []) if spec["ResourceType"] != "launch-template"]
+    rest = {key: value for key, value in data.items() if key != "TagSpecifications"}
+    if launched:
+        rest["TagSpecifications"] = launched
+    return _moto_create_version(template, rest, description)
+
+
 def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
     """Return the user data of a template version, whichever operation made the version."""
     value = version.data.get("UserData")
@@ -81,10 +94,22 @@ def start_instance_refresh(response: AutoScalingResponse) -> ActionResult:
     return ActionResult({"InstanceRefreshId": str(mock_random.uuid4())})
 
 
+def update_group(group: FakeAutoScalingGroup, **values: Any) -> None:
+    """Update a group, which keeps its mixed instances policy unless there is another one."""
+    before = group.mixed_instances_policy
+    _moto_update_group(group, **values)
+    if not any(values.get(key) for key in ("launch_config_name", "launch_template", "mixed_instances_policy")):
+        group.mixed_instances_policy = before
+
+
 def install() -> None:
     """Replace moto's operations by these."""
     InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign, assignment]
     NatGatewayBackend.delete_nat_gateway = delete_nat_gateway  # type: ignore[method-assign, assignment]
+    # Tags as they are, which moto copies once.
+    LaunchTemplate.tags = property(LaunchTemplate.get_tags, lambda _template, _tags: None)  # type: ignore[assignment]
+    FakeAutoScalingGroup.update = update_group  # type: ignore[method-assign, assignment]
+    LaunchTemplate.create_version = create_version  # type: ignore[method-assign, assignment]
     LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]
     General.get_console_output = get_console_output  # type: ignore[method-assign, assignment]
     AutoScalingResponse.start_instance_refresh = start_instance_refresh  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from moto.core.utils import utcnow
 from moto.eks.models import Cluster
 
 from multiarch.facts.addons import AddOn, add_ons
+from sandbox.aws import faults
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, rejected, short_hash, without_none
 from sandbox.aws.facts import ACCESS_ENTRY_TYPES, ACCESS_POLICIES, CLUSTER_VERSIONS, addon_versions
 
@@ -35,10 +36,12 @@ class EksAccess(EksBase):
         if name in extras(cluster).addons:
             raise in_use(f"Addon already exists: {name}")
         version = self._checked_addon(cluster, row, params)
+        failure = faults.failure_of("addon", name)
         addon = {
             "addonName": name,
             "clusterName": cluster.name,
-            "status": "ACTIVE",
+            "status": failure.status if failure else "ACTIVE",
+            "health": {"issues": [failure.issue] if failure else []},
             "addonVersion": version,
             "addonArn": self._arn("addon", cluster.name, name, short_hash(cluster.arn + name)),
             "createdAt": utcnow(),

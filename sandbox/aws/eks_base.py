@@ -88,6 +88,10 @@ class EksBase(EKSResponse):
         self.automated_parameter_parsing = True
         self.params = {}
 
+    def get_region_from_url(self, request: Any, full_url: str) -> str:  # noqa: ANN401 (moto's)
+        """Look at the address alone: a path can hold a role ``…/sso.amazonaws.com/REGION/…`` of Identity Center."""
+        return super().get_region_from_url(request, "/".join(full_url.split("/", 3)[:3]))
+
     @property
     def backend(self) -> EKSBackend:
         """Moto's EKS of the request's account and region."""

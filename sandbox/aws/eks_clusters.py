@@ -5,7 +5,6 @@ Upstream: Amazon EKS API reference, CreateCluster, UpdateClusterConfig, UpdateCl
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,6 +12,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import camelcase_to_underscores
 from moto.eks.models import Cluster
 
+from sandbox.aws import cluster_api, faults
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, rejected, short_hash, without_none
 from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, minor_number
 
@@ -93,11 +93,11 @@ class EksClusters(EksBase):
     def _complete(self, cluster: Cluster, params: Record) -> None:
         digest = short_hash(cluster.arn).upper()
         access = {"authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": True}
-        certificate = f"-----BEGIN CERTIFICATE-----\nsandbox {cluster.arn}\n-----END CERTIFICATE-----\n"
+        server = f"{self.parsed_url.scheme}://{self.parsed_url.netloc}"
         vars(cluster).update(
             identity={"oidc": {"issuer": f"https://oidc.eks.{self.region}.amazonaws.com/id/{digest}"}},
-            endpoint=f"https://{digest}.gr7.{self.region}.eks.amazonaws.com",
-            certificate_authority={"data": base64.b64encode(certificate.encode()).decode()},
+            endpoint=cluster_api.API.endpoint or f"{server}{cluster_api.PATH}/{digest}",
+            certificate_authority={"data": cluster_api.API.authority or cluster_api.make_authority(cluster.name)},
             platformVersion="eks.1",
             health={"issues": []},
             access_config={**access, **(params.get("accessConfig") or {})},
@@ -120,6 +120,7 @@ class EksClusters(EksBase):
         deleted = self.backend.delete_cluster(cluster.name)
         self.ec2.delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
         vars(deleted)["status"] = "DELETING"
+        faults.end_cluster(self.current_account, self.region, cluster.name)
         return ActionResult({"cluster": deleted})
 
     def update_cluster_config(self) -> ActionResult:
@@ -163,6 +164,16 @@ class EksClusters(EksBase):
             raise rejected(f"Cluster {cluster.name} already has encryption configuration")
         cluster.encryption_config = self.params["encryptionConfig"]
         return self._update("AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
+
+    def describe_cluster_versions(self) -> ActionResult:
+        """Answer DescribeClusterVersions: all are in standard support. Upstream: EKS API reference, of that name."""
+        wanted = self.params.get("clusterVersions") or CLUSTER_VERSIONS
+        rows = [
+            {"clusterVersion": each, "defaultVersion": each == DEFAULT_VERSION, "versionStatus": "STANDARD_SUPPORT"}
+            for each in CLUSTER_VERSIONS
+            if each in wanted
+        ]
+        return ActionResult({"clusterVersions": rows})
 
     def tag_resource(self) -> ActionResult:
         """Answer TagResource of a cluster, node group, add-on, access entry or pod identity association."""

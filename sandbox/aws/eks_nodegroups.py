@@ -1,7 +1,9 @@
 """Managed node groups with real resources in moto: a launch template, an Auto Scaling Group, instances.
 
 Upstream: Amazon EKS API reference, CreateNodegroup, UpdateNodegroupConfig, UpdateNodegroupVersion; EKS user guide,
-"Customize managed nodes with launch templates". The messages are the sandbox's own words.
+"Customize managed nodes with launch templates": "You must create a new node group to switch between specifying an AMI
+ID in a launch template and not specifying an AMI ID"; without a release an update takes "the latest available AMI
+version". The messages are the sandbox's own words.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from moto.core.utils import utcnow
 from moto.ec2.models.launch_templates import LaunchTemplateVersion
 from moto.eks.models import Cluster, Nodegroup
 
+from sandbox.aws import faults
 from sandbox.aws import nodegroup_checks as checks
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid
-from sandbox.aws.facts import AMI_TYPES, DEFAULT_AMI_TYPE, latest_release
+from sandbox.aws.facts import AMI_TYPES, DEFAULT_AMI_TYPE
 from sandbox.aws.images import ensure_image
 
 _SPOT = {
@@ -81,7 +84,18 @@ class EksNodegroups(EksBase):
         if template:
             _hide_template_fields(group, own_instance_type=bool(data.get("InstanceType")))
         self._start(cluster, group, data)
+        self._fail(group)
         return ActionResult({"nodegroup": group})
+
+    def _fail(self, group: Nodegroup) -> None:
+        """End as a switch or the vCPU quota says, with the issues of DescribeNodegroup's health."""
+        asg = self._asg_name(group)
+        failure = faults.failure_of("nodegroup", group.nodegroup_name)
+        error = faults.launch_error(self.autoscaling.autoscaling_groups[asg])
+        if failure or error:
+            group.status = failure.status if failure else "CREATE_FAILED"
+            issue = failure.issue if failure else {"code": "AsgInstanceLaunchFailures", "message": error}
+            vars(group)["health"] = {"issues": [{**issue, "resourceIds": [asg]}]}
 
     def _template(self, reference: Record | None) -> LaunchTemplateVersion | None:
         if not reference:
@@ -193,12 +207,10 @@ class EksNodegroups(EksBase):
         return self._update("VersionUpdate", params)
 
     def _release(self, group: Nodegroup, params: Record) -> str:
-        wanted = params.get("releaseVersion")
-        if wanted is None and params.get("version") is None and params.get("launchTemplate"):
-            return group.release_version  # only the template changes: the nodes keep their release
-        return checks.checked_release(
-            group.ami_type, group.version, wanted or latest_release(AMI_TYPES[group.ami_type], group.version)
-        )
+        """Return the release of the new nodes: without one in the request the newest, whatever else changes."""
+        wanted = checks.checked_release(group.ami_type, group.version, params.get("releaseVersion"))
+        checks.check_not_older(group.ami_type, group.release_version, wanted)
+        return wanted
 
     def _check_same_template(self, group: Nodegroup, reference: Record) -> None:
         known = group.launch_template

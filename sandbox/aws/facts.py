@@ -59,6 +59,13 @@ def latest_release(ami_type: AmiType, minor: str) -> str:
     return f"{CLUSTER_VERSIONS.get(minor, minor)}-{'20251120' if facts.last_version else '20261106'}"
 
 
+def earlier_release(ami_type: AmiType, minor: str) -> str:
+    """Return a release before the newest: ``1.34.6-20251001``, ``1.51.0-0d4e8a1c`` (Bottlerocket)."""
+    newest = latest_release(ami_type, minor)
+    dated = "{k}" in get_family(ami_type.family).release_example
+    return f"{newest.partition('-')[0]}-20251001" if dated else "1.51.0-0d4e8a1c"
+
+
 def offered(ami_type: AmiType, minor: str) -> bool:
     """Return whether images of this type exist for the minor."""
     last = get_family(ami_type.family).last_version

@@ -13,7 +13,15 @@ from moto.ssm.models import Parameter, SimpleSystemManagerBackend, ssm_backends
 
 from multiarch.facts.ami_families import AmiType, get_family
 from multiarch.facts.architectures import Architecture
-from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, image_id, latest_release, offered
+from sandbox.aws.facts import (
+    AMI_TYPES,
+    CLUSTER_VERSIONS,
+    architecture_of,
+    earlier_release,
+    image_id,
+    latest_release,
+    offered,
+)
 
 _OWNER = "602401143452"
 
@@ -83,14 +91,15 @@ def _pinned(ami_type: AmiType, base: str, minor: str, release: str) -> list[str]
 
 
 def _seed(ec2: EC2Backend, ssm: SimpleSystemManagerBackend, ami_type: AmiType, minor: str) -> None:
-    release = latest_release(ami_type, minor)
+    newest = latest_release(ami_type, minor)
     base = ami_type.ssm_parameter(minor, "image_id").rpartition("/")[0]
-    image = ensure_image(ec2, ami_type, minor, release)
     named = [
-        (f"{base}/image_id", image, "aws:ec2:image"),
-        (ami_type.ssm_parameter(minor, "release_version"), release, "text"),
+        (f"{base}/image_id", ensure_image(ec2, ami_type, minor, newest), "aws:ec2:image"),
+        (ami_type.ssm_parameter(minor, "release_version"), newest, "text"),
     ]
-    named += [(f"{path}/image_id", image, "aws:ec2:image") for path in _pinned(ami_type, base, minor, release)]
+    for release in (newest, earlier_release(ami_type, minor)):
+        image = ensure_image(ec2, ami_type, minor, release)
+        named += [(f"{path}/image_id", image, "aws:ec2:image") for path in _pinned(ami_type, base, minor, release)]
     for name, value, data_type in named:
         if name in ssm._parameters:  # noqa: SLF001 (public parameters cannot be put through the API)
             continue

@@ -114,6 +114,19 @@ def check_subnets(ec2: EC2Backend, subnet_ids: Sequence[str], vpc_id: str) -> No
         raise invalid("Subnets cannot be empty")
 
 
+def check_not_older(ami_type: str, current: str, wanted: str) -> None:
+    """Reject a release before the one that the group has.
+
+    Upstream: EKS API reference, UpdateNodegroupVersion; the words are those of its description.
+    """
+    form = get_family(AMI_TYPES[ami_type].family).release
+    now, then = (re.fullmatch(form, release) for release in (current, wanted))
+    if now and then and now.groupdict().get("minor") == then.groupdict().get("minor"):
+        one, other = (tuple(map(int, each["alias"].split("."))) for each in (now, then))
+        if other < one:
+            raise invalid("You cannot roll back a node group to an earlier Kubernetes version or AMI version.")
+
+
 def checked_release(ami_type: str, version: str, wanted: str | None) -> str:
     """Return the AMI release, the latest by default; a release of another minor is rejected."""
     row = AMI_TYPES[ami_type]

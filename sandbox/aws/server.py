@@ -15,7 +15,7 @@ from moto import backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from sandbox.aws import controls, ec2_fixes, eks, fleets, images
+from sandbox.aws import controls, ec2_fixes, eks, faults, fleets, images
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not block other requests.
@@ -42,6 +42,7 @@ class SandboxApp:
         eks.install()
         ec2_fixes.install()
         fleets.install()
+        faults.install()
         # moto looks for its services in its folder at every request.
         services = frozenset(backends.list_of_moto_modules())
         backends.list_of_moto_modules = lambda: services

@@ -9,11 +9,28 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from pulumi.provider.experimental.property_value import PropertyValue
+
+OF_COMPONENT: Final[Mapping[str, str]] = {"aws": "7.25.0", "kubernetes": "4.19.0"}
+"""The versions of the providers that pulumi-eks brings along: nodejs/eks/package.json of pulumi/pulumi-eks."""
 
 
 class StandInError(Exception):
     """A stand-in rejects a resource, property or setting that it does not model, or an address that is not loopback."""
+
+
+class InitializationError(StandInError):
+    """A thing exists, and did not become ready: the engine keeps it with these reasons until the next refresh."""
+
+    def __init__(self, identifier: str, properties: dict[str, PropertyValue], *reasons: str) -> None:
+        """``properties`` are wrapped, as in the answer of a create or update that ends well."""
+        super().__init__("; ".join(reasons))
+        self.identifier, self.properties, self.reasons = identifier, properties, reasons
 
 
 def auto_name(prefix: str, urn: str, generation: int, limit: int) -> str:

@@ -13,9 +13,12 @@ from typing import Any
 import grpc
 from botocore.exceptions import ClientError
 from pulumi.provider.experimental import server
+from pulumi.provider.experimental.property_value import PropertyValue
 from pulumi.provider.experimental.provider import Provider
+from pulumi.runtime.proto.provider_pb2 import ErrorResourceInitFailed
+from pulumi.runtime.proto.status_pb2 import Status
 
-from sandbox.providers import StandInError
+from sandbox.providers import InitializationError, StandInError
 
 Method = Callable[[Any, grpc.aio.ServicerContext[Any, Any]], Awaitable[Any]]
 
@@ -46,9 +49,20 @@ def in_one_line(method: Method) -> Method:
             rejection = error.__context__
             if not isinstance(rejection, ClientError | StandInError):
                 raise
-            await context.abort(grpc.StatusCode.UNKNOWN, " ".join(str(rejection).split()))
+            message = " ".join(str(rejection).split())
+            details = _partial(rejection, message) if isinstance(rejection, InitializationError) else ()
+            await context.abort(grpc.StatusCode.UNKNOWN, message, details)
 
     return answer
+
+
+def _partial(error: InitializationError, message: str) -> tuple[tuple[str, bytes], ...]:
+    """Return the metadata by which the engine keeps what exists (pulumi, ``provider.proto``)."""
+    properties = PropertyValue.marshal_map(error.properties)
+    failed = ErrorResourceInitFailed(id=error.identifier, properties=properties, reasons=error.reasons)
+    status = Status(code=grpc.StatusCode.UNKNOWN.value[0], message=message)
+    status.details.add().Pack(failed)
+    return (("grpc-status-details-bin", status.SerializeToString()),)
 
 
 def main(arguments: Sequence[str], version: str, provider: Provider) -> None:

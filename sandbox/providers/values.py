@@ -105,17 +105,19 @@ def drifted(wanted: Value, live: Value) -> Value:
         if sorted(map(str, wanted)) == sorted(map(str, live)):
             return wanted
         return live if not any(isinstance(item, Mapping) for item in wanted) else wanted
-    return wanted if _same_text(wanted, live) else live
+    return wanted if same_value(wanted, live) else live
 
 
-def _same_text(wanted: Value, live: Value) -> bool:
-    """Compare as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
-    if str(wanted) == str(live):
-        return True
+def same_value(wanted: Value, live: Value) -> bool:
+    """Compare as text, or as JSON: AWS keeps documents in its own layout or opened, and numbers as text."""
+    return str(wanted) == str(live) or _opened(wanted) == _opened(live)
+
+
+def _opened(value: Value) -> Value:
     try:
-        return bool(json.loads(str(wanted)) == json.loads(str(live)))
+        return json.loads(value) if isinstance(value, str) else value
     except ValueError:
-        return False
+        return value
 
 
 def unknown_at(values: Record, path: str) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from multiarch.errors import OutsideError
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.cluster import control_plane
 from sandbox.cluster.programs import Programs
 from sandbox.commands import run_multiarch

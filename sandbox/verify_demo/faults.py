@@ -8,7 +8,7 @@ from dataclasses import replace
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.stack.model import Plan
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError

@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import compute_max_pods, get_instance_type
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupPlan
 from multiarch.stack.model import Plan
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
 from sandbox.cluster.bootstrap.groups import ManagedGroup, expected
 from sandbox.cluster.bootstrap.registration import Registration

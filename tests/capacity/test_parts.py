@@ -16,7 +16,7 @@ from multiarch.capacity.recommendation.needs import NodeSources
 from multiarch.capacity.recommendation.parts import list_parts
 from multiarch.capacity.recommendation.rates import get_rates
 from multiarch.capacity.recommendation.tunables import Cost, list_tunables
-from multiarch.capacity.workloads import name_of
+from multiarch.capacity.workloads import get_workload_name
 from multiarch.manifests.disruption_budgets import read_disruption_budgets
 from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import build_simulation_context
@@ -50,7 +50,7 @@ def parts(words: Mapping[str, Any], *documents: object) -> list[set[str]]:
     tunables, context = list_tunables(made, get_rates(made, None)), build_simulation_context(made)
     given = Evaluation(tuple(read_pods(documents)), tuple(read_disruption_budgets(documents)), context)
     found = list_parts(made, tunables, given, NodeSources(made, tunables, given.pods, context))
-    named = [{name_of(pod)[1].partition("/")[2] for pod in part.pods if not pod.per_node} for part in found]
+    named = [{get_workload_name(pod)[1].partition("/")[2] for pod in part.pods if not pod.per_node} for part in found]
     return sorted(named, key=min)
 
 

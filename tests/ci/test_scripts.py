@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -68,6 +69,19 @@ def test_shellcheck_finds_nothing() -> None:
 def test_a_script_is_for_every_shell_and_executable_unless_it_is_sourced(script: Path) -> None:
     first = script.read_text().splitlines()[0]
     assert first == ("#!/bin/sh" if script.stat().st_mode & 0o111 else "# shellcheck shell=sh")
+
+
+def test_jobs_that_run_the_engine_have_the_pinned_aws_cli(tmp_path: Path, program: Program) -> None:
+    """The engine's plugins need it, and an image for Python has none."""
+    program("pulumi", "")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (pinned,) = re.findall(r"^awscli==(.+)$", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
+    script = f'. "{SCRIPTS}/pulumi.sh" && aws --version'
+    ran = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environment(tmp_path, PATH=f"{tmp_path}/bin:/usr/bin:/bin"),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.stdout.split(" ")[0] == f"aws-cli/{pinned}", ran.stderr
 
 
 def test_previews_run_side_by_side_within_the_bound(tmp_path: Path, program: Program) -> None:

@@ -12,6 +12,7 @@ from multiarch.registry import attempts
 from multiarch.retries import RetryPolicy
 from tests.cli.running import every_table_read_at_80_columns, runner, type_of_run
 from tests.comments.stand_in import TOKEN, GitLabStandIn, StandIn, serving
+from tools import build
 
 CLONE = Path(__file__).parents[2]
 
@@ -28,6 +29,12 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "no-kubeconfig"))
+
+
+@pytest.fixture(scope="session")
+def kustomize() -> Path:
+    """The real kustomize, found before ``own_folders`` gives Go an empty cache."""
+    return build.ensure("kustomize")
 
 
 @pytest.fixture(autouse=True)

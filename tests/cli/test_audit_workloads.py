@@ -17,7 +17,6 @@ import yaml
 from tests.cli.running import Ran, type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
-from tools import build
 
 __all__ = ["images_registry", "repository"]
 
@@ -77,12 +76,6 @@ spec:
           image: {root}:1.1
 """
 ADDED = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
-
-
-@pytest.fixture(scope="module")
-def kustomize() -> Path:
-    """The real kustomize: found before the tests' own XDG_CACHE_HOME, which would give Go an empty cache."""
-    return build.ensure("kustomize")
 
 
 @pytest.fixture

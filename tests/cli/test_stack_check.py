@@ -113,6 +113,20 @@ def test_json_holds_every_field_of_a_problem(run: type_of_run) -> None:
 
 
 @pytest.mark.usefixtures("clone")
+def test_a_missing_aws_cli_is_a_note_for_people_and_no_finding(
+    monkeypatch: pytest.MonkeyPatch, run: type_of_run
+) -> None:
+    assert "note: " not in run("stack", "check", "checkout-dev").err
+    monkeypatch.setenv("PATH", "/nowhere")
+    ran = run("stack", "check", "checkout-dev")
+    assert ran.code == 0
+    (note,) = (line for line in ran.err.splitlines() if line.startswith("note: "))
+    assert "`aws` is not on PATH" in note
+    assert "Install the AWS CLI: https://docs.aws.amazon.com/" in note
+    assert run("stack", "check", "-o", "json", "checkout-dev").err == ""
+
+
+@pytest.mark.usefixtures("clone")
 def test_an_unknown_stack_is_told_with_the_nearest_one(run: type_of_run) -> None:
     ran = run("stack", "check", "checkout-dew")
     assert (ran.code, ran.out) == (2, "")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import boto3
 import pytest
 
 from multiarch.facts.instance_types import DATA_FILE, read_csv
@@ -76,11 +78,47 @@ def test_karpenters_alias_is_one_that_karpenter_finds_in_aws(
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_self_managed_group_gets_its_image_with_the_release_beside_it(clone: Path, run: type_of_run) -> None:
-    run("stack", "pin", "legacy-al2")
-    text = stack_file(clone, "legacy-al2").read_text()
-    assert text.count("# AL2_ARM_64 1.32.") == 1
-    assert text.count("# AL2_x86_64 1.32.") == 1
+@pytest.mark.parametrize(
+    ("stack", "kinds", "release"),
+    [
+        ("legacy-al2", ("AL2_ARM_64", "AL2_x86_64"), "1.32.9-20251120"),
+        ("checkout-dev", ("AL2023_ARM_64_STANDARD", "AL2023_x86_64_STANDARD"), "1.35.4-20261106"),
+    ],
+)
+def test_a_group_gets_its_image_with_the_release_beside_it(
+    clone: Path, run: type_of_run, stack: str, kinds: tuple[str, ...], release: str
+) -> None:
+    run("stack", "pin", stack)
+    text = stack_file(clone, stack).read_text()
+    for kind in kinds:
+        assert re.search(rf'id: "ami-[0-9a-f]{{17}}" # {kind}\n +release: "{release}"\n', text)
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize(
+    ("family", "types", "release"),
+    [
+        ("AL2023", "[m7g.large]", "1.35.4-20251001"),
+        ("AL2023", "[g6.xlarge]", "1.35.4-20251001"),
+        ("AL2023", "[g5g.xlarge]", "1.35.4-20251001"),
+        ("Bottlerocket", "[m7i.large]", "1.51.0-0d4e8a1c"),
+        ("Bottlerocket", "[g5g.xlarge]", "1.51.0-0d4e8a1c"),
+    ],
+)
+def test_a_release_alone_gets_its_image_in_every_family(
+    clone: Path, run: type_of_run, family: str, types: str, release: str
+) -> None:
+    file = stack_file(clone, "checkout-dev")
+    ami = f'amiFamily: {family}\n      ami: {{release: "{release}"}}'
+    file.write_text(file.read_text().replace("[m7i.large]", f"{types}\n      {ami}", 1))
+    assert "ami-release-alone" in run("stack", "check", "checkout-dev").err
+    ran = run("stack", "pin", "checkout-dev", "-o", "json")
+    assert ran.code == 0, ran.err
+    (image,) = (each["new"] for each in ran.json["changes"] if each["key"] == "nodeGroups.general.ami.id")
+    shown = boto3.client("ec2", region_name="eu-west-1").describe_images(ImageIds=[image])["Images"][0]
+    assert release.rpartition("-")[2] in shown["Name"]
+    assert shown["Architecture"] == ("arm64" if "g." in types else "x86_64")
+    assert "ami-release-alone" not in run("stack", "check", "checkout-dev").err
 
 
 @pytest.mark.usefixtures("aws")
@@ -89,7 +127,7 @@ def test_a_dry_run_writes_nothing(clone: Path, run: type_of_run) -> None:
     ran = run("stack", "pin", "gke-parity", "--dry-run")
     assert ran.code == 0
     assert "multiArchitectureGroups.either.ami.arm64.id" in ran.out
-    assert "8 values would be written" in ran.err
+    assert "11 values would be written" in ran.err
     assert stack_file(clone, "gke-parity").read_bytes() == before
 
 

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from tests.cli.running import type_of_run
-from tools import build
 
 pytestmark = pytest.mark.tools
 
@@ -62,9 +61,9 @@ data: {{a: "yes"}}
 Key = tuple[str, str, str]
 
 
-def built(folder: Path) -> dict[Key, Any]:
+def built(kustomize: Path, folder: Path) -> dict[Key, Any]:
     """What kustomize makes of a folder, by kind, namespace and name. PyYAML reads YAML 1.1, as kubectl does."""
-    command = [str(build.ensure("kustomize")), "build", str(folder)]
+    command = [str(kustomize), "build", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return by_name(done.stdout)
@@ -92,7 +91,7 @@ def project(folder: Path, manifests: str, **words: object) -> Path:
     ],
 )
 def test_component_merges_and_manifests_give_the_same_pods(
-    run: type_of_run, tmp_path: Path, options: tuple[str, ...]
+    run: type_of_run, kustomize: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     source = tmp_path / "all.yaml"
     source.write_text(MANIFESTS, encoding="utf-8")
@@ -106,14 +105,16 @@ def test_component_merges_and_manifests_give_the_same_pods(
     base = project(tmp_path / "component", MANIFESTS, components=["arm64"])
     (base / "arm64").mkdir()
     (base / "arm64" / "kustomization.yaml").write_text(said["kustomize"].out, encoding="utf-8")
-    assert built(base) == expected
+    assert built(kustomize, base) == expected
     # Without targets kustomize finds the objects by what the patches name.
     merges = said["strategic-merge"].out.split("---\n")
     merged = project(tmp_path / "merges", MANIFESTS, patches=[{"patch": each} for each in merges])
-    assert built(merged) == expected
+    assert built(kustomize, merged) == expected
 
 
-def test_a_component_still_fits_when_the_base_moves_everything_to_a_namespace(run: type_of_run, tmp_path: Path) -> None:
+def test_a_component_still_fits_when_the_base_moves_everything_to_a_namespace(
+    run: type_of_run, kustomize: Path, tmp_path: Path
+) -> None:
     text = MANIFESTS.partition("---\n")[0]
     source = tmp_path / "all.yaml"
     source.write_text(text, encoding="utf-8")
@@ -123,6 +124,6 @@ def test_a_component_still_fits_when_the_base_moves_everything_to_a_namespace(ru
     (top / "amd64").mkdir(parents=True)
     (top / "amd64" / "kustomization.yaml").write_text(component, encoding="utf-8")
     (top / "kustomization.yaml").write_text("resources: [../base]\ncomponents: [amd64]\n", encoding="utf-8")
-    (found,) = built(top).values()
+    (found,) = built(kustomize, top).values()
     assert found["metadata"]["namespace"] == "blue"
     assert "nodeAffinity" in found["spec"]["template"]["spec"]["affinity"]

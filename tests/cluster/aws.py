@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.cluster.programs import Programs, wait_for
 from sandbox.layout import CLONE
 from tests.sandbox.leftovers import client

@@ -17,6 +17,7 @@ def test_all_five_add_ons_are_eks_add_ons_and_what_is_declared_runs(small: World
 
 def test_a_version_is_given_where_the_team_pinned_one(small: World) -> None:
     assert "addonVersion" not in small.inputs(declared.ADDON, "coredns")
+    assert small.inputs(declared.ADDON, "kube-proxy")["configurationValues"] == "{}"
     pinned = world({"addons": {"coredns": {"version": "v1.12.4-eksbuild.1"}}})
     assert pinned.inputs(declared.ADDON, "coredns")["addonVersion"] == "v1.12.4-eksbuild.1"
 

@@ -26,7 +26,7 @@ ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/1"
 GITHUB, GITLAB = GitHub("example/clusters"), GitLab("example/platform/clusters")
 # What AWS's component for clusters declares besides: seen in previews by the engine.
-CHILDREN_OF_CLUSTER = {"aws:eks/cluster:Cluster", "aws:eks/accessPolicyAssociation:AccessPolicyAssociation", PROVIDER}
+CHILDREN_OF_CLUSTER = {"aws:eks/cluster:Cluster", "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"}
 
 
 def roles(issuers: Sequence[Issuer] = (GITHUB,), **settings: Any) -> list[Recorded]:

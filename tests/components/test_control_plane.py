@@ -22,6 +22,8 @@ def test_the_cluster_brings_neither_nodes_nor_add_ons_nor_security_groups(small:
     assert cluster["useDefaultVpcCni"] is True
     assert cluster["corednsAddonOptions"]["enabled"] is False
     assert cluster["kubeProxyAddonOptions"]["enabled"] is False
+    assert cluster["createOidcProvider"] is False
+    assert cluster["providerCredentialOpts"] == {}
 
 
 def test_access_goes_through_access_entries_alone(full: World) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import base64
+import json
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
+import pytest
+from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
@@ -15,7 +22,13 @@ from components import kubernetes_api
 from components.kubernetes_api import Chart
 from components.rendering.marked_values import Where
 from components.rendering.recording import Recorded, Recorder
+from multiarch.errors import OutsideError
 from multiarch.facts.taints import parse_taint
+from tests.components import autoscaled
+from tests.components.test_termination_handler import OWN, PUBLIC
+from tests.kubernetes.api_server import Request, serving
+from tests.kubernetes.certificates import Authority, authority
+from tests.stack.test_webhook import webhook
 
 VALUES = {"replicas": 2, "settings": {"clusterName": "shop-dev"}, "tolerations": [{"operator": "Exists"}]}
 STORAGE_CLASS = {
@@ -26,22 +39,44 @@ STORAGE_CLASS = {
 }
 
 
+class Engine(Recorder):
+    """Answers for a release with a status too."""
+
+    def __init__(self, status: Mapping[str, Any]) -> None:
+        super().__init__(Where.of("eu-west-1"))
+        self._status = {"status": status} if status else {}
+
+    def RegisterResource(  # noqa: N802  (the protocol's name)
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        response = super().RegisterResource(request)
+        if request.type.endswith(":Release"):
+            response.object.update(self._status)
+        return response
+
+    def run(self, declare: Callable[[], object], *, preview: bool) -> None:
+        """Run a program."""
+
+        def program() -> None:
+            declare()
+
+        def inside() -> None:
+            Settings(project="multiarch-eks", stack="shop-dev", monitor=self, dry_run=preview)
+            asyncio.run(run_in_stack(program))
+
+        copy_context().run(inside)
+
+    def names(self) -> list[str]:
+        """What was declared beside the stack."""
+        return [resource.name for resource in self.recorded() if resource.custom]
+
+
 def declared_by(declare: Callable[[], object]) -> Recorded:
     """What one program declares beside the stack."""
-
-    def program() -> None:
-        declare()
-
-    def inside() -> Recorder:
-        recorder = Recorder(Where.of("eu-west-1"))
-        Settings(project="multiarch-eks", stack="shop-dev", monitor=recorder, dry_run=True)
-        asyncio.run(run_in_stack(program))
-        return recorder
-
-    recorder = copy_context().run(inside)
-    found = [resource for resource in recorder.recorded() if resource.custom]
-    assert len(found) == 1
-    return found[0]
+    engine = Engine({})
+    engine.run(declare, preview=True)
+    (found,) = [resource for resource in engine.recorded() if resource.custom]
+    return found
 
 
 def test_a_release_is_what_the_sdks_class_declares() -> None:
@@ -95,3 +130,93 @@ def test_a_controller_tolerates_each_taint_once() -> None:
         {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
         {"key": "batch", "operator": "Equal", "effect": "NoExecute"},
     ]
+
+
+def test_charts_of_others_come_from_the_organisations_registry_in_the_same_version() -> None:
+    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
+    change = {**PUBLIC, **OWN, **webhook()}
+    usual = autoscaled.world(both, change).all(autoscaled.RELEASE)
+    copied = autoscaled.world(both, {**change, "charts": {"registry": "oci://r.example:5000/c"}}).all(
+        autoscaled.RELEASE
+    )
+    names = {"aws-node-termination-handler", "cluster-autoscaler", "karpenter", "karpenter-crd"}
+    assert {each.name: each.inputs["chart"] for each in copied} == {
+        "multiarch-webhook": "charts/multiarch-webhook",
+        **{name: f"oci://r.example:5000/c/{name}" for name in names},
+    }
+    assert [each.name for each in copied if "repositoryOpts" in each.inputs] == []
+    places = ("chart", "repositoryOpts")
+    rest = [
+        {each.name: {key: value for key, value in each.inputs.items() if key not in places} for each in releases}
+        for releases in (usual, copied)
+    ]
+    assert rest[0] == rest[1]
+
+
+def release_and_pool() -> None:
+    """A release, and an object that needs what it installs."""
+    release = kubernetes_api.declare_release("karpenter", Chart("karpenter", "1.14.1"), {}, pulumi.ResourceOptions())
+    kubernetes_api.declare_object("gp3", STORAGE_CLASS, pulumi.ResourceOptions(depends_on=[release]))
+
+
+STATUS = {"status": "pending-upgrade", "name": "karpenter", "namespace": "kube-system", "revision": 3}
+
+
+@pytest.mark.parametrize("status", [STATUS, {**STATUS, "status": "failed"}])
+def test_an_update_ends_at_a_release_that_is_not_deployed_and_a_preview_warns(
+    status: Mapping[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = f"kube-system/karpenter is {status['status']} \\(revision 3\\), not deployed.*helm rollback karpenter 3 "
+    update, preview = Engine(status), Engine(status)
+    with pytest.raises(pulumi.RunError, match=said):
+        update.run(release_and_pool, preview=False)
+    assert update.names() == ["karpenter"]  # without what needs it
+    preview.run(release_and_pool, preview=True)
+    assert sorted(preview.names()) == ["gp3", "karpenter"]
+    assert "helm rollback karpenter 3 --namespace kube-system --wait" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("preview", [True, False])
+def test_what_depends_on_a_deployed_release_comes_after_it(preview: bool) -> None:  # noqa: FBT001 (a parameter)
+    engine = Engine({**STATUS, "status": "deployed"})
+    engine.run(release_and_pool, preview=preview)
+    release, pool = (each for each in sorted(engine.recorded(), key=lambda each: each.type) if each.custom)
+    assert pool.dependencies == (release.urn,)
+
+
+def hook(server: str, trusted: Authority) -> pulumi.ResourceHookArgs:
+    """What the engine gives a hook before it creates a Kubernetes provider."""
+    cluster = {
+        "server": server,
+        "certificate-authority-data": base64.b64encode(trusted.certificate.read_bytes()).decode(),
+    }
+    inputs = {"kubeconfig": json.dumps({"clusters": [{"name": "shop", "cluster": cluster}]})}
+    return pulumi.ResourceHookArgs("urn", "", "cluster", "pulumi:providers:kubernetes", new_inputs=inputs)
+
+
+@pytest.mark.parametrize("last", [200, 401, 403])
+def test_a_new_api_server_is_waited_for(last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.05)
+    own, asked = authority(tmp_path), count(1)
+
+    def answer(_: Request) -> tuple[int, bytes, dict[str, str]]:
+        return (503 if next(asked) < 3 else last), b"", {}
+
+    with serving(answer, pair=own.issue("api", tmp_path)) as server:
+        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
+    assert [request.path for request in server.requests] == ["/readyz"] * 3
+
+
+def test_an_api_server_that_does_not_answer_or_is_another_ends_the_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.05)
+    monkeypatch.setattr(kubernetes_api, "_ANSWERS_WITHIN", 0.2)
+    own, other = authority(tmp_path), authority(tmp_path, "other")
+    with (
+        serving(lambda _: (200, b"ok", {}), pair=other.issue("api", tmp_path)) as server,
+        pytest.raises(OutsideError, match="CERTIFICATE_VERIFY_FAILED"),
+    ):
+        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
+    with pytest.raises(OutsideError, match=r"did not answer within 0.2 s: .*refused.*networks that reach the VPC"):
+        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))

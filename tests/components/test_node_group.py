@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.node_group import min_healthy_percentage
+from components.aws.node_group import find_problem, min_healthy_percentage
 from multiarch.facts.instance_types import get_instance_type
 from tests.components import declared
 from tests.components.declared import World, world
@@ -55,6 +55,17 @@ def test_what_a_template_launches_is_tagged(full: World) -> None:
             assert dict(full.plan.tags).items() <= spec["tags"].items()
             assert spec["tags"]["multiarch-eks/node-group"] == template.name
             assert spec["tags"]["multiarch-eks/cluster"] == "shop-dev"
+
+
+@pytest.mark.parametrize("status", ["CREATE_FAILED", "DELETE_FAILED", "DEGRADED", "ACTIVE", "UPDATING"])
+def test_a_group_that_could_not_be_created_ends_the_run_and_a_degraded_one_is_warned_of(
+    status: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    problem = find_problem(["shop-dev", "web-1a2b", status])
+    said = f"EKS reports node group web-1a2b as {status}"
+    assert (problem or "").startswith(said if status.endswith("FAILED") else "")
+    assert bool(problem) == status.endswith("FAILED")
+    assert (said in capfd.readouterr().err) == (status == "DEGRADED")
 
 
 def test_no_two_groups_share_a_launch_template(full: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -12,6 +13,7 @@ import pytest
 from components.rendering.recording import Recorded
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, walk, world
+from tests.quotations import ROOT
 
 SSH = 22
 KEYS_AND_SSH = {"keyName", "keyPair", "publicKey", "remoteAccess", "ec2SshKey", "nodePublicKey"}
@@ -145,6 +147,24 @@ def test_every_resource_has_a_component_of_ours_above_it(full: World) -> None:
             assert resources[resource.parent].type == "pulumi:pulumi:Stack"
         else:
             assert resources[resource.parent].type.startswith("multiarch-eks:components:"), resource.urn
+
+
+def test_the_documentation_says_of_every_type_what_was_compared_with_the_official_provider(
+    full: World, migrating: World
+) -> None:
+    """Also of the two components that no stack of these has, and that declare objects in the cluster."""
+    webhook = {"enabled": True, "image": f"registry.example.com/multiarch-webhook@sha256:{'0' * 64}"}
+    others = world({"admissionWebhook": webhook, "rebalance": {"enabled": True, "namespaces": ["shop"]}})
+    page = (ROOT / "docs" / "reference" / "providers.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
+    types = {each.type for found in (full, migrating, others) for each in found.resources}
+    declared_types = {
+        re.sub(r"^aws:([^/]+)/.*:", r"\1.", each)
+        for each in types
+        if not each.startswith(("multiarch-eks:", "pulumi:pulumi:"))
+    }
+    assert len(declared_types) > 40
+    assert declared_types <= rows
 
 
 def test_logical_names_do_not_depend_on_the_stacks_name(small: World) -> None:

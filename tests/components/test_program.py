@@ -6,6 +6,7 @@ import asyncio
 import json
 import runpy
 from collections.abc import Mapping
+from contextlib import nullcontext
 from contextvars import copy_context
 from pathlib import Path
 
@@ -47,6 +48,15 @@ def run(words: Mapping[str, str], *, preview: bool = True) -> Recorder:
     return copy_context().run(inside)
 
 
+@pytest.fixture(autouse=True)
+def _no_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
 def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]) -> None:
     recorder = run(WORDS)
     assert set(recorder.outputs) == {
@@ -57,7 +67,11 @@ def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]
         "sessions",
         "warnings",
     }
-    assert "warning: " in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "warning: " in told
+    # Without credentials, and so where eks:DescribeCluster is not allowed.
+    assert "clusterName: what exists of shop-dev in AWS could not be read: Can't get AWS credentials" in told
+    assert "[cluster-not-read]" in told
 
 
 def test_a_rejected_stack_ends_with_every_problem_and_nothing_declared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,6 +81,20 @@ def test_a_rejected_stack_ends_with_every_problem_and_nothing_declared(capsys: p
     said = capsys.readouterr().err
     assert "nodeGroups.web.instanceTypes" in said
     assert "m7i.lrage" in said
+
+
+@pytest.mark.parametrize(("path", "found"), [("{0}/none", False), ("{0}/bin:/none", False), ("{0}/bin:{0}/bin", True)])
+def test_without_the_aws_cli_on_the_engines_path_nothing_is_declared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, *, found: bool
+) -> None:
+    """The language host puts the virtual environment's programs before the PATH that engine and plugins have."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "aws").touch(0o755)
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    monkeypatch.setenv("PATH", path.format(tmp_path))
+    missing = pytest.raises(pulumi.RunError, match=r"`aws` is not on PATH.* Install the AWS CLI")
+    with nullcontext() if found else missing:
+        run(WORDS)
 
 
 CREATOR = "arn:aws:iam::111122223333:role/RENDERED"

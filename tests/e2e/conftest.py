@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,9 @@ from tests.e2e.world import STACKS, World, make_world
 
 
 @contextlib.contextmanager
-def watched(root: Path) -> Iterator[World]:
+def watched(root: Path, make: Callable[[Path], World] = make_world) -> Iterator[World]:
     """A world of which nothing is left running, whatever happens in it."""
-    world = make_world(root)
+    world = make(root)
     left: list[str] = []
     try:
         yield world

@@ -173,16 +173,10 @@ RIGHTS: Mapping[str, Case] = {
         ("can be reached from: `198.51.100.0/24`",),
         ("addresses: `203", "node group"),
     ),
-    "encryption-off": Case(
-        prod({"secretsEncryption": {"enabled": False}}),
-        rules("weaken-encryption"),
-        ("Secrets are not encrypted",),
-        ("node group",),
-    ),
     "queue-unprotected": Case(
         beside((", opts=pulumi.ResourceOptions(protect=True)", "")),
         rules("weaken-protection"),
-        ("no resource changes", "SQS queue orders", "protect is taken away"),
+        ("no resource changes", "SQS queue orders", "protect is removed"),
         ("node group",),
     ),
     "admin-added": Case(

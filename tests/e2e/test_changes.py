@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from multiarch.facts.ami_families import get_ami_type
 from multiarch.nodes.model import NodeGroupPlan
+from sandbox.aws.facts import earlier_release, latest_release
 from tests.e2e import aws as held
 from tests.e2e.world import Step, World, done, names
 
@@ -105,6 +107,15 @@ def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it
         assert managed["taints"] == [{"key": "arch", "value": "graviton", "effect": "NO_SCHEDULE"}]
 
 
+def test_charts_from_another_registry_update_the_releases_alone(platform: World) -> None:
+    stack, registry = "checkout-dev", "oci://111122223333.dkr.ecr.eu-west-1.amazonaws.com/charts"
+    with platform.changed(stack, "charts", value={"registry": registry}) as previewed:
+        assert [(step.op, step.what) for step in previewed] == [("update", f"{RELEASE} cluster-autoscaler")]
+        assert names(platform.up(stack)) == names(previewed)
+        (release,) = (each for each in platform.resources(stack) if each["type"] == RELEASE)
+        assert release["inputs"]["chart"] == f"{registry}/cluster-autoscaler"
+
+
 @pytest.mark.parametrize(
     ("stack", "taint", "rolled"),
     [
@@ -127,22 +138,45 @@ def test_a_new_arm64_taint_rolls_the_self_managed_groups_that_carry_it(
             assert taint.partition("=")[2] in held.user_data(group_of(platform, stack, name)[1].template)
 
 
-def test_pinning_the_release_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:
-    stack, before = "checkout-dev", platform.instance_ids("checkout-dev")
-    group = group_of(platform, stack, "general")[1]
-    assert group.managed is not None
-    release = group.managed["releaseVersion"]
-    with platform.changed(stack, "nodeGroups", "general", "ami", value={"release": release}) as previewed:
-        assert previewed == []
-    other = f"{release.rpartition('-')[0]}-20260901"
-    with platform.changed(stack, "nodeGroups", "general", "ami", value={"release": other}) as previewed:
-        assert previewed == [Step("update", f"{MANAGED} general", frozenset({"releaseVersion"}))]
-        assert names(platform.up(stack)) == names(previewed)
-        assert replaced(before, platform.instance_ids(stack)) == {"general"}
-        after = group_of(platform, stack, "general")[1]
-        assert after.managed is not None
-        assert after.managed["releaseVersion"] == other
-        assert after.template["ImageId"] != group.template["ImageId"]
+def test_a_pinned_image_outlasts_a_change_of_the_launch_template_and_a_release_alone_does_not(
+    platform: World,
+) -> None:
+    stack, file = "checkout-dev", platform.stack_file("checkout-dev")
+    before, kept = file.read_bytes(), ("general", "graviton", "old")
+    row = get_ami_type("AL2023_ARM_64_STANDARD")
+    old, newest = (find(row, platform.plan(stack).cluster.version) for find in (earlier_release, latest_release))
+
+    def images() -> dict[str, set[str]]:
+        found = {name: group_of(platform, stack, name)[1].instances for name in (*kept, "alone")}
+        return {name: {row["ImageId"] for row in rows} for name, rows in found.items()}
+
+    try:
+        platform.edit(stack, "nodeGroups", "old", value={"instanceTypes": ["m7g.large"], "ami": {"release": old}})
+        alone = {"instanceTypes": ["m7g.large"], "ami": {"release": old}, "bootstrap": {"mode": "eks"}}
+        platform.edit(stack, "nodeGroups", "alone", value=alone)
+        platform.multiarch(stack, "stack", "pin", stack)
+        platform.up(stack)
+        assert platform.preview(stack) == []
+        first, ran = images(), platform.instance_ids(stack)
+        assert first["alone"] == first["old"] != first["graviton"]
+
+        platform.edit(stack, "costCenter", value="4712")
+        platform.edit(stack, "nodeGroups", "old", "diskSize", value=60)
+        platform.up(stack)
+        assert replaced(ran, platform.instance_ids(stack)) == {*kept, "alone"}
+        assert images() == {**first, "alone": first["graviton"]}
+        managed = group_of(platform, stack, "alone")[1].managed
+        assert managed is not None
+        assert managed["releaseVersion"] == newest
+        # The way back, which EKS rejects.
+        assert platform.preview(stack) == [Step("update", f"{MANAGED} alone", frozenset({"releaseVersion"}))]
+        said = platform.pulumi(stack, "up", "--yes", "--skip-preview", "--json", expect=1)
+        assert "You cannot roll back a node group to an earlier" in said.errors()
+        assert images() == {**first, "alone": first["graviton"]}
+    finally:
+        file.write_bytes(before)
+        platform.up(stack)
+    assert platform.preview(stack) == []
 
 
 def test_pinning_the_image_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import inventory
+from sandbox.aws.remote import Remote
 from tests.e2e.world import World
 from tests.sandbox.leftovers import leftovers
 
@@ -55,6 +56,21 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
     everywhere = {kind: left.pop(kind, []) for kind in inventory.EVERYWHERE}
     assert left == {}
     assert [name for found in everywhere.values() for name in found if stack in name or region in name] == []
+
+
+def test_a_destroy_without_the_kubernetes_api_needs_a_word_and_leaves_objects(platform: World) -> None:
+    stack, remote = "checkout-dev", Remote(platform.server.url)
+    objects, there = sorted(platform.layout.manifests(stack).iterdir()), platform.held(stack)
+    remote.set_kubernetes_down(3600)
+    try:
+        said = platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json", expect=1).errors()
+        assert "failed to read resource state due to unreachable cluster" in said
+        assert platform.held(stack) == there
+        platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json", PULUMI_K8S_DELETE_UNREACHABLE="true")
+    finally:
+        remote.set_kubernetes_down(0)
+    assert platform.resources(stack) == []
+    assert sorted(platform.layout.manifests(stack).iterdir()) == objects
 
 
 def test_down_destroys_the_rest_protected_or_not_and_changes_no_file(platform: World) -> None:

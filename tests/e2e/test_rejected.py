@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sandbox import inventory, server
+from sandbox import environment, inventory, server
+from sandbox.environment import Environment
+from sandbox.layout import Layout
+from sandbox.state import Engine
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
@@ -84,3 +93,72 @@ def test_a_creator_in_access_is_rejected_with_file_and_line_before_the_cluster_i
     assert f"error: {problem}" in told
     assert "Traceback" not in told
     assert rejected.held(STACK) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "there"),
+    [
+        (("network", "cidr"), "10.99.0.0/16", "10.20.0.0/16"),
+        (("network", "serviceCidr"), "10.100.0.0/16", "172.20.0.0/16"),
+        (("secretsEncryption", "kmsKeyArn"), f"arn:aws:kms:eu-west-1:123456789012:key/{'0' * 36}", "arn:aws:kms:"),
+        (("secretsEncryption", "enabled"), False, "true"),
+    ],
+    ids=lambda value: ".".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_value_that_the_cluster_keeps_is_rejected_before_the_first_change(
+    platform: World, path: tuple[str, ...], value: object, there: str
+) -> None:
+    stack, file = "checkout-dev", platform.stack_file("checkout-dev")
+    words, before = file.read_bytes(), platform.held("checkout-dev")
+    platform.edit(stack, *path, value=value)
+    try:
+        for command in (("preview",), ("up", "--yes", "--skip-preview")):
+            told = platform.pulumi(stack, *command, expect=1).stdout
+            line = next(each for each in told.splitlines() if "[fixed-value]" in each)
+            assert f"config/stacks/Pulumi.{stack}.yaml:" in line
+            assert f" {'.'.join(path)}: " in line
+            assert f"{value}".lower() in line
+            assert f"Write {there}" in line
+            assert "Traceback" not in told
+    finally:
+        file.write_bytes(words)
+    assert platform.held(stack) == before
+    assert platform.preview(stack) == []
+
+
+def test_a_log_group_that_a_destroyed_cluster_left_is_found_before_the_run_and_the_command_mends_it(
+    rejected: World,
+) -> None:
+    rejected.stack_file(STACK).write_text(WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize"))
+    logs, name = rejected.aws(STACK).client("logs"), f"/aws/eks/{STACK}/cluster"
+    logs.create_log_group(logGroupName=name)
+    try:
+        told = rejected.pulumi(STACK, "preview", expect=1).stdout
+    finally:
+        logs.delete_log_group(logGroupName=name)
+    assert f"{FILE}" in told
+    assert f"`aws logs delete-log-group --log-group-name {name} --region ca-central-1`. [log-group-exists]" in told
+    rejected.pulumi(STACK, "preview")
+
+
+def test_without_the_aws_cli_a_preview_ends_with_one_line_and_nothing_is_declared(
+    rejected: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The PATH of engine and plugins has Python and what the system has, and no program called aws."""
+    rejected.stack_file(STACK).write_text(WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize"))
+    for name in ("python", "python3"):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    build = environment.build
+
+    def without(layout: Layout, engine: Engine, *others: Any) -> Environment:
+        path = os.pathsep.join(map(str, (tmp_path, engine.path.parent, "/usr/bin", "/bin")))
+        made = build(layout, engine, *others)
+        return replace(made, set={**made.set, "PATH": path})
+
+    monkeypatch.setattr(environment, "build", without)
+    told = json.loads(rejected.pulumi(STACK, "preview", "--json", expect=1).stdout)
+    assert [step["urn"] for step in told["steps"] if "::pulumi:pulumi:Stack::" not in step["urn"]] == []
+    (line,) = (row["message"] for row in told["diagnostics"] if "aws" in row["message"])
+    assert "The program `aws` is not on PATH" in line
+    assert "Install the AWS CLI: " in line

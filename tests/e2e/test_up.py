@@ -19,8 +19,6 @@ from tests.e2e.world import STACKS, World
 pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("stack", STACKS)]
 AWS_SAYS = {Architecture.AMD64: "x86_64", Architecture.ARM64: "arm64"}
 EKS_SAYS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
-# pulumi-eks declares it and takes no tags for it.
-UNTAGGED = "aws:iam/openIdConnectProvider:OpenIdConnectProvider"
 
 
 def groups(world: World, stack: str, kind: NodeGroupKind | None = None) -> Iterator[tuple[NodeGroupPlan, held.Group]]:
@@ -127,7 +125,7 @@ def test_every_resource_that_takes_tags_carries_the_stacks(platform: World, stac
     assert {"team", "environment", "owner", "cost-center"} <= set(wanted)
     read = 0
     for row in platform.resources(stack):
-        if not row["type"].startswith("aws:") or row["type"] == UNTAGGED or not _takes_tags(row["type"]):
+        if not row["type"].startswith("aws:") or not _takes_tags(row["type"]):
             continue
         there = held.tags(aws, row)
         assert wanted.items() <= there.items(), f"{row['urn']}: {there}"

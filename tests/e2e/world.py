@@ -127,8 +127,11 @@ class World:
     # -- Pulumi's commands, as a user runs them after `python -m sandbox env` ------------------------------------------
 
     @contextlib.contextmanager
-    def running(self, stack: str, *words: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-        """Start a Pulumi command; the path is where its standard error goes. At the end nothing of it is left."""
+    def running(self, stack: str, *words: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+        """Start a Pulumi command; the path is where its standard error goes. At the end nothing of it is left.
+
+        ``variables`` are those of its environment that the sandbox does not set.
+        """
         known = state.load(self.layout)
         assert known.engine is not None
         project.sync(self.layout)
@@ -137,7 +140,7 @@ class World:
             process = subprocess.Popen(
                 [known.engine.path, *words, "--stack", stack, "--non-interactive", "--color", "never"],
                 cwd=self.layout.project,
-                env=spoken.applied_to(os.environ),
+                env=spoken.applied_to(os.environ) | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -154,17 +157,31 @@ class World:
                 if process.stdout:
                     process.stdout.close()
 
-    def pulumi(self, stack: str, *words: str, expect: int = 0) -> Said:
+    def pulumi(self, stack: str, *words: str, expect: int = 0, **variables: str) -> Said:
         """Run a Pulumi command to its end."""
-        with self.running(stack, *words) as (process, stderr):
+        with self.running(stack, *words, **variables) as (process, stderr):
             stdout, _ = process.communicate(timeout=TIMEOUT)
             said = Said(process.returncode, stdout, stderr.read_text())
         assert said.returncode == expect, f"pulumi {words}: {said.returncode}\n{said.stdout[-5000:]}\n{said.stderr}"
         return said
 
-    def preview(self, stack: str) -> list[Step]:
+    def multiarch(self, stack: str, *arguments: str) -> str:
+        """Run the command line that is installed beside this Python; AWS is the sandbox's, once that runs."""
+        known = state.load(self.layout)
+        environ = dict(os.environ)
+        if known.engine and known.server:
+            built = environment.build(self.layout, known.engine, self.server.url, stack, environ)
+            environ = dict(built.applied_to(environ))
+        command = [str(Path(sys.prefix) / "bin" / "multiarch"), *arguments]
+        result = subprocess.run(
+            command, cwd=self.root, env=environ, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+        assert result.returncode == 0, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+        return result.stdout
+
+    def preview(self, stack: str, *options: str) -> list[Step]:
         """What `pulumi up` would do, without what stays the same."""
-        told = json.loads(self.pulumi(stack, "preview", "--json").stdout)
+        told = json.loads(self.pulumi(stack, "preview", "--json", *options).stdout)
         steps = [
             Step(step["op"], what(step["urn"]), frozenset(step.get("detailedDiff") or ()))
             for step in told["steps"]
@@ -185,7 +202,7 @@ class World:
         edit(self.stack_file(stack), path, value)
 
     @contextlib.contextmanager
-    def changed(self, stack: str, *path: str, value: object) -> Iterator[list[Step]]:
+    def changed(self, stack: str, *path: str, value: object, options: Sequence[str] = ()) -> Iterator[list[Step]]:
         """Change one key, and give what a preview says of it.
 
         When a test fails in here, the stack goes back to what it was, so that the next test finds what it expects.
@@ -193,7 +210,7 @@ class World:
         file = self.stack_file(stack)
         with self._restoring(file, stack):
             self.edit(stack, *path, value=value)
-            yield self.preview(stack)
+            yield self.preview(stack, *options)
 
     @contextlib.contextmanager
     def _restoring(self, file: Path, stack: str) -> Iterator[None]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +73,19 @@ def test_a_fork_gets_the_check_and_the_diff_and_is_told_why_there_is_no_preview(
     assert checkout.job("review.yml", "preview", FORK, role=ROLE).text(condition) == "false"
     assert checkout.job("review.yml", "preview").text(condition) == "false"
     assert checkout.job("review.yml", "preview", role=ROLE).text(condition) == "true"
+
+
+def test_a_runner_without_the_aws_cli_gets_the_projects_and_keeps_its_own_python(
+    checkout: Checkout, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    engine("")
+    job = checkout.job("drift.yml", "drift", role=ROLE)
+    job.only = ("Set up",)
+    assert failures(job) == []
+    (added,) = map(Path, job.files["PATH"].read_text().splitlines())
+    assert sorted(each.name for each in added.iterdir()) == ["aws", "pulumi"]
+    assert (added / "aws").resolve() == Path(sys.executable).with_name("aws").resolve()
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ VIOLATIONS = [
     ("imdsv2", (resource(NODE_CLASS, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}),), "is optional"),
     ("ami-pinned", (_group(),), "not pinned"),
     ("ami-pinned", (_group(launchTemplate={"id": "lt-1"}),), "not in this stack"),
+    ("ami-pinned", (_group(launchTemplate={"id": "lt-1"}, releaseVersion="1.35.1-20260715"),), "is lost when"),
     ("ami-pinned", (resource(NODE_CLASS, {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}),), "@latest"),
     ("scale-from-zero", _scaling("enabled"), "taint arch"),
     ("scale-from-zero", _scaling("node-template/taint/arch", labels={"tier": "x"}), "label tier"),

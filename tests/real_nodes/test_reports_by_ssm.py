@@ -11,7 +11,7 @@ from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 from sandbox import roots
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
 from sandbox.roots import PackageManager
 from tests.real_nodes.machines import emulation

@@ -69,6 +69,14 @@ def test_a_full_node_takes_its_interfaces_whole_and_whole_prefixes_with_prefix_d
     assert count_addresses(dense, prefix_delegation=True) == 1 + 112  # seven /28 prefixes fit on one interface
 
 
+def test_an_image_in_the_launch_template_keeps_the_number_of_pods_that_eks_sets() -> None:
+    large = {"instanceTypes": ["m7i.24xlarge", "m7i.4xlarge"]}
+    image = {"ami": {"id": "ami-0123456789abcdef0"}}
+    eks, pinned = (plan({"nodeGroups": {"web": {**large, **more}}}).node_groups[0] for more in ({}, image))
+    assert (eks.max_pods, eks.max_pods_written) == (110, False)
+    assert (pinned.max_pods, pinned.max_pods_written) == (110, True)
+
+
 def test_groups_bound_to_one_zone_count_against_its_subnet_alone() -> None:
     network = {"zones": ["eu-west-1a", "eu-west-1b"], "cidr": "10.0.0.0/20"}
     spread = {"network": network, "nodeGroups": {"web": {"maxSize": 26}}}

@@ -51,7 +51,8 @@ class FakeAws:
     def _value(self, name: str) -> str:
         if not name.endswith("image_id"):
             return next((release for part, release in self.releases.items() if part in name), self.release)
-        return f"ami-{'a' if 'arm64' in name else 'b'}{'0' * 16}"
+        old = "1" if "v20260901" in name else "0"
+        return f"ami-{'a' if 'arm64' in name else 'b'}{old * 16}"
 
     def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
         def offered(version: str, *, default: bool) -> dict[str, Any]:
@@ -64,7 +65,7 @@ class FakeAws:
         return {"addons": [{"addonName": addonName, "addonVersions": versions}]}
 
     def describe_images(self, *, ImageIds: list[str]) -> Mapping[str, Any]:  # noqa: N803
-        owner = "amazon" if ImageIds == [EKS_IMAGE] else "self"
+        owner = "self" if ImageIds == [OWN_IMAGE] else "amazon"
         return {"Images": [{"ImageId": ImageIds[0], "ImageOwnerAlias": owner}]}
 
 
@@ -76,14 +77,21 @@ def find(project: Project, text: str, aws: FakeAws | None = None, *, upgrade: bo
     return find_pins(stack, plan, PinClients(fake, fake, fake), upgrade=upgrade)
 
 
-def test_each_kind_of_group_is_pinned_in_its_own_way(project: Project) -> None:
+PLACES = {
+    "nodeGroups.web.ami": "ami-b0000000000000000",
+    "nodeGroups.arm.ami": "ami-a0000000000000000",
+    "nodeGroups.self.ami": "ami-a0000000000000000",
+    "multiArchitectureGroups.both.ami.amd64": "ami-b0000000000000000",
+    "multiArchitectureGroups.both.ami.arm64": "ami-a0000000000000000",
+}
+"""The groups of GROUPS that have no image of their own, with the recommended one."""
+
+
+def test_each_group_is_pinned_by_the_image_of_its_architecture_and_its_release(project: Project) -> None:
     pins = find(project, CONFIG + GROUPS)
     assert {pin.key: pin.new for pin in pins.changes if "addons" not in pin.key} == {
-        "nodeGroups.web.ami.release": "1.35.2-20261101",
-        "nodeGroups.arm.ami.release": "1.35.2-20261101",
-        "nodeGroups.self.ami.id": "ami-a0000000000000000",
-        "multiArchitectureGroups.both.ami.amd64.release": "1.35.2-20261101",
-        "multiArchitectureGroups.both.ami.arm64.release": "1.35.2-20261101",
+        **{f"{key}.id": image for key, image in PLACES.items()},
+        **{f"{key}.release": "1.35.2-20261101" for key in PLACES},
     }
     assert [(kept.key, kept.value) for kept in pins.kept] == [("nodeGroups.own.ami", OWN_IMAGE)]
 
@@ -101,8 +109,9 @@ def test_add_ons_are_pinned_to_eks_default_and_not_to_the_newest(project: Projec
 def test_the_written_file_is_pinned_and_keeps_its_comments(project: Project) -> None:
     text = (CONFIG + GROUPS).replace("instanceTypes: [m7i.large]\n", "instanceTypes: [m7i.large] # why\n", 1)
     written = write_pins(text, find(project, text).changes)
-    assert "instanceTypes: [m7i.large] # why\n      ami:\n        release:" in written
-    assert 'id: "ami-a0000000000000000" # AL2023_ARM_64_STANDARD 1.35.2-20261101' in written
+    image = 'id: "ami-b0000000000000000" # AL2023_x86_64_STANDARD'
+    ami = f'      ami:\n        {image}\n        release: "1.35.2-20261101"\n'
+    assert f"instanceTypes: [m7i.large] # why\n{ami}" in written
     assert "\n  multiarch-eks:addons:\n    vpcCni:\n" in written
     again = find(project, written)
     assert again.changes == ()
@@ -117,31 +126,54 @@ def test_what_is_pinned_stays_unless_an_upgrade_is_asked_for(project: Project) -
     newer = FakeAws(release="1.35.3-20261115")
     assert find(project, text, newer).changes == ()
     upgraded = find(project, text, newer, upgrade=True)
-    assert {pin.key: (pin.old, pin.new) for pin in upgraded.changes} == {
-        f"{group}.release": ("1.35.2-20261101", "1.35.3-20261115")
-        for group in (
-            "nodeGroups.web.ami",
-            "nodeGroups.arm.ami",
-            "multiArchitectureGroups.both.ami.amd64",
-            "multiArchitectureGroups.both.ami.arm64",
-        )
+    assert {pin.key: (pin.old, pin.new) for pin in upgraded.changes if pin.key.endswith("release")} == {
+        f"{key}.release": ("1.35.2-20261101", "1.35.3-20261115") for key in PLACES
     }
 
 
 def test_a_release_of_another_kubernetes_version_does_not_keep_an_upgrade_from_working(project: Project) -> None:
-    text = f'{CONFIG}      ami: {{release: "1.34.1-20260101"}}\n'
+    text = f'{CONFIG}      ami: {{id: {EKS_IMAGE}, release: "1.34.1-20260101"}}\n'
     assert [problem.rule for problem in project.problems(text)] == []
-    (pin, *_) = find(project, text, upgrade=True).changes
-    assert (pin.key, pin.old) == ("nodeGroups.web.ami.release", "1.34.1-20260101")
+    (image, release, *_) = find(project, text, upgrade=True).changes
+    assert (image.key, image.old, image.new) == ("nodeGroups.web.ami.id", EKS_IMAGE, "ami-b0000000000000000")
+    assert (release.key, release.old) == ("nodeGroups.web.ami.release", "1.34.1-20260101")
+
+
+def images(pins: Pins) -> dict[str, tuple[str | None, str]]:
+    return {pin.key: (pin.old, pin.new) for pin in pins.changes if ".ami." in pin.key}
+
+
+def test_a_release_alone_gets_the_image_of_that_release_and_not_the_newest(project: Project) -> None:
+    text = f'{CONFIG}      ami: {{release: "1.35.2-20260901"}}\n'
+    assert images(find(project, text)) == {"nodeGroups.web.ami.id": (None, "ami-b1111111111111111")}
+
+
+def test_a_group_whose_bootstrap_is_left_to_eks_is_pinned_by_its_release_alone(project: Project) -> None:
+    text = f"{CONFIG}      bootstrap: {{mode: eks}}\n"
+    pins = find(project, text)
+    assert images(pins) == {"nodeGroups.web.ami.release": (None, "1.35.2-20261101")}
+    written = write_pins(text, pins.changes)
+    assert images(find(project, written)) == {}
+    newer = FakeAws(release="1.35.3-20261115")
+    assert list(images(find(project, written, newer, upgrade=True))) == ["nodeGroups.web.ami.release"]
+
+
+def test_an_image_type_that_is_written_decides_which_image_is_pinned(project: Project) -> None:
+    text = CONFIG.replace("[m7i.large]", "[m7i.large]\n      amiType: BOTTLEROCKET_x86_64_FIPS")
+    aws = FakeAws(release="1.62.1-0d4e8a1c")
+    written = write_pins(text, find(project, text, aws).changes)
+    assert "/aws/service/bottlerocket/aws-k8s-1.35-fips/x86_64/latest/image_id" in aws.asked[0]
+    assert find(project, written, aws).changes == ()
 
 
 def test_an_upgrade_replaces_eks_images_and_leaves_own_ones(project: Project) -> None:
-    text = CONFIG + GROUPS.replace("kind: self-managed", f"kind: self-managed\n      ami: {{id: {EKS_IMAGE}}}")
+    text = CONFIG + GROUPS.replace("[m7g.large]", f"[m7g.large]\n      ami: {{id: {EKS_IMAGE}}}", 2)
     pins = find(project, text, upgrade=True)
-    assert [(pin.old, pin.new) for pin in pins.changes if pin.key == "nodeGroups.self.ami.id"] == [
-        (EKS_IMAGE, "ami-a0000000000000000")
+    for group in ("arm", "self"):
+        assert images(pins)[f"nodeGroups.{group}.ami.id"] == (EKS_IMAGE, "ami-a0000000000000000")
+    assert [(kept.key, kept.reason) for kept in pins.kept if kept.key == "nodeGroups.own.ami"] == [
+        ("nodeGroups.own.ami", "an image of your own")
     ]
-    assert [(kept.key, kept.reason) for kept in pins.kept] == [("nodeGroups.own.ami", "an image of your own")]
 
 
 def test_parameters_are_asked_for_ten_at_a_time(project: Project) -> None:
@@ -199,7 +231,7 @@ def test_a_group_of_the_organisations_is_pinned_in_the_stacks_own_file(project: 
     fake = FakeAws()
     pins = find_pins(stack, make_plan(stack, today=TODAY), PinClients(fake, fake, fake), upgrade=False)
     written = write_pins(CONFIG, pins.changes)
-    assert '    base:\n      ami:\n        release: "1.35.2-20261101"\n' in written
+    assert '    base:\n      ami:\n        id: "ami-b' in written
     assert project.load(written, project=settings).spec.node_groups["base"].instance_types == ["m7i.large"]
 
 

@@ -63,8 +63,11 @@ PROJECTS = [
 ]
 """The same for ``Pulumi.yaml``."""
 TESTED_BESIDE_THEIR_CODE = {
+    "cluster-not-read": "tests/components/test_program.py",
     "creator-in-access": "tests/stack/test_creator.py",
     "file-name": "tests/stack/test_load.py",
+    "fixed-value": "tests/e2e/test_rejected.py",
+    "log-group-exists": "tests/e2e/test_rejected.py",
     "no-change": "tests/components/provider/test_components.py",
     "no-manifests": "tests/components/provider/test_components.py",
     "prefer-and-require": "tests/components/provider/test_components.py",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
 from tests.kubernetes.api_server import Answer, Request, serving
 from tests.sandbox.served import REGION, Served

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.aws.ssm import ACCOUNT
 from sandbox.aws.ssm_commands import Target
 from tests.autoscaling.evaluation import Call, allowed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.recommendation.needs import NodeSources
 from multiarch.capacity.recommendation.tunables import Key, Tunable, group_pools
-from multiarch.capacity.workloads import name_of
+from multiarch.capacity.workloads import get_workload_name
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import Counted, depends_on_pods
 from multiarch.stack.model import Plan
@@ -34,14 +34,14 @@ def list_parts(
 ) -> Iterator[StackPart]:
     """Yield the parts that have tunables and pods; ``sources`` say which pods can use which of them."""
     pods = tuple(pod for pod in evaluate.pods if not pod.per_node)
-    samples = list({(name_of(pod), pod.spec, pod.labels): pod for pod in pods}.values())
+    samples = list({(get_workload_name(pod), pod.spec, pod.labels): pod for pod in pods}.values())
     if len(samples) > _MOST_WORKLOADS:
         yield StackPart(tuple(tunables), tuple(evaluate.pods))
         return
     daemons = tuple(pod for pod in evaluate.pods if pod.per_node)
     for joined in _join_sets([*_related(samples, evaluate, sources), *_karpenters(plan, tunables)]):
         own = tuple(each for each in tunables if each.key[:-1] in joined)
-        there = tuple(pod for pod in pods if name_of(pod) in joined)
+        there = tuple(pod for pod in pods if get_workload_name(pod) in joined)
         if own and there:
             yield StackPart(own, (*there, *daemons))
 
@@ -49,12 +49,12 @@ def list_parts(
 def _related(samples: Sequence[Pod], evaluate: Evaluation, sources: NodeSources) -> Iterator[set[Key]]:
     """Yield sets of workloads and of paths in the stack file, of which one matters for the others."""
     for sample in samples:
-        yield {name_of(sample), *sources.paths(sample)}
+        yield {get_workload_name(sample), *sources.paths(sample)}
         if depends_on_pods(sample.spec):
             selects = Counted([sample])
-            yield {name_of(sample), *(name_of(other) for other in samples if selects(other))}
+            yield {get_workload_name(sample), *(get_workload_name(other) for other in samples if selects(other))}
     for budget in evaluate.budgets:
-        yield {name_of(each) for each in samples if budget.selects(each.namespace, each.labels)}
+        yield {get_workload_name(each) for each in samples if budget.selects(each.namespace, each.labels)}
 
 
 def _karpenters(plan: Plan, tunables: Sequence[Tunable]) -> Iterator[set[Key]]:

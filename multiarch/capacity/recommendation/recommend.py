@@ -22,7 +22,7 @@ from multiarch.capacity.recommendation.parts import StackPart, list_parts
 from multiarch.capacity.recommendation.rates import Rates, get_rates
 from multiarch.capacity.recommendation.search import NO_LIMIT, FoundValues, TimeLimit, search_values
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values, list_tunables, with_values
-from multiarch.capacity.workloads import name_of
+from multiarch.capacity.workloads import get_workload_name
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.serialization import INLINED, OMITTED
 from multiarch.stack.model import Plan
@@ -250,7 +250,7 @@ class _Recommender:
 
     def _needs(self, sources: NodeSources) -> list[Need]:
         """What the minimums need; of workloads that share a budget, those are the least with the largest values."""
-        samples = {name_of(pod): pod for pod in self._evaluate.pods if not pod.daemon}
+        samples = {get_workload_name(pod): pod for pod in self._evaluate.pods if not pod.daemon}
         demands = [
             Demand(result.failure, sample, each.needed)
             for result in (self._solved.without_failure, *self._solved.failures)

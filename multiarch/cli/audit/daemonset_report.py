@@ -59,19 +59,13 @@ def _records(audit: DaemonSetAudit) -> Table:
 
 def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
     rows = [[str(row.daemon_set), *map(_mark, row.cells)] for row in audit.rows]
-    yield Table(["DaemonSet", *map(_head, audit.columns)], rows, matrix=True)
+    yield Table(["DaemonSet", *(column.title for column in audit.columns)], rows, matrix=True)
     for row in audit.rows:
         if any(cell.reasons for cell in row.cells):
             yield Details(str(row.daemon_set), list(_statements(audit, row)))
     yield Table(("name", "kind", "architecture", "nodes", "taints"), list(map(_legend, audit.columns)), "Columns")
     origins = [_origin(row.daemon_set) for row in audit.rows if row.daemon_set.add_on or row.daemon_set.source]
     yield Items("Not judged, or assumed", [*audit.notes, *origins])
-
-
-def _head(column: NodeSet) -> str:
-    """Return the column's name, with its architecture unless the name contains it."""
-    architecture = str(column.architecture)
-    return column.name if architecture in column.name else f"{column.name} ({architecture})"
 
 
 def _mark(cell: Cell) -> str:

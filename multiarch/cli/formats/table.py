@@ -25,9 +25,9 @@ _BELOW = "\ue000"
 _FILLING = re.compile(r"(?:\s|\x1b\[[0-9;]*m)+$")
 _RULE = frozenset(" ─")
 _STYLES = (
-    ("green", re.compile(r"supported|proven|consistent|runs|ready|already there(, [a-z0-9 ]+)?")),
-    ("red", re.compile(r"unsupported|wrong|FAILS|blocked( by [a-z ]+)?")),
-    ("yellow", re.compile(r"unknown|cannot tell|does not run")),
+    ("green", re.compile(r"ok|supported|proven|consistent|runs|ready|already there(, [a-z0-9 ]+)?")),
+    ("red", re.compile(r"failed|unsupported|wrong|FAILS|blocked( by [a-z ]+)?")),
+    ("yellow", re.compile(r"missing|unknown|cannot tell|does not run")),
 )
 """Colours of verdicts, in every table."""
 

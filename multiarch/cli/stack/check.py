@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
+from multiarch.aws_cli import require_aws_cli
 from multiarch.cli.formats import Format, OutputOption, make_output_option, print_report
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StacksArgument
-from multiarch.cli.terminal import print_message, show_problems
-from multiarch.errors import merge_warnings
+from multiarch.cli.terminal import print_message, print_notes, show_problems
+from multiarch.errors import MultiarchError, merge_warnings
 from multiarch.escaping import escape_terminal
 from multiarch.plurals import format_count
 from multiarch.rules import RULES, Finding, Location, Severity
@@ -22,7 +23,8 @@ from multiarch.runs.stacks import CheckedStack, check_stacks
 
 HELP = """Validate stacks, without AWS credentials or Pulumi's engine.
 
-Reports all problems of all files, each with its file, line, key and a way to fix it.
+Reports all problems of all files, each with its file, line, key and a way to fix it. A note says if the AWS CLI, which
+Pulumi needs, is not on PATH.
 
 \b
 Examples:
@@ -76,6 +78,11 @@ def check(
         for each in checked:
             show_problems(each.problems)
             typer.echo(escape_terminal(f"{'ok' if each.ok else 'invalid'} {each.file}"))
+        # Not a finding of a stack: the machine that checks may not be the one that runs Pulumi.
+        try:
+            require_aws_cli()
+        except MultiarchError as missing:
+            print_notes([str(missing)])
         print_message(
             f"{format_count(len(checked), 'stack')}: {format_count(errors, 'error')}, "
             f"{format_count(warnings, 'warning')}."

@@ -86,9 +86,7 @@ def new(
     print_message(
         f"Next: edit it, then run `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`."
     )
-    print_message(
-        f"Before the first deployment, `multiarch stack pin {team}-{env}` pins AMI releases and add-on versions."
-    )
+    print_message(f"Before the first deployment, `multiarch stack pin {team}-{env}` pins images and add-on versions.")
 
 
 def _text_fault(value: str) -> str | None:

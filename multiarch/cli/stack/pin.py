@@ -1,4 +1,4 @@
-"""``multiarch stack pin``: write today's AMI releases and add-on versions into the stack file."""
+"""``multiarch stack pin``: write today's images and add-on versions into the stack file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from multiarch.plurals import format_count
 from multiarch.runs.stack_changes import pin_stack
 from multiarch.runs.stacks import find_file
 
-HELP = """Pin a stack to AWS's current AMI releases and add-on versions.
+HELP = """Pin a stack to AWS's current images and add-on versions.
 
-Writes the AMI releases that AWS recommends and the default add-on versions into the stack file. Without pins, a later
-preview can replace every node. Comments in the file are kept. Needs AWS credentials with read access to SSM, EKS and
-EC2.
+Writes the images that AWS recommends, with their releases, and the default add-on versions into the stack file. Without
+pins, a later preview can replace every node. If ami.release is already set, only its ami.id is added. An existing
+managed node group is replaced when ami.id is added to it. Comments in the file are kept. Needs AWS credentials with
+read access to SSM, EKS and EC2.
 
 \b
 Examples:

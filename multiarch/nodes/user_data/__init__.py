@@ -7,11 +7,13 @@ Its content depends on who starts the kubelet (:class:`~multiarch.nodes.model.Bo
   empty when none of these is needed.
 - ``CUSTOM_AMI``: EKS merges nothing, the user data runs the bootstrap. Labels and taints are written here **and** in
   the API: EKS applies the API's taints some time after the node has joined, and until then pods that do not tolerate
-  them could start on it. Both come from one plan. EKS sets its labels under ``eks.amazonaws.com`` itself.
+  them could start on it. Both come from one plan. EKS adds its labels under ``eks.amazonaws.com`` to the nodes of all
+  managed groups ("Simplify node lifecycle with managed node groups"); the group's name is known to nobody else before
+  the group exists, ``capacityType`` is written here too.
 - ``SELF_MANAGED``: there is no node group API; labels and taints are written only here.
 
-Max pods are written where ``max_pods_written`` is set; for AL2 and Bottlerocket wherever the user data runs the
-bootstrap, because the tables in their images lack newer instance types.
+Max pods are written where ``max_pods_written`` is set, with ``CUSTOM_AMI`` as EKS would set them; for AL2 and
+Bottlerocket wherever the user data runs the bootstrap, because the tables in their images lack newer instance types.
 
 Source: EKS user guide, "Customize managed nodes with launch templates", with "Limits and conditions when specifying
 an AMI ID" ("taints set in the API are applied asynchronously").

@@ -34,8 +34,8 @@ def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
         "max-pods": group.max_pods,
     }
     tables = [format_toml_table(_KUBERNETES, kubernetes)]
-    if group.labels:
-        tables.append(format_toml_table(f"{_KUBERNETES}.node-labels", dict(sorted(group.labels))))
+    if labels := kubelet_flags.list_labels(group):
+        tables.append(format_toml_table(f"{_KUBERNETES}.node-labels", labels))
     if group.taints:
         taints: dict[str, list[str]] = {}
         for taint in sorted(group.taints):

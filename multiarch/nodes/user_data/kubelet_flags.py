@@ -6,7 +6,8 @@ import ipaddress
 import re
 
 from multiarch.errors import MultiarchError
-from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
+from multiarch.facts.labels import EKS_CAPACITY_TYPE
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
 # systemd splits the line at white space and interprets quotes and backslashes.
@@ -49,11 +50,20 @@ def explain_insecure_flag(flag: str) -> str | None:
     return None
 
 
+def list_labels(group: NodeGroupPlan) -> dict[str, str]:
+    """Return the labels that the kubelet registers with, sorted.
+
+    With ``ami.id`` a managed group's have EKS's ``capacityType``, so that pods which select it need not wait for EKS.
+    """
+    own = {EKS_CAPACITY_TYPE: group.capacity_type.eks} if group.case is BootstrapCase.CUSTOM_AMI else {}
+    return dict(sorted({**own, **dict(group.labels)}.items()))
+
+
 def build_label_flags(group: NodeGroupPlan) -> tuple[str, ...]:
     """Return ``--node-labels`` and ``--register-with-taints``, sorted; each only if not empty."""
     flags = []
-    if group.labels:
-        flags.append("--node-labels=" + ",".join(f"{key}={value}" for key, value in sorted(group.labels)))
+    if labels := list_labels(group):
+        flags.append("--node-labels=" + ",".join(f"{key}={value}" for key, value in labels.items()))
     if group.taints:
         flags.append("--register-with-taints=" + ",".join(map(str, sorted(group.taints))))
     return tuple(flags)

@@ -13,13 +13,12 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Operator
-from multiarch.manifests.values import ManifestError
+from multiarch.manifests.values import ManifestError, to_mapping
 from multiarch.observed.resources.properties import (
     Properties,
     require_items,
     require_text,
     require_value,
-    to_mapping,
 )
 from multiarch.scheduling.architectures import list_allowed_architectures
 

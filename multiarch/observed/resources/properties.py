@@ -87,11 +87,6 @@ def is_on(holder: Any, path: str) -> bool:  # noqa: ANN401
     return require_text(holder, path).lower() == "true"
 
 
-def to_mapping(value: object) -> Properties:
-    """Return a value as an object; empty for anything else."""
-    return value if isinstance(value, Mapping) else {}
-
-
 def get_string_at(properties: Properties, path: str) -> str | None:
     """Return a string at a path, or None."""
     value = get_value(properties, path)

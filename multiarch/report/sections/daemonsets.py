@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multiarch.audit.daemonset_model import Cell, DaemonSetAudit, DaemonSetOutcome, NodeSet
+from multiarch.audit.daemonset_model import Cell, DaemonSetAudit, DaemonSetOutcome
 from multiarch.report.model import PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, format_number, make_architecture_cell
 
@@ -20,7 +20,7 @@ def build_daemonsets_section(audit: DaemonSetAudit) -> PageSection:
     """Return the matrix, with the reasons behind each cell, and what its columns are."""
     outcomes = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
     rows = tuple((PageCell(str(row.daemon_set)), *map(_cell, row.cells)) for row in audit.rows)
-    columns = ("DaemonSet", *map(_head, audit.columns))
+    columns = ("DaemonSet", *(column.title for column in audit.columns))
     matrix = PageTable("Where each DaemonSet runs", columns, rows, matrix=True)
     return PageSection(
         IDENTIFIER,
@@ -29,11 +29,6 @@ def build_daemonsets_section(audit: DaemonSetAudit) -> PageSection:
         tables=(matrix, _legend(audit)),
         notes=audit.notes,
     )
-
-
-def _head(column: NodeSet) -> str:
-    architecture = str(column.architecture)
-    return column.name if architecture in column.name else f"{column.name} ({architecture})"
 
 
 def _cell(cell: Cell) -> PageCell:

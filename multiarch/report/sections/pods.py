@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from multiarch.capacity.workloads import get_workload_name
 from multiarch.facts.architectures import Architecture
 from multiarch.report.contents import Placement
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, format_number, format_share, get_status
 from multiarch.report.sections.nodes import OTHER_NODES
-from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState
 
 IDENTIFIER, TITLE = "pods", "Where pods run"
@@ -52,21 +52,16 @@ def count_pods(placement: Placement) -> Counter[Architecture]:
     return counts
 
 
-def get_workload(pod: Pod) -> tuple[str, str]:
-    """Return the namespace, and what owns the pod: ``Deployment/api``; a bare pod owns itself."""
-    return pod.namespace, str(pod.owner) if pod.owner else f"Pod/{pod.name}"
-
-
 def _spreads(placement: Placement) -> dict[tuple[str, str], _Spread]:
     found: dict[tuple[str, str], _Spread] = {}
     for node in placement.nodes:
         for pod in node.pods:
-            spread = found.setdefault(get_workload(pod), _Spread())
+            spread = found.setdefault(get_workload_name(pod), _Spread())
             spread.by_architecture[node.shape.architecture] += 1
             spread.zones[node.zone or "unknown zone"] += 1
             spread.nodes.add(node.name)
     for pod in placement.unplaced:
-        found.setdefault(get_workload(pod), _Spread()).unplaced += 1
+        found.setdefault(get_workload_name(pod), _Spread()).unplaced += 1
     return found
 
 

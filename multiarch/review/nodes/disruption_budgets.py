@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from multiarch.manifests.disruption_budgets import PodCount, parse_percentage
+from multiarch.manifests.values import to_mapping
 from multiarch.observed.resources.properties import (
     Properties,
     get_string_at,
     get_value,
     is_unknown,
     to_integer,
-    to_mapping,
 )
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.properties import list_resources

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
+from multiarch.manifests.values import to_mapping
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
-from multiarch.observed.resources.properties import get_integer_at, is_unknown, to_integer, to_mapping
+from multiarch.observed.resources.properties import get_integer_at, is_unknown, to_integer
 from multiarch.plurals import format_count
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.group_ends import KEEP, ROLL, count_nodes, explain_count, find_end, format_nodes
@@ -51,6 +52,7 @@ _TEMPLATE_CAUSES = (
     ("iamInstanceProfile", "instance profile"),
 )
 """Properties whose change replaces nodes, and their names in a sentence."""
+_NEWEST = "EKS takes the newest AMI release too, whichever is pinned: the launch template names no image."
 _SHOWN = frozenset({"version", "releaseVersion", "imageId", "instanceType"})
 """Those that are named with both values."""
 
@@ -77,7 +79,8 @@ def find_group_rolls(change: StackChange, renamed: Mapping[str, str]) -> Iterato
         causes = _causes(step, _MANAGED_CAUSES if managed else _SELF_MANAGED_CAUSES, templates)
         if step.operation is Operation.UPDATE and causes:
             found = _rolled(step, subject, causes) if managed else _refreshed(step, subject, causes, drain)
-            yield replace(found, urns=(*found.urns, *parts))
+            newest = (_NEWEST,) if managed and _takes_newest(step, templates) else ()
+            yield replace(found, urns=(*found.urns, *parts), details=(*found.details, *newest))
 
 
 def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> tuple[str, ...]:
@@ -85,6 +88,17 @@ def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step])
     found = (templates.get(_template_id(step)), hooks.get(str(get_before(step, "name") or "")))
     unchanged = (Operation.SAME, Operation.DRIFT)
     return tuple(each.urn for each in found if each is not None and each.operation not in unchanged)
+
+
+def _takes_newest(step: Step, templates: Mapping[str, Step]) -> bool:
+    """Return whether EKS chooses the release: an update sends one only if it changed, and a template may name an image.
+
+    Source: terraform-provider-aws, ``internal/service/eks/node_group.go``, resourceNodeGroupUpdate.
+    """
+    template = templates.get(_template_id(step))
+    if template is None or get_after(template, "imageId") or list_changes(step, "releaseVersion"):
+        return False
+    return bool(list_changes(step, "launchTemplate"))
 
 
 def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:

@@ -17,7 +17,7 @@ from multiarch.autoscaling.tags import ENABLED_TAG, LABEL_TAG, TAINT_TAG
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.manifests.values import Labels
+from multiarch.manifests.values import Labels, to_mapping
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
@@ -38,7 +38,6 @@ from multiarch.observed.resources.properties import (
     is_unknown,
     list_entries,
     read_known,
-    to_mapping,
 )
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.properties import list_resources

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.observed.resources.properties import to_integer, to_mapping
+from multiarch.manifests.values import to_mapping
+from multiarch.observed.resources.properties import to_integer
 from multiarch.plurals import format_count
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.renames import list_renamings

@@ -46,13 +46,19 @@ def _of_group(step: Step) -> Iterator[Finding]:
             yield Finding(IMAGE, subject, text, (), (step.urn,), Risk.NONE)
         elif isinstance(new, str):
             yield _changed(subject, str(old or "unknown"), new, step)
-        elif pinned:
+        elif pinned and not _goes_to_template(step):
             yield _unpinned(subject, f"release {old}", step)
     if list_changes(step, "amiType") and isinstance(get_after(step, "amiType"), str):
         yield Finding(
             IMAGE, subject, f"amiType {get_before(step, 'amiType')} → {get_after(step, 'amiType')}.", (), (step.urn,)
         )
         yield from _ended_family(step)
+
+
+def _goes_to_template(step: Step) -> bool:
+    """Return whether the launch template names the image from now on: EKS rejects an amiType then."""
+    before, after = (each and get_value(each.inputs, "amiType") for each in (step.old, step.new))
+    return before is not None and after is None
 
 
 def _changed(subject: str, old: str, new: str, step: Step) -> Finding:
@@ -109,13 +115,17 @@ def _alias(step: Step, *, late: bool) -> str | None:
 
 
 def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
-    """Yield an image ID that is written, changed or removed. Releases are a property of the group."""
+    """Yield an image ID that is written, changed or removed. A release alone is a property of the group."""
     subject = f"node group {new.name}"
     if old.ami.id and not new.ami.pinned:
         yield _unpinned(subject, old.ami.id, None)
     elif new.ami.id and old.ami.id != new.ami.id:
-        was = old.ami.id or old.ami.release or "not pinned"
-        yield Finding(IMAGE, subject, f"Image {was} → {new.ami.id}; of which day it is, is unknown: it is your own.")
+        was, now = (each.ami.release or each.ami.id or "not pinned" for each in (old, new))
+        if old.ami.release and new.ami.release and _older(now, was):
+            yield Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {was} → {now}.")
+        else:
+            unknown = "" if new.ami.release else "; of which day it is, is unknown: the stack names no release"
+            yield Finding(IMAGE, subject, f"Image {was} → {now}{unknown}.")
 
 
 def _older(new: str, old: str) -> bool:

@@ -18,7 +18,7 @@ _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("capacityType", lambda group: group.capacity_type),
     ("amiType", lambda group: group.ami_type),
     ("zones", lambda group: group.kind is NodeGroupKind.MANAGED and group.zones),
-    ("ami", lambda group: (group.ami.id, group.ami.release)),
+    ("ami", lambda group: group.ami.id or group.ami.release),
     ("diskSize", lambda group: group.disk_size),
     ("imdsHopLimit", lambda group: group.imds_hop_limit),
     ("maxPods", lambda group: (group.max_pods_written and group.max_pods, group.max_pods_written)),

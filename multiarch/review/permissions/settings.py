@@ -107,8 +107,8 @@ _GUARDS = ("aws:ec2/flowLog:", "aws:s3/bucketServerSide", "aws:s3/bucketVersioni
 _GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:")
 """What protects VPCs and buckets: deleted without one of them, it counts as a resource without its settings."""
 _OF_PULUMI = {
-    "protect": "protect is taken away: Pulumi will no longer do not delete or replace it",
-    "retain_on_delete": "retainOnDelete is taken away: it will be deleted in AWS when it leaves the program",
+    "protect": "protect is removed: Pulumi can delete and replace it",
+    "retain_on_delete": "retainOnDelete is removed: Pulumi deletes it in AWS when the program no longer declares it",
 }
 """What Pulumi itself protects, which may change while all properties stay the same."""
 

@@ -13,6 +13,9 @@ from multiarch.stack.network import read_cidr
 from multiarch.stack.origin import Origin
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
+# Roles of IAM Identity Center always have a path, which an access entry keeps.
+# Source: EKS user guide, "Create access entries"; IAM Identity Center user guide, "Referencing permission sets".
+_NOT_THE_ROLE = re.compile(r":(assumed-role/|role/(?=AWSReservedSSO_))(?P<name>[^/]+)")
 _WIDEST = 8
 """The shortest prefix: no organisation has more addresses than a /8."""
 # RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
@@ -26,12 +29,12 @@ def check_access(spec: Access, report: ProblemReport) -> None:
         first = {arn: index for index, arn in reversed(list(enumerate(principals)))}
         for index, arn in enumerate(principals):
             path: KeyPath = ("access", key, index)
-            if ":assumed-role/" in arn:
+            if found := _NOT_THE_ROLE.search(arn):
                 report(
                     "principal",
                     path,
-                    f"{arn} is a session, not a role.",
-                    hint="Write the role's ARN, arn:aws:iam::ACCOUNT:role/NAME.",
+                    f"{arn} is {'a session, not a role' if 'assumed-role' in arn else 'a role without its path'}.",
+                    hint=f"`aws iam get-role --role-name {found['name']} --query Role.Arn` shows the role's ARN.",
                 )
             elif not _PRINCIPAL.fullmatch(arn):
                 report("principal", path, f"{arn!r} is not the ARN of an IAM role or user.")

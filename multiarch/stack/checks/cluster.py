@@ -12,6 +12,7 @@ from multiarch.facts import kubernetes
 from multiarch.facts.addons import add_ons
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.addons import Addons
+from multiarch.schema.charts import Charts
 from multiarch.schema.stack import StackSpec
 
 _SOON = timedelta(days=60)
@@ -38,6 +39,8 @@ _SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyT
 )
 """Rule and message for a tier of support, and whether it ends soon."""
 _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
+# A host, perhaps with a port, and the path of repositories; no scheme but oci, no credentials, no slash at the end.
+_CHART_REGISTRY = re.compile(r"oci://[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+", re.ASCII)
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
 
@@ -79,3 +82,9 @@ def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
         version = spec[row.name].version
         if version is not None and not _ADDON_VERSION.fullmatch(version):
             report("addon-version", ("addons", row.key, "version"), f"{version!r} is not an EKS add-on version.")
+
+
+def check_chart_registry(charts: Charts, report: ProblemReport) -> None:
+    """Report a registry from which no chart can be loaded. Its text, which may have a password, is not shown."""
+    if charts.registry is not None and not _CHART_REGISTRY.fullmatch(charts.registry):
+        report("chart-registry", ("charts",), "registry is not written as oci://HOST/PATH.")

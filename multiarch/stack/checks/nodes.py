@@ -20,11 +20,12 @@ def check_drivers(
 ) -> None:
     """Reject EKS images without a driver for the instance types; with ``pinning``, those that AWS chooses pass."""
     for group in groups:
-        if group.ami.id is not None or (pinning and not group.ami.pinned):
+        ami = group.ami
+        if ami.release is None and (pinning or ami.id is not None):
             continue
-        faults = (explain_missing_driver(group.family, each, group.ami.release) for each in group.instance_types)
+        faults = (explain_missing_driver(group.family, each, ami.release) for each in group.instance_types)
         if fault := next(filter(None, faults), None):
-            pin = "`multiarch stack pin --upgrade STACK`" if group.ami.release else "`multiarch stack pin STACK`"
+            pin = "`multiarch stack pin --upgrade STACK`" if ami.release else "`multiarch stack pin STACK`"
             own = group.kind is NodeGroupKind.SELF_MANAGED
             hint = "Give ami.id." if own else f"Pin such a release with {pin}, or give ami.id."
             report("driver-too-old", (*group.path, "instanceTypes"), f"{fault}.", hint=hint)

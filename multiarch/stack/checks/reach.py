@@ -19,7 +19,7 @@ def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report
             rule,
             path,
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't "
-            f"{what} unless Pulumi reaches the VPC.",
+            f"{what} unless Pulumi reaches the VPC. Later previews, updates and a destroy must reach it too.",
         )
 
 

@@ -78,14 +78,14 @@ def _compare_instance_with_plan(group: PlannedGroup, instance: Instance) -> Iter
     image = instance.image
     if group.ami_id and image.id and image.id != group.ami_id:
         yield make_finding("ami-release", f"its AMI is {image.id} and the stack pins {group.ami_id}.")
-    release = _RELEASE.search(image.name)
-    if group.release and release and release[1] != group.release:
-        yield make_finding("ami-release", f"its AMI is release {release[1]} and the stack pins {group.release}.")
+    elif group.release and (release := _RELEASE.search(image.name)) and release[1] != group.release:
+        pins = f"calls {group.ami_id}" if group.ami_id else "pins"
+        yield make_finding("ami-release", f"its AMI is release {release[1]} and the stack {pins} {group.release}.")
 
 
 def explain_unknown_release(group: PlannedGroup, instance: Instance) -> str:
     """Return why a pinned release could not be compared; empty if it was, or if none is pinned."""
-    if not group.release or _RELEASE.search(instance.image.name):
+    if group.ami_id or not group.release or _RELEASE.search(instance.image.name):
         return ""
     named = f"is called {instance.image.name}" if instance.image.name else "has no name: it may be deregistered"
     return f"The release of its AMI is not known: {instance.image.id} {named}."

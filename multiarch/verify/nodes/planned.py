@@ -29,7 +29,7 @@ _KARPENTER_LABELS = frozenset((keys.KARPENTER_NODE_POOL, keys.KARPENTER_CAPACITY
 
 @dataclass(frozen=True, slots=True)
 class PlannedGroup:
-    """A node group or NodePool. ``ami_id`` and ``release`` (``v20260715``, ``v1.52.0``) are empty if not pinned.
+    """A node group or NodePool. ``ami_id`` and ``release`` (``v20260715``, ``v1.52.0``) are empty if not written.
 
     ``registers``: its kubelets themselves must register with the taints, because nobody else adds them.
     """

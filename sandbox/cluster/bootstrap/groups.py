@@ -96,10 +96,9 @@ def group_start(
 def expected(group: NodeGroupPlan, made: ManagedGroup | None = None) -> Registration:
     """Return what the kubelets of ``group`` have to register with by its plan.
 
-    With a custom AMI EKS adds its labels to Nodes of a managed group later, and the kubelet does not know them.
+    With a custom AMI EKS adds the labels with the names of its own things later, and the kubelet does not know them.
     """
+    labels = build_group_labels(group)
     if group.case is BootstrapCase.EKS:
-        labels = {**build_group_labels(group), **(made or made_group(group)).labels}
-    else:
-        labels = dict(group.labels)
+        labels |= (made or made_group(group)).labels
     return Registration(labels, tuple(sorted(group.taints)))

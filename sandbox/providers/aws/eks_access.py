@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from sandbox.providers.aws.rows import Api, Call, Tags, Update, sends, simple
@@ -16,21 +17,44 @@ def tags_by(arn: str) -> Tags:
     return Tags("eks", "tag_resource", "untag_resource", "resourceArn", arn)
 
 
+def waits(what: str, operation: str, by: Mapping[str, str], kind: str, final: str) -> Callable[[Call], str]:
+    """Return the function that says how the wait of a node group or an add-on ends, empty when it is ACTIVE.
+
+    eks/node_group.go waitNodegroupCreated: whatever is not CREATING ends it, with the issues of its health.
+    eks/addon.go waitAddonCreated: DEGRADED is waited out, for 20 minutes. Both have their ID by then.
+    """
+
+    def run(call: Call) -> str:
+        found = call.find("eks", operation, kind, {key: call.fill(value) for key, value in by.items()})
+        status = found["status"]
+        if status == "ACTIVE":
+            return ""
+        issues = [
+            f"{', '.join(row.get('resourceIds') or [])}: {row['code']}: {row['message']}"
+            for row in found.get("health", {}).get("issues", [])
+        ]
+        why = f"unexpected state '{status}', wanted target 'ACTIVE'. last error: {'; '.join(issues)}"
+        if status == "DEGRADED" and final:
+            why = final
+        return f"waiting for {what} ({call.id}) create: {why}"
+
+    return run
+
+
 def _update_addon(call: Call) -> None:
-    names = ["clusterName", "addonName", "addonVersion", "configurationValues"]
-    values: Record = {"configurationValues": ""} if call.olds.get("configurationValues") else {}
-    if call.changed("podIdentityAssociations"):
-        values["podIdentityAssociations"] = call["podIdentityAssociations"] or []
+    names = ("addonVersion", "configurationValues", "podIdentityAssociations")
+    values = {key: [] if value is None else value for key, value in call.changed(*names).items()}
     resolve = {"resolveConflicts": call["resolveConflictsOnUpdate"]}
-    call.do("eks", "update_addon", {**values, **call.pick(*names), **resolve})
+    call.do("eks", "update_addon", {**values, **call.pick("clusterName", "addonName"), **resolve})
 
 
+_ADDON_NAME: Final = {"clusterName": "{clusterName}", "addonName": "{addonName}"}
 _ADDON: Final = Api(
     "eks",
     "create_addon",
     "describe_addon",
     "delete_addon",
-    {"clusterName": "{clusterName}", "addonName": "{addonName}"},
+    _ADDON_NAME,
     "{clusterName}:{addonName}",
     "addon",
     live={"arn": "addonArn"},
@@ -41,11 +65,24 @@ def _create_addon(call: Call) -> str:
     return _ADDON.make(call, {"resolveConflicts": call["resolveConflictsOnCreate"]})
 
 
+def _show_addon(call: Call) -> Record | None:
+    shown, found = _ADDON.show(call), _ADDON.find(call) or {}
+    pods = [_pod_identity(call, arn.rsplit("/", 1)[1]) for arn in found.get("podIdentityAssociations", [])]
+    return shown and {**shown, "podIdentityAssociations": pods}
+
+
+def _pod_identity(call: Call, identifier: str) -> Record:
+    named = {"clusterName": call["clusterName"], "associationId": identifier}
+    found = call.find("eks", "describe_pod_identity_association", "association", named)
+    return {name: found[name] for name in ("roleArn", "serviceAccount")}
+
+
 def _show_association(call: Call) -> Record | None:
     answer = call.quietly("eks", "list_associated_access_policies", call.pick("clusterName", "principalArn"))
     for row in (answer or {}).get("associatedAccessPolicies", []):
         if row["policyArn"] == call["policyArn"]:
-            return {name: row[name].isoformat() for name in ("associatedAt", "modifiedAt")}
+            times = {name: row[name].isoformat() for name in ("associatedAt", "modifiedAt")}
+            return {**times, "accessScope": {key: value for key, value in row["accessScope"].items() if value}}
     return None
 
 
@@ -54,11 +91,19 @@ ROWS: Final = (
         "aws:eks/addon:Addon",
         _ADDON,
         create=_create_addon,
+        read=_show_addon,
         inputs=("clusterName", "addonName", "addonVersion", "configurationValues", "podIdentityAssociations"),
         outputs=("addonVersion", "arn", "configurationValues", "createdAt", "modifiedAt"),
         renewed=("modifiedAt",),
         updates=(Update(("addonVersion", "configurationValues", "podIdentityAssociations"), _update_addon),),
         ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate"),
+        fault=waits(
+            "EKS Add-On",
+            "describe_addon",
+            _ADDON_NAME,
+            "addon",
+            "timeout while waiting for state to become 'ACTIVE' (last state: 'DEGRADED', timeout: 20m0s)",
+        ),
         tags=tags_by("arn"),
     ),
     simple(

@@ -6,7 +6,7 @@ from typing import Final
 
 from sandbox.providers.aws.eks_access import tags_by
 from sandbox.providers.aws.rows import Api, Call, Name, Update, sends, simple
-from sandbox.providers.values import Record, Value
+from sandbox.providers.values import Record
 
 _CLUSTER: Final = Api(
     "eks",
@@ -45,8 +45,14 @@ def _show_cluster(call: Call) -> Record | None:
     shown, found = _CLUSTER.show(call), _CLUSTER.find(call)
     if shown is None or found is None:
         return None
-    identities = [{"oidcs": [{"issuer": found["identity"]["oidc"]["issuer"]}]}]
-    return {**shown, "identities": identities, "vpcConfig": found["resourcesVpcConfig"]}
+    logged = [row["types"] for row in found["logging"]["clusterLogging"] if row["enabled"]]
+    return {
+        **shown,
+        "enabledClusterLogTypes": [kind for types in logged for kind in types],
+        "encryptionConfig": (found.get("encryptionConfig") or [None])[0],
+        "identities": [{"oidcs": [{"issuer": found["identity"]["oidc"]["issuer"]}]}],
+        "vpcConfig": found["resourcesVpcConfig"],
+    }
 
 
 def _update_vpc(call: Call) -> None:
@@ -61,10 +67,11 @@ def _update_vpc(call: Call) -> None:
             call.do("eks", "update_cluster_config", {"name": call.id, "resourcesVpcConfig": values})
 
 
-def _update_encryption(call: Call) -> Value:
-    return call.do(
-        "eks", "associate_encryption_config", {"clusterName": call.id, "encryptionConfig": _encryption(call)}
-    )
+def _update_encryption(call: Call) -> None:
+    """Turn encryption on; another key does nothing, so that the next preview shows it again (resourceClusterUpdate)."""
+    if not call.olds.get("encryptionConfig"):
+        values = {"clusterName": call.id, "encryptionConfig": _encryption(call)}
+        call.do("eks", "associate_encryption_config", values)
 
 
 ROWS: Final = (
@@ -129,11 +136,9 @@ ROWS: Final = (
             ),
             Update(("encryptionConfig",), _update_encryption),
         ),
-        forced=(
-            "accessConfig.bootstrapClusterCreatorAdminPermissions",
-            "encryptionConfig.provider",
-            "encryptionConfig.resources",
-        ),
+        forced=("accessConfig.bootstrapClusterCreatorAdminPermissions",),
+        # CustomizeDiff replaces where encryption goes off; to turn it on is an update.
+        irreversible=("encryptionConfig",),
         tags=tags_by("arn"),
         name=Name(100, prefix=""),
     ),

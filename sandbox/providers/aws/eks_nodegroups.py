@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.eks_access import tags_by
+from sandbox.providers.aws.eks_access import tags_by, waits
 from sandbox.providers.aws.rows import Api, Call, Name, Update, simple
 from sandbox.providers.values import Record
 
@@ -21,12 +21,13 @@ _GROUP_SIMPLE: Final = (
 )
 
 
+_GROUP_NAME: Final = {"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"}
 _GROUP: Final = Api(
     "eks",
     "create_nodegroup",
     "describe_nodegroup",
     "delete_nodegroup",
-    {"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"},
+    _GROUP_NAME,
     "{clusterName}:{nodeGroupName}",
     "nodegroup",
     aliases={"nodeRoleArn": "nodeRole", "subnetIds": "subnets"},
@@ -105,6 +106,7 @@ ROWS: Final = (
         ),
         forced=("launchTemplate.id", "launchTemplate.name"),
         ignored=("forceUpdateVersion",),
+        fault=waits("EKS Node Group", "describe_nodegroup", _GROUP_NAME, "nodegroup", ""),
         tags=tags_by("arn"),
         name=Name(63, "nodeGroupName", "nodeGroupNamePrefix"),
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from sandbox.providers.aws.network import TAGS, ec2_api
-from sandbox.providers.aws.rows import Api, Call, Name, Row, Update, nothing, pairs, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Row, Update, nothing, pairs, simple, spelled
 from sandbox.providers.values import Record, Value
 
 _TEMPLATE_DATA: Final = (
@@ -36,6 +36,21 @@ _TEMPLATE: Final = ec2_api(
     aliases={"name": "LaunchTemplateName", "description": "VersionDescription"},
     live={"defaultVersion": "DefaultVersionNumber", "latestVersion": "LatestVersionNumber"},
 )
+
+
+def _show_template(call: Call) -> Record | None:
+    """Return the template with the data of its latest version, whoever made that."""
+    shown, latest = _TEMPLATE.show(call), {"LaunchTemplateId": call.id, "Versions": ["$Latest"]}
+    if shown is None:
+        return None
+    version = call.find("ec2", "describe_launch_template_versions", "LaunchTemplateVersions", latest)
+    data = spelled(version["LaunchTemplateData"])
+    data["vpcSecurityGroupIds"] = data.pop("securityGroupIds", None)
+    data["tagSpecifications"] = [
+        {**row, "tags": {tag["key"]: tag["value"] for tag in row["tags"]}} for row in data.get("tagSpecifications", [])
+    ]
+    description = version.get("VersionDescription")
+    return {**shown, **{name: data.get(name) for name in _TEMPLATE_DATA}, "description": description}
 
 
 def _create_template(call: Call) -> str:
@@ -74,15 +89,16 @@ def _group_values(call: Call, names: Iterable[str]) -> Record:
 
 
 def _tag_rows(call: Call, rows: list[Record] | None) -> list[Record]:
-    name = call.id or call["name"]
-    found = [
-        {"Key": row["key"], "Value": row.get("value", ""), "PropagateAtLaunch": bool(row.get("propagateAtLaunch"))}
+    group = {"ResourceId": call.id or call["name"], "ResourceType": "auto-scaling-group"}
+    return [
+        {
+            **group,
+            "Key": row["key"],
+            "Value": row.get("value", ""),
+            "PropagateAtLaunch": bool(row.get("propagateAtLaunch")),
+        }
         for row in rows or []
     ]
-    found += [
-        {"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in sorted(call.aws.default_tags.items())
-    ]
-    return [{"ResourceId": name, "ResourceType": "auto-scaling-group", **row} for row in found]
 
 
 def _group(call: Call, name: str) -> Record | None:
@@ -108,6 +124,7 @@ def _set_processes(call: Call) -> None:
             call.do("autoscaling", action, {"AutoScalingGroupName": call.id, "ScalingProcesses": sorted(processes)})
 
 
+_HOOK_INPUTS: Final = ("autoscalingGroupName", "lifecycleTransition", "heartbeatTimeout", "defaultResult")
 _HOOK: Final = Api(
     "autoscaling",
     "put_lifecycle_hook",
@@ -130,13 +147,34 @@ def _read_group(call: Call) -> Record | None:
     return row and {
         "arn": row["AutoScalingGroupARN"],
         "availabilityZones": sorted(row["AvailabilityZones"]),
+        "capacityRebalance": row.get("CapacityRebalance", False),
         "defaultCooldown": row["DefaultCooldown"],
         "desiredCapacity": row["DesiredCapacity"],
         "healthCheckType": row["HealthCheckType"],
         "maxSize": row["MaxSize"],
         "minSize": row["MinSize"],
+        "mixedInstancesPolicy": spelled(row.get("MixedInstancesPolicy")),
         "name": row["AutoScalingGroupName"],
+        "suspendedProcesses": sorted(process["ProcessName"] for process in row["SuspendedProcesses"]),
+        "tags": [
+            {"key": tag["Key"], "value": tag["Value"], "propagateAtLaunch": tag["PropagateAtLaunch"]}
+            for tag in row["Tags"]
+            if not tag["Key"].startswith("aws:")
+        ],
+        "vpcZoneIdentifiers": row["VPCZoneIdentifier"].split(","),
     }
+
+
+def _lacking(call: Call) -> str:
+    """Return why instances are lacking: the provider waits for them for ten minutes (waitGroupCapacitySatisfied)."""
+    row = _group(call, call.id)
+    if row is None or len(row["Instances"]) >= row["DesiredCapacity"]:
+        return ""
+    failed = call.find("autoscaling", "describe_scaling_activities", "Activities", {"AutoScalingGroupName": call.id})
+    reason = "no scaling activity"
+    if failed is not None:
+        reason = f"scaling activity ({failed['ActivityId']}): {failed['StatusCode']}: {failed['StatusMessage']}"
+    return f"waiting for Auto Scaling Group ({call.id}) capacity satisfied: {reason}"
 
 
 def _update_group(call: Call) -> None:
@@ -162,11 +200,7 @@ def _update_group_tags(call: Call) -> None:
     keys = {row["key"] for row in call["tags"] or []}
     gone = [row for row in call.olds.get("tags") or [] if row["key"] not in keys]
     if gone:
-        rows = [
-            {key: row[key] for key in ("ResourceId", "ResourceType", "Key")}
-            for row in _tag_rows(call, gone)
-            if row["Key"] not in call.aws.default_tags
-        ]
+        rows = [{key: row[key] for key in ("ResourceId", "ResourceType", "Key")} for row in _tag_rows(call, gone)]
         call.do("autoscaling", "delete_tags", {"Tags": rows})
     if call["tags"]:
         call.do("autoscaling", "create_or_update_tags", {"Tags": _tag_rows(call, call["tags"])})
@@ -212,12 +246,14 @@ ROWS: Final = (
         "aws:ec2/launchTemplate:LaunchTemplate",
         _TEMPLATE,
         create=_create_template,
+        read=_show_template,
         inputs=(*_TEMPLATE_DATA, "description", "updateDefaultVersion"),
         outputs=("arn", "defaultVersion", "latestVersion"),
         renewed=("defaultVersion", "latestVersion"),
         updates=(Update((*_TEMPLATE_DATA, "description", "updateDefaultVersion"), _new_version),),
         tags=TAGS,
-        name=Name(128),
+        # verify/validate.go ValidLaunchTemplateName: EC2 takes 128.
+        name=Name(125),
     ),
     Row(
         "aws:autoscaling/group:Group",
@@ -239,15 +275,17 @@ ROWS: Final = (
             Update(("suspendedProcesses",), _set_processes),
             Update(("instanceRefresh",), nothing),
         ),
+        fault=_lacking,
         name=Name(255),
     ),
     simple(
         "aws:autoscaling/lifecycleHook:LifecycleHook",
         _HOOK,
         delete=_delete_hook,
-        inputs=("autoscalingGroupName", "lifecycleTransition", "heartbeatTimeout", "defaultResult"),
+        inputs=_HOOK_INPUTS,
         outputs=("heartbeatTimeout", "defaultResult"),
-        updates=(Update(("lifecycleTransition", "heartbeatTimeout", "defaultResult"), _HOOK.make),),
+        # A hook of another group is put there; the one of the old group goes with it.
+        updates=(Update(_HOOK_INPUTS, _HOOK.make),),
         name=Name(255, prefix=""),
     ),
     Row(

@@ -57,6 +57,14 @@ def _new_policy_version(call: Call) -> None:
     call.do("iam", "create_policy_version", values)
 
 
+def _show_policy(call: Call) -> Record | None:
+    shown, found = _POLICY.show(call), _POLICY.find(call)
+    if shown is None or found is None:
+        return None
+    version = {"PolicyArn": call.id, "VersionId": found["DefaultVersionId"]}
+    return {**shown, "policy": call.find("iam", "get_policy_version", "PolicyVersion.Document", version)}
+
+
 def _delete_policy(call: Call) -> None:
     _drop_old_versions(call)
     call.quietly("iam", "delete_policy", {"PolicyArn": call.id})
@@ -79,6 +87,39 @@ def _delete_profile(call: Call) -> None:
     call.quietly("iam", "delete_instance_profile", {"InstanceProfileName": call.id})
 
 
+def _show_oidc(call: Call) -> Record | None:
+    shown = _OIDC_PROVIDER.show(call)
+    return shown and {**shown, "url": f"https://{str(shown['url']).removeprefix('https://')}"}
+
+
+def _change_clients(call: Call) -> None:
+    old, new = set(call.olds.get("clientIdLists") or []), set(call["clientIdLists"])
+    for verb, ids in (("add_client_id_to", new - old), ("remove_client_id_from", old - new)):
+        for each in sorted(ids):
+            call.do("iam", f"{verb}_open_id_connect_provider", {"OpenIDConnectProviderArn": call.id, "ClientID": each})
+
+
+_POLICY: Final = Api(
+    "iam",
+    "create_policy",
+    "get_policy",
+    "delete_policy",
+    {"PolicyArn": "{id}"},
+    "Policy.Arn",
+    "Policy",
+    aliases={"name": "PolicyName", "policy": "PolicyDocument"},
+)
+_OIDC_PROVIDER: Final = Api(
+    "iam",
+    "create_open_id_connect_provider",
+    "get_open_id_connect_provider",
+    "delete_open_id_connect_provider",
+    _OIDC,
+    "OpenIDConnectProviderArn",
+    aliases={"clientIdLists": "ClientIDList", "thumbprintLists": "ThumbprintList"},
+    live={"arn": "{id}"},
+)
+
 ROWS: Final = (
     simple(
         "aws:iam/role:Role",
@@ -91,7 +132,7 @@ ROWS: Final = (
             "{name}",
             "Role",
             aliases={"name": "RoleName", "assumeRolePolicy": "AssumeRolePolicyDocument"},
-            live={"uniqueId": "RoleId"},
+            live={"uniqueId": "RoleId", "permissionsBoundary": "PermissionsBoundary.PermissionsBoundaryArn"},
         ),
         inputs=("assumeRolePolicy", "description", "maxSessionDuration", "permissionsBoundary"),
         outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
@@ -134,16 +175,8 @@ ROWS: Final = (
     ),
     simple(
         "aws:iam/policy:Policy",
-        Api(
-            "iam",
-            "create_policy",
-            "get_policy",
-            "delete_policy",
-            {"PolicyArn": "{id}"},
-            "Policy.Arn",
-            "Policy",
-            aliases={"name": "PolicyName", "policy": "PolicyDocument"},
-        ),
+        _POLICY,
+        read=_show_policy,
         delete=_delete_policy,
         inputs=("policy", "description"),
         outputs=("arn", "attachmentCount", "path", "policyId"),
@@ -173,19 +206,12 @@ ROWS: Final = (
     ),
     simple(
         "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
-        Api(
-            "iam",
-            "create_open_id_connect_provider",
-            "get_open_id_connect_provider",
-            "delete_open_id_connect_provider",
-            _OIDC,
-            "OpenIDConnectProviderArn",
-            aliases={"clientIdLists": "ClientIDList", "thumbprintLists": "ThumbprintList"},
-            live={"arn": "{id}", "thumbprintLists": "ThumbprintList"},
-        ),
+        _OIDC_PROVIDER,
+        read=_show_oidc,
         inputs=("url", "clientIdLists", "thumbprintLists"),
         outputs=("arn", "thumbprintLists"),
         updates=(
+            Update(("clientIdLists",), _change_clients),
             Update(
                 ("thumbprintLists",),
                 sends(

@@ -34,7 +34,9 @@ def _set_rotation(call: Call) -> None:
 
 def _show_key(call: Call) -> Record | None:
     shown, values = _KEYS.show(call), {"KeyId": call.id, "PolicyName": "default"}
-    return shown and {**shown, "policy": call.find("kms", "get_key_policy", "Policy", values)}
+    policy = call.find("kms", "get_key_policy", "Policy", values)
+    rotates = call.find("kms", "get_key_rotation_status", "KeyRotationEnabled", _KEY | {"KeyId": call.id})
+    return shown and {**shown, "policy": policy, "enableKeyRotation": rotates}
 
 
 def _delete_key(call: Call) -> None:
@@ -53,7 +55,8 @@ def _show_alias(call: Call) -> Record | None:
     pages = call.aws.client("kms").get_paginator("list_aliases").paginate()
     rows = (row for page in pages for row in page["Aliases"] if row["AliasName"] == call.id)
     row = next(rows, None)
-    return row and {"arn": row["AliasArn"], "targetKeyArn": call.aws.arn("kms", f"key/{row.get('TargetKeyId', '')}")}
+    key = str(row.get("TargetKeyId", "")) if row else ""
+    return row and {"arn": row["AliasArn"], "targetKeyId": key, "targetKeyArn": call.aws.arn("kms", f"key/{key}")}
 
 
 def _set_retention(call: Call) -> None:
@@ -66,9 +69,20 @@ def _set_retention(call: Call) -> None:
 def _show_log_group(call: Call) -> Record | None:
     for row in call.do("logs", "describe_log_groups", {"logGroupNamePrefix": call.id})["logGroups"]:
         if row["logGroupName"] == call.id:
-            arn = call.aws.arn("logs", f"log-group:{call.id}")
-            return {"arn": arn, "name": call.id, "retentionInDays": row.get("retentionInDays", 0)}
+            shown = {"arn": call.aws.arn("logs", f"log-group:{call.id}"), "name": call.id}
+            shown |= {"retentionInDays": row.get("retentionInDays", 0), "kmsKeyId": row.get("kmsKeyId")}
+            return {**shown, "tagsAll": _LOG_TAGS.show(call, {}, shown)}
     return None
+
+
+def _set_key(call: Call) -> None:
+    verb = "associate" if call["kmsKeyId"] else "disassociate"
+    call.do("logs", f"{verb}_kms_key", {"logGroupName": call.id, **call.pick("kmsKeyId")})
+
+
+def _show_document(call: Call) -> Record | None:
+    shown = _DOCUMENT.show(call)
+    return shown and {**shown, "content": call.find("ssm", "get_document", "Content", {"Name": call.id})}
 
 
 def _update_document(call: Call) -> None:
@@ -76,6 +90,18 @@ def _update_document(call: Call) -> None:
     row = call.do("ssm", "update_document", values)["DocumentDescription"]
     call.do("ssm", "update_document_default_version", {"Name": call.id, "DocumentVersion": row["DocumentVersion"]})
 
+
+_LOG_TAGS: Final = Tags("logs", "tag_resource", "untag_resource", "resourceArn", "arn", listed="list_tags_for_resource")
+_DOCUMENT: Final = Api(
+    "ssm",
+    "create_document",
+    "describe_document",
+    "delete_document",
+    {"Name": "{id}"},
+    "{name}",
+    "Document",
+    live={"arn": "arn:{partition}:ssm:{region}:{account}:document/{id}"},
+)
 
 ROWS: Final = (
     simple(
@@ -93,7 +119,7 @@ ROWS: Final = (
             Update(("enableKeyRotation",), _set_rotation),
             Update(("deletionWindowInDays",), nothing),
         ),
-        tags=Tags("kms", "tag_resource", "untag_resource", "KeyId"),
+        tags=Tags("kms", "tag_resource", "untag_resource", "KeyId", listed="list_resource_tags"),
     ),
     Row(
         "aws:kms/alias:Alias",
@@ -121,29 +147,30 @@ ROWS: Final = (
         outputs=("arn", "retentionInDays"),
         updates=(
             Update(("retentionInDays",), _set_retention),
-            Update(("kmsKeyId",), sends("logs", "associate_kms_key", {"logGroupName": "{id}"}, "kmsKeyId")),
+            Update(("kmsKeyId",), _set_key),
         ),
-        tags=Tags("logs", "tag_resource", "untag_resource", "resourceArn", "arn"),
+        tags=_LOG_TAGS,
         name=Name(512),
     ),
     simple(
         "aws:ssm/document:Document",
-        Api(
-            "ssm",
-            "create_document",
-            "describe_document",
-            "delete_document",
-            {"Name": "{id}"},
-            "{name}",
-            "Document",
-            live={"arn": "arn:{partition}:ssm:{region}:{account}:document/{id}"},
-        ),
+        _DOCUMENT,
+        read=_show_document,
         inputs=("content", "documentType", "documentFormat"),
         outputs=_DOCUMENT_OUTPUTS,
         renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
-        updates=(Update(("content", "documentFormat"), _update_document),),
+        updates=(
+            Update(("content", "documentFormat"), _update_document),
+            # Not replaced, and no update changes it: the next preview shows it again.
+            Update(("documentType",), nothing),
+        ),
         tags=Tags(
-            "ssm", "add_tags_to_resource", "remove_tags_from_resource", "ResourceId", fixed={"ResourceType": "Document"}
+            "ssm",
+            "add_tags_to_resource",
+            "remove_tags_from_resource",
+            "ResourceId",
+            fixed={"ResourceType": "Document"},
+            listed="list_tags_for_resource",
         ),
         name=Name(128, prefix=""),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from sandbox.providers.aws.rows import Api, Call, Row, Tags, Update, sends, simple
@@ -24,6 +25,12 @@ def ec2_api(noun: str, **other: Any) -> Api:
 
 
 _VPC: Final = ec2_api("vpc")
+_ENDPOINT: Final = ec2_api(
+    "vpc_endpoint",
+    delete="delete_vpc_endpoints",
+    fixed={"VpcEndpointType": "Gateway"},
+    aliases={"policy": "PolicyDocument"},
+)
 
 
 def _show_vpc(call: Call) -> Record | None:
@@ -60,25 +67,24 @@ def _set_attributes(operation: str, key: str, *names: str) -> Update:
     return Update(names, run)
 
 
-def _attach(call: Call) -> None:
-    call.do("ec2", "attach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": call["vpcId"]})
-
-
 _GATEWAY: Final = ec2_api("internet_gateway", live={"vpcId": "Attachments.VpcId"})
 
 
-def _create_gateway(call: Call) -> str:
-    call = call.with_id(_GATEWAY.make(call))
-    if call["vpcId"]:
-        _attach(call)
-    return call.id
-
-
-def _delete_gateway(call: Call) -> None:
+def _detach(call: Call) -> None:
     attached = (_GATEWAY.show(call) or {}).get("vpcId")
     if attached:
         call.quietly("ec2", "detach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": attached})
+
+
+def _delete_gateway(call: Call) -> None:
+    _detach(call)
     _GATEWAY.drop(call)
+
+
+def _move_gateway(call: Call) -> None:
+    _detach(call)
+    if call["vpcId"]:
+        call.do("ec2", "attach_internet_gateway", {"InternetGatewayId": call.id, "VpcId": call["vpcId"]})
 
 
 _EIP: Final = ec2_api(
@@ -121,20 +127,42 @@ def _show_route(call: Call) -> Record | None:
     table = call.find("ec2", "describe_route_tables", "RouteTables", {"RouteTableIds": [call["routeTableId"]]})
     for row in (table or {}).get("Routes", []):
         if row.get("DestinationCidrBlock") == call["destinationCidrBlock"]:
-            return {"origin": row.get("Origin", "CreateRoute"), "state": row.get("State", "active")}
+            targets = {name: row.get(f"{name[0].upper()}{name[1:]}") for name in _TARGETS}
+            return {"origin": row.get("Origin", "CreateRoute"), "state": row.get("State", "active"), **targets}
     return None
+
+
+def _association(call: Call) -> Record | None:
+    """Return a subnet's association; its ID changes with its table, and the engine keeps the first one."""
+    by = {"Filters": [{"Name": "association.subnet-id", "Values": [call["subnetId"]]}]}
+    rows = (call.find("ec2", "describe_route_tables", "RouteTables", by) or {}).get("Associations", [])
+    return next((row for row in rows if row.get("SubnetId") == call["subnetId"]), None)
 
 
 def _show_association(call: Call) -> Record | None:
-    by = {"Filters": [{"Name": "association.route-table-association-id", "Values": [call.id]}]}
-    for row in (call.find("ec2", "describe_route_tables", "RouteTables", by) or {}).get("Associations", []):
-        if row["RouteTableAssociationId"] == call.id:
-            return {"routeTableId": row["RouteTableId"]}
-    return None
+    row = _association(call)
+    return row and {"routeTableId": row["RouteTableId"]}
+
+
+def _with_association(operation: str, *names: str) -> Callable[[Call], None]:
+    def run(call: Call) -> None:
+        row = _association(call)
+        if row:
+            call.do("ec2", operation, {"AssociationId": row["RouteTableAssociationId"], **call.pick(*names)})
+
+    return run
+
+
+def _show_endpoint(call: Call) -> Record | None:
+    shown, found = _ENDPOINT.show(call), _ENDPOINT.find(call) or {}
+    groups = {"securityGroupIds": [row["GroupId"] for row in found["Groups"]]} if "Groups" in found else {}
+    return shown and {**shown, **groups}
 
 
 def _update_endpoint(call: Call) -> None:
-    values: Record = {"VpcEndpointId": call.id, **call.pick("privateDnsEnabled")}
+    values: Record = {"VpcEndpointId": call.id, **call.changed("privateDnsEnabled")}
+    if call.changed("policy"):
+        values["PolicyDocument"] = call["policy"]
     for name in _ENDPOINT_LISTS:
         old, new = set(call.olds.get(name) or []), set(call[name] or [])
         values |= {f"Add{name}": sorted(new - old) or None, f"Remove{name}": sorted(old - new) or None}
@@ -171,7 +199,7 @@ ROWS: Final = (
             kind="vpc-flow-log",
             fixed={"ResourceType": "VPC", "LogDestinationType": "cloud-watch-logs"},
             aliases={"vpcId": "ResourceIds", "iamRoleArn": "DeliverLogsPermissionArn"},
-            live={"arn": "arn:{partition}:ec2:{region}:{account}:vpc-flow-log/{id}"},
+            live={"arn": "arn:{partition}:ec2:{region}:{account}:vpc-flow-log/{id}", "vpcId": "ResourceId"},
         ),
         inputs=("vpcId", "trafficType", "logDestination", "iamRoleArn"),
         outputs=("arn",),
@@ -188,10 +216,10 @@ ROWS: Final = (
     simple(
         "aws:ec2/internetGateway:InternetGateway",
         _GATEWAY,
-        create=_create_gateway,
         delete=_delete_gateway,
         inputs=("vpcId",),
         outputs=("arn", "ownerId"),
+        updates=(Update(("vpcId",), _move_gateway),),
         tags=TAGS,
     ),
     simple(
@@ -204,7 +232,11 @@ ROWS: Final = (
     ),
     simple(
         "aws:ec2/natGateway:NatGateway",
-        ec2_api("nat_gateway", kind="natgateway", live={name: f"NatGatewayAddresses.{name}" for name in _NAT_OUTPUTS}),
+        ec2_api(
+            "nat_gateway",
+            kind="natgateway",
+            live={name: f"NatGatewayAddresses.{name}" for name in ("allocationId", *_NAT_OUTPUTS)},
+        ),
         inputs=("allocationId", "subnetId"),
         outputs=_NAT_OUTPUTS,
         tags=TAGS,
@@ -239,20 +271,21 @@ ROWS: Final = (
         ec2_api(
             "route_table",
             create="associate_route_table",
-            delete="disassociate_route_table",
-            by={"AssociationId": "{id}"},
             id="AssociationId",
         ),
         read=_show_association,
+        delete=_with_association("disassociate_route_table"),
         inputs=("routeTableId", "subnetId"),
+        updates=(Update(("routeTableId",), _with_association("replace_route_table_association", "routeTableId")),),
         delete_first=True,
     ),
     simple(
         "aws:ec2/vpcEndpoint:VpcEndpoint",
-        ec2_api("vpc_endpoint", delete="delete_vpc_endpoints", fixed={"VpcEndpointType": "Gateway"}),
-        inputs=("vpcId", "serviceName", "vpcEndpointType", *_ENDPOINT_LISTS, "privateDnsEnabled"),
-        outputs=("arn", "dnsEntries", "networkInterfaceIds", "ownerId", "state"),
-        updates=(Update((*_ENDPOINT_LISTS, "privateDnsEnabled"), _update_endpoint),),
+        _ENDPOINT,
+        read=_show_endpoint,
+        inputs=("vpcId", "serviceName", "vpcEndpointType", *_ENDPOINT_LISTS, "policy", "privateDnsEnabled"),
+        outputs=("arn", "dnsEntries", "networkInterfaceIds", "ownerId", "policy", "state"),
+        updates=(Update((*_ENDPOINT_LISTS, "policy", "privateDnsEnabled"), _update_endpoint),),
         tags=TAGS,
     ),
 )

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pulumi.provider.experimental import provider as api
+from pulumi.provider.experimental.property_value import PropertyValue
 
-from sandbox.providers import StandInError, auto_name, aws_endpoint, diffs, loopback_url
+from sandbox.providers import InitializationError, StandInError, auto_name, aws_endpoint, diffs, loopback_url
 from sandbox.providers.aws import (
+    drift,
     eks_access,
     eks_clusters,
     eks_nodegroups,
@@ -30,7 +32,6 @@ from sandbox.providers.values import (
     UNKNOWN,
     Record,
     Value,
-    drifted,
     has_unknown,
     merged,
     plain,
@@ -101,10 +102,10 @@ class AwsProvider(api.Provider):
         ]
         if inputs.get("region") not in (None, self.aws.region, UNKNOWN):
             failures.append(api.CheckFailure("region", f"the sandbox's AWS has one region, {self.aws.region}"))
-        return failures
+        return failures + [api.CheckFailure(*each) for each in (row.name.failures(inputs) if row.name else ())]
 
     async def diff(self, request: api.DiffRequest) -> api.DiffResponse:
-        """Compare the inputs kept in the state with the new ones."""
+        """Compare what AWS had at the last read with the new inputs."""
         row, state = ROWS[type_of(request.urn)], plain_map(request.old_state)
         old, new = state.get(INPUTS, {}), plain_map(request.new_inputs)
         for key in ("region", GENERATION):
@@ -113,7 +114,9 @@ class AwsProvider(api.Provider):
         # Setting an input to the value that AWS chose (a release, a version) is not a change, as in the real one.
         chosen = (key for key in row.outputs if key in new and key not in old and key in state)
         old = {**old, **{key: new[key] for key in chosen if state[key] == new[key]}}
-        return diffs.respond(old, new, row.replaces, delete_first=row.delete_first)
+        new = drift.completed(row.schema, new, old)
+        gone = [name for name in row.irreversible if name in old and name not in new]
+        return diffs.respond(old, new, lambda path: path in gone or row.replaces(path), delete_first=row.delete_first)
 
     async def create(self, request: api.CreateRequest) -> api.CreateResponse:
         """Create, or in a preview say which outputs are not known yet."""
@@ -125,9 +128,8 @@ class AwsProvider(api.Provider):
                 unknown_at(shown, path)
             return api.CreateResponse(properties=wrap_map(shown, secrets))
         call = Call(self.aws, row, request.urn, inputs)
-        identifier = await asyncio.to_thread(row.create, call)
-        state = await asyncio.to_thread(_state, call.with_id(identifier))
-        return api.CreateResponse(resource_id=identifier, properties=wrap_map(state, secrets))
+        call = call.with_id(await asyncio.to_thread(row.create, call))
+        return api.CreateResponse(resource_id=call.id, properties=await asyncio.to_thread(_ready, call, secrets))
 
     async def read(self, request: api.ReadRequest) -> api.ReadResponse:
         """Return the live state; an empty id when the thing is gone."""
@@ -135,24 +137,23 @@ class AwsProvider(api.Provider):
         inputs = state.get(INPUTS) or plain_map(request.inputs)
         secrets = secret_keys(request.properties) | secret_keys(request.inputs)
         call = Call(self.aws, row, request.urn, inputs, request.resource_id)
-        live = await asyncio.to_thread(row.read, call)
-        if live is None:
+        current = await asyncio.to_thread(_state, call)
+        if current is None:
             return api.ReadResponse(resource_id="")
-        inputs = {key: drifted(value, live[key]) if key in live else value for key, value in inputs.items()}
-        state = {**merged(live, inputs), INPUTS: inputs}
-        return api.ReadResponse(request.resource_id, wrap_map(state, secrets), wrap_map(inputs, secrets))
+        return api.ReadResponse(request.resource_id, wrap_map(current, secrets), wrap_map(current[INPUTS], secrets))
 
     async def update(self, request: api.UpdateRequest) -> api.UpdateResponse:
         """Apply the updates whose inputs changed, tags last."""
         row, old, new = ROWS[type_of(request.urn)], plain_map(request.olds), plain_map(request.news)
-        secrets = secret_keys(request.news)
-        call = Call(self.aws, row, request.urn, new, request.resource_id, old.get(INPUTS, {}))
+        secrets, olds = secret_keys(request.news), old.get(INPUTS, {})
+        new = drift.completed(row.schema, new, olds)
+        call = Call(self.aws, row, request.urn, new, request.resource_id, olds)
         if request.preview:
             due = any(call.changed(*update.inputs) for update in row.updates)
             state = merged(old, {**dict.fromkeys(row.renewed if due else (), UNKNOWN), **new})
             return api.UpdateResponse(wrap_map({key: value for key, value in state.items() if key != INPUTS}, secrets))
         await asyncio.to_thread(_update, call)
-        return api.UpdateResponse(wrap_map(await asyncio.to_thread(_state, call), secrets))
+        return api.UpdateResponse(await asyncio.to_thread(_ready, call, secrets))
 
     async def delete(self, request: api.DeleteRequest) -> None:
         """Delete; what is gone already is fine."""
@@ -215,11 +216,25 @@ def completed(
     return inputs
 
 
-def _state(call: Call) -> Record:
+def _state(call: Call) -> Record | None:
+    """Return the state after a read, ``None`` when the thing is gone; its inputs are those that AWS has."""
     live = call.row.read(call)
     if live is None:
+        return None
+    inputs = drift.seen(call.row, call.news, live)
+    return {**merged({name: value for name, value in live.items() if value is not None}, inputs), INPUTS: inputs}
+
+
+def _ready(call: Call, secrets: frozenset[str]) -> dict[str, PropertyValue]:
+    """Return the state after a change. Raises :class:`InitializationError` with it if the thing is not ready."""
+    state = _state(call)
+    if state is None:
         raise StandInError(f"{call.row.token} {call.id} is not there right after it was made")
-    return {**merged(live, call.news), INPUTS: call.news}
+    properties = wrap_map(state, secrets)
+    fault = call.row.fault(call) if call.row.fault else ""
+    if fault:
+        raise InitializationError(call.id, properties, fault)
+    return properties
 
 
 def _update(call: Call) -> None:

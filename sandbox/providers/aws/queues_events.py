@@ -13,6 +13,7 @@ _QUEUE: Final = {
     "messageRetentionSeconds": "MessageRetentionPeriod",
     "sqsManagedSseEnabled": "SqsManagedSseEnabled",
 }
+_QUEUE_TAGS: Final = Tags("sqs", "tag_queue", "untag_queue", "QueueUrl", listed="list_queue_tags")
 _RULE: Final = Api("events", "put_rule", "describe_rule", "delete_rule", {"Name": "{name}"}, "{name}")
 
 
@@ -38,6 +39,8 @@ def _show_queue(call: Call) -> Record | None:
         "arn": found["QueueArn"],
         "messageRetentionSeconds": int(found["MessageRetentionPeriod"]),
         "name": found["QueueArn"].rsplit(":", 1)[1],
+        "sqsManagedSseEnabled": found.get("SqsManagedSseEnabled"),
+        "tagsAll": _QUEUE_TAGS.show(call, {}, {}),
         "url": call.id,
         "visibilityTimeoutSeconds": int(found["VisibilityTimeout"]),
     }
@@ -54,7 +57,8 @@ def _put_queue_policy(call: Call) -> str:
 
 
 def _show_queue_policy(call: Call) -> Record | None:
-    return {} if (_attributes(call, call["queueUrl"]) or {}).get("Policy") else None
+    policy = (_attributes(call, call["queueUrl"]) or {}).get("Policy")
+    return {"policy": policy} if policy else None
 
 
 def _put_target(call: Call) -> str:
@@ -79,7 +83,7 @@ ROWS: Final = (
         inputs=tuple(_QUEUE),
         outputs=("arn", "messageRetentionSeconds", "url", "visibilityTimeoutSeconds"),
         updates=(Update(tuple(_QUEUE), _update_queue),),
-        tags=Tags("sqs", "tag_queue", "untag_queue", "QueueUrl"),
+        tags=_QUEUE_TAGS,
         name=Name(80),
     ),
     Row(
@@ -102,7 +106,7 @@ ROWS: Final = (
             ),
         ),
         name=Name(64),
-        tags=Tags("events", "tag_resource", "untag_resource", "ResourceARN", "arn"),
+        tags=Tags("events", "tag_resource", "untag_resource", "ResourceARN", "arn", listed="list_tags_for_resource"),
     ),
     Row(
         "aws:cloudwatch/eventTarget:EventTarget",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -13,7 +13,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from sandbox.providers.aws import shapes
-from sandbox.providers.values import Record, Value
+from sandbox.providers.aws.schemas import SCHEMAS, Schema
+from sandbox.providers.values import UNKNOWN, Record, Value
 
 _GONE: Final = frozenset(
     {
@@ -29,6 +30,7 @@ _GONE: Final = frozenset(
     }
 )
 
+_SUFFIX: Final = 26
 _ENDING: Final = ("deleted", "deleting", "PendingDeletion")
 
 
@@ -75,7 +77,7 @@ class Tags:
     """The operations that put tags on a thing and take them away after its creation.
 
     ``by`` is the argument that names the thing: by its id, or by the ARN that the output ``arn`` has. ``fixed`` are
-    arguments that are always sent.
+    arguments that are always sent. ``listed`` is the operation that returns them, if the thing's description does not.
     """
 
     service: str
@@ -84,6 +86,17 @@ class Tags:
     by: str
     arn: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict)
+    listed: str = ""
+
+    def show(self, call: Call, found: Record, shown: Record) -> dict[str, str]:
+        """Return the tags of a thing as it is ``found``, without those of AWS."""
+        if self.listed:
+            name = str(shown[self.arn]) if self.arn else call.id
+            found = call.do(self.service, self.listed, {**self.fixed, self.by: name})
+        rows: Value = next((found[key] for key in found if key.lower() in ("tags", "taglist")), {})
+        if isinstance(rows, list):
+            rows = dict(tuple(row[key] for key in sorted(row)) for row in rows)
+        return {key: value for key, value in sorted(rows.items()) if not key.startswith("aws:")}
 
     def change(self, call: Call, put: Mapping[str, str], take: Sequence[str]) -> None:
         """Take tags away by their keys, then put others, each as botocore's model of the operation has them."""
@@ -99,11 +112,23 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The input that names a resource, the one with a prefix (empty where there is none), and AWS's length limit."""
+    """The input that names a resource, the one with a prefix (empty where there is none), and AWS's length limit.
+
+    Terraform ends a prefix with 26 characters (terraform-plugin-sdk, ``helper/id``, ``UniqueIDSuffixLength``), so a
+    prefix is shorter by as many; ``prefix_limit`` where the provider says otherwise.
+    """
 
     limit: int
     name: str = "name"
     prefix: str = "namePrefix"
+    prefix_limit: int = 0
+
+    def failures(self, inputs: Record) -> Iterator[tuple[str, str]]:
+        """Yield the inputs that are too long, with what the provider says."""
+        for key, longest in ((self.name, self.limit), (self.prefix, self.prefix_limit or self.limit - _SUFFIX)):
+            value = inputs.get(key, "")
+            if value != UNKNOWN and len(value) > longest:
+                yield key, f"{key!r} cannot be longer than {longest} characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +143,11 @@ class Update:
 class Row:
     """One resource type.
 
-    ``create`` returns the id. ``read`` returns live values, inputs among them where drift is followed, and ``None``
-    when the thing is gone. ``inputs`` are those with an effect, ``ignored`` those that are kept and do nothing in the
-    sandbox. An input that no update names forces a replacement, and so does a change of a path in ``forced``.
-    ``renewed`` are outputs that an update may change.
+    ``create`` returns the id. ``read`` returns live values, those of inputs among them (``None`` for one that AWS does
+    not have), and ``None`` when the thing is gone. ``inputs`` are those with an effect, ``ignored`` those that are kept
+    and do nothing in the sandbox. An input that no update names forces a replacement, and so does a change of a path in
+    ``forced``, and to omit one in ``irreversible``. ``renewed`` are outputs that an update can change. ``fault``
+    returns why a thing is not ready, empty if it is. What the provider knows of the inputs is in ``schemas.py``.
     """
 
     token: str
@@ -134,9 +160,16 @@ class Row:
     ignored: tuple[str, ...] = ()
     renewed: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
+    irreversible: tuple[str, ...] = ()
+    fault: Callable[[Call], str] | None = None
     tags: Tags | None = None
     name: Name | None = None
     delete_first: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        """What the provider knows of the inputs."""
+        return SCHEMAS[self.token]
 
     def known_inputs(self) -> frozenset[str]:
         """Return every input the row takes."""
@@ -228,7 +261,7 @@ class Api:
 
     ``by`` names a thing to ``read`` and ``delete``: arguments and templates (:meth:`Call.fill`). ``id`` is a template,
     or a path in the answer of ``create``; ``path`` leads to the thing in the answer of ``read``. ``live`` has the
-    outputs, and the inputs whose drift is followed, that the thing has under another name: a path or a template.
+    outputs and inputs that the thing has under another name: a path or a template.
     ``kind`` is EC2's name of the type in tag specifications; ``fixed`` is sent at creation, ``aliases`` are names of
     inputs that AWS has under another name.
     """
@@ -266,18 +299,20 @@ class Api:
         return None if found is None or found.get("State", found.get("KeyState")) in _ENDING else found
 
     def show(self, call: Call) -> Record | None:
-        """Return the outputs, and inputs whose drift is followed."""
+        """Return the outputs and inputs that the thing has."""
         found = self.find(call)
         if found is None:
             return None
-        names = dict.fromkeys((*call.row.outputs, *self.live))
-        shown = {name: self._value(call, found, self.live.get(name, name)) for name in names}
-        return {name: value for name, value in shown.items() if value is not None}
+        names = dict.fromkeys((*call.row.outputs, *call.row.inputs, *self.aliases, *self.live))
+        values = {name: self._value(call, found, self.live.get(name, self.aliases.get(name, name))) for name in names}
+        shown = {name: value for name, value in values.items() if value is not None}
+        if call.row.tags:
+            shown["tagsAll"] = call.row.tags.show(call, found, shown)
+        return shown
 
-    @staticmethod
-    def _value(call: Call, found: Record, source: str) -> Value:
+    def _value(self, call: Call, found: Record, source: str) -> Value:
         value = call.fill(source) if "{" in source else at(found, source, whole=True)
-        return value.isoformat() if isinstance(value, datetime) else value
+        return value.isoformat() if isinstance(value, datetime) else spelled(value) if self.service == "ec2" else value
 
     def drop(self, call: Call) -> None:
         """Delete the thing; one that is gone already is fine."""
@@ -311,6 +346,13 @@ def at(answer: Value, path: str, *, whole: bool = False) -> Value:
         if isinstance(answer, list) and not (whole and number == len(keys)):
             answer = answer[0] if answer else None
     return answer
+
+
+def spelled(answer: Value) -> Value:
+    """Return a structure of an answer in Pulumi's spelling: ``VolumeSize`` is ``volumeSize``."""
+    if isinstance(answer, dict):
+        return {key[:1].lower() + key[1:]: spelled(value) for key, value in answer.items()}
+    return [spelled(item) for item in answer] if isinstance(answer, list) else answer
 
 
 def tag_arguments(shape: Value, tags: Mapping[str, str], kind: str = "") -> Record:

@@ -12,7 +12,14 @@ from sandbox.providers.aws.rows import Call, Name, Update, error_code, nothing, 
 from sandbox.providers.values import Record
 
 _DIRECTIONS: Final = ("ingress", "egress")
+_PERMISSIONS: Final = (("ingress", "IpPermissions"), ("egress", "IpPermissionsEgress"))
 _ALL: Final = "-1"
+_SOURCES: Final = {
+    "IpRanges": ("cidrBlocks", "CidrIp"),
+    "Ipv6Ranges": ("ipv6CidrBlocks", "CidrIpv6"),
+    "PrefixListIds": ("prefixListIds", "PrefixListId"),
+    "UserIdGroupPairs": ("securityGroups", "GroupId"),
+}
 
 
 def permission(rule: Record, group_id: str) -> Record:
@@ -59,6 +66,38 @@ _GROUP: Final = ec2_api(
 )
 
 
+def _show_group(call: Call) -> Record | None:
+    """Return the group with the rules as the inputs have them, unless others differ from them."""
+    shown, found = _GROUP.show(call), _GROUP.find(call) or {}
+    if shown is None:
+        return None
+    for direction, key in _PERMISSIONS:
+        wanted = [single for rule in call[direction] or [] for single in _singles(permission(rule, call.id))]
+        there = [single for row in found.get(key, []) for single in _singles(_sendable(row))]
+        same = sorted(map(str, wanted)) == sorted(map(str, there))
+        shown[direction] = (call[direction] or []) if same else [_rule(single) for single in there]
+    return shown
+
+
+def _singles(row: Record) -> list[Record]:
+    """Return a permission for each of its sources."""
+    common: Record = {key: row[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in row}
+    return [{**common, key: [item]} for key in _SOURCES for item in row.get(key, [])]
+
+
+def _rule(single: Record) -> Record:
+    """Return a permission with one source as a rule in Pulumi's words."""
+    key, (source,) = next((key, row) for key, row in single.items() if key in _SOURCES)
+    name, field = _SOURCES[key]
+    rule: Record = {
+        "protocol": single["IpProtocol"],
+        "fromPort": single.get("FromPort", 0),
+        "toPort": single.get("ToPort", 0),
+    }
+    described_as = {"description": source["Description"]} if source.get("Description") else {}
+    return {**rule, name: [source[field]], **described_as}
+
+
 def _create_group(call: Call) -> str:
     call = call.with_id(_GROUP.make(call, {"ingress": None, "egress": None}))
     _replace_rules(call)
@@ -68,7 +107,7 @@ def _create_group(call: Call) -> str:
 def _replace_rules(call: Call) -> None:
     """A new group lets everything out; the real provider takes that away, and so does this one."""
     row = _GROUP.find(call) or {}
-    for direction, key in (("ingress", "IpPermissions"), ("egress", "IpPermissionsEgress")):
+    for direction, key in _PERMISSIONS:
         for old in row.get(key, []):
             revoke(call, call.id, direction, _sendable(old))
         for rule in call[direction] or []:
@@ -115,6 +154,7 @@ ROWS: Final = (
         "aws:ec2/securityGroup:SecurityGroup",
         _GROUP,
         create=_create_group,
+        read=_show_group,
         inputs=("description", "vpcId", "ingress", "egress"),
         outputs=("arn", "description", "ownerId", "vpcId"),
         updates=(Update(_DIRECTIONS, _update_rules),),
@@ -125,6 +165,7 @@ ROWS: Final = (
         "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
         _GROUP,
         create=_take_default,
+        read=_show_group,
         delete=nothing,
         inputs=("vpcId", "ingress", "egress"),
         outputs=("arn", "description", "name", "ownerId"),

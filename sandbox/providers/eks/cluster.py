@@ -1,25 +1,24 @@
 """The cluster component: which resources it declares, under which names, and what it says of them.
 
-Names and order follow the real component of pulumi-eks 4; the resources come from the aws stand-in.
+Names and order follow nodejs/eks/cluster/cluster.ts of pulumi/pulumi-eks, createCore and createCluster (snapshot
+7bf0c1b, between v4.3.0 and 4.4.0); the resources come from the aws and kubernetes stand-ins.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
-from sandbox.providers import StandInError
+from sandbox.providers import OF_COMPONENT, StandInError
 from sandbox.providers.values import Value
 
 Inputs = Mapping[str, Any]
-
-# The real component fetches the certificate of the issuer's server; in the sandbox there is none.
-_THUMBPRINT: Final = "9e99a48a9960b14926bb7f3b02e22da2b0ab7280"
 
 
 class Cluster(pulumi.ComponentResource):
@@ -31,18 +30,23 @@ class Cluster(pulumi.ComponentResource):
         """Declare everything. Raises :class:`StandInError` for a combination that is not modelled."""
         super().__init__("eks:index:Cluster", name, None, opts)
         self._base, self._inputs = name, inputs
-        self._child = pulumi.ResourceOptions(parent=self)
         _check(inputs)
         role = inputs["serviceRole"]
         self._cluster = self._eks_cluster(role)
-        self._config = pulumi.Output.all(
-            self._cluster.name, self._cluster.endpoint, self._cluster.certificate_authority, self._cluster.arn
-        ).apply(lambda known: kubeconfig(known[0], known[1], known[2]["data"], known[3].split(":")[3]))
-        self._k8s = kubernetes.Provider(f"{name}-eks-k8s", kubeconfig=self._config.apply(_json), opts=self._child)
+        self._config = self._kubeconfig(None)
+        kubernetes.Provider(
+            f"{name}-eks-k8s",
+            kubeconfig=self._kubeconfig(_profile(inputs)).apply(_json),
+            opts=pulumi.ResourceOptions(parent=self, version=OF_COMPONENT["kubernetes"]),
+        )
         self._access_entries()
-        self._oidc = self._oidc_provider() if inputs.get("createOidcProvider") else None
         self.state = self._outputs()
         self.register_outputs(self.state)
+
+    def _kubeconfig(self, profile: str | None) -> pulumi.Output[dict[str, Any]]:
+        made = self._cluster
+        known = pulumi.Output.all(made.name, made.endpoint, made.certificate_authority, made.arn)
+        return known.apply(lambda it: kubeconfig(it[0], it[1], it[2]["data"], it[3].split(":")[3], profile))
 
     def _tags(self) -> Value:
         """Name first, then the cluster's tags, then the general ones, as the real component merges them."""
@@ -67,6 +71,7 @@ class Cluster(pulumi.ComponentResource):
         }
         child = pulumi.ResourceOptions(
             parent=self,
+            version=OF_COMPONENT["aws"],
             ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions", "bootstrapSelfManagedAddons"],
         )
         made: aws.eks.Cluster = aws.eks.Cluster(
@@ -90,7 +95,7 @@ class Cluster(pulumi.ComponentResource):
         entries = self._inputs.get("accessEntries") or {}
         if not isinstance(entries, Mapping):
             raise StandInError("accessEntries must be a map that is known before the run; values inside may be outputs")
-        child = pulumi.ResourceOptions(parent=self, depends_on=[self._cluster])
+        child = pulumi.ResourceOptions(parent=self, depends_on=[self._cluster], version=OF_COMPONENT["aws"])
         for name in sorted(entries):
             given = _options(entries, name, ("principalArn", "tags", "accessPolicies"))
             entry = aws.eks.AccessEntry(
@@ -109,17 +114,10 @@ class Cluster(pulumi.ComponentResource):
                     principal_arn=given["principalArn"],
                     policy_arn=association["policyArn"],
                     access_scope=association["accessScope"],
-                    opts=pulumi.ResourceOptions(parent=self, depends_on=[self._cluster, entry]),
+                    opts=pulumi.ResourceOptions(
+                        parent=self, depends_on=[self._cluster, entry], version=OF_COMPONENT["aws"]
+                    ),
                 )
-
-    def _oidc_provider(self) -> aws.iam.OpenIdConnectProvider:
-        return aws.iam.OpenIdConnectProvider(
-            f"{self._base}-oidcProvider",
-            client_id_lists=["sts.amazonaws.com"],
-            url=self._cluster.identities[0].oidcs[0].issuer,
-            thumbprint_lists=[_THUMBPRINT],
-            opts=self._child,
-        )
 
     def _outputs(self) -> dict[str, Value]:
         """Return the outputs that programs here use; the real component has more."""
@@ -129,14 +127,15 @@ class Cluster(pulumi.ComponentResource):
             "kubeconfig": self._config,
             "kubeconfigJson": self._config.apply(_json),
             "oidcIssuer": issuer.apply(lambda url: url.removeprefix("https://")),
-            "oidcProviderArn": self._oidc.arn if self._oidc else "",
+            "oidcProviderArn": "",
             "oidcProviderUrl": issuer,
         }
 
 
-def kubeconfig(cluster: str, endpoint: str, authority: str, region: str) -> dict[str, Any]:
-    """Return a kubeconfig as a map; ``authority`` is PEM in base64. Credentials come from ``aws eks get-token``."""
+def kubeconfig(cluster: str, endpoint: str, authority: str, region: str, profile: str | None) -> dict[str, Any]:
+    """Return a kubeconfig as a map, as generateKubeconfig does; ``authority`` is PEM in base64."""
     arguments = ["--region", region, "eks", "get-token", "--cluster-name", cluster, "--output", "json"]
+    arguments += ["--profile", profile] if profile else []
     plugin = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
         "command": "aws",
@@ -157,7 +156,19 @@ def _json(value: Value) -> str:
     return json.dumps(value)
 
 
+def _profile(inputs: Inputs) -> str | None:
+    """Return the profile in the component's own kubeconfig: that of the caller, unless options are given."""
+    if "providerCredentialOpts" in inputs:
+        name: str | None = inputs["providerCredentialOpts"].get("profileName")
+        return name
+    return os.environ.get("AWS_PROFILE") or pulumi.Config("aws").get("profile")
+
+
 def _check(inputs: Inputs) -> None:
+    if inputs.get("createOidcProvider"):
+        # cert-thumprint.ts, after 60 s without an answer. In the sandbox there is no issuer.
+        issuer = f"https://oidc.eks.{os.environ.get('AWS_REGION')}.amazonaws.com"
+        raise StandInError(f"Cannot retrieve the certificate fingerprint at the issuer URL: {issuer}")
     for name in ("skipDefaultNodeGroup", "skipDefaultSecurityGroups", "serviceRole", "useDefaultVpcCni", "vpcId"):
         if not inputs.get(name):
             raise StandInError(f"the sandbox's eks stand-in needs {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ MODELLED: Final = frozenset(
         "kubernetesServiceIpAddressRange",
         "name",
         "privateSubnetIds",
+        "providerCredentialOpts",
         "publicAccessCidrs",
         "serviceRole",
         "skipDefaultNodeGroup",
@@ -61,5 +63,8 @@ class EksProvider(Provider):
                 f"the sandbox's eks stand-in does not model the input {', '.join(unknown)} of eks:index:Cluster; "
                 "add it in sandbox/providers/eks"
             )
+        # pulumi/pulumi-eks, nodejs/eks/dependencies.ts, assertCompatibleAWSCLIExists; it checks the version too.
+        if shutil.which("aws") is None:
+            raise StandInError("Could not find aws CLI for EKS. The component needs it at every preview and update.")
         cluster = Cluster(name, {key: value for key, value in inputs.items() if value is not None}, options)
         return ConstructResult(cluster.urn, cluster.state)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import yaml
+
 from multiarch.files import write_atomically
 from multiarch.yaml_text.dump import dump_yaml
 from sandbox.providers.kubernetes.objects import ordered
@@ -26,17 +28,18 @@ class Manifests:
         name = "_".join(re.sub(r"[^a-z0-9.-]+", "-", part.lower()) for part in parts if part)
         return self._folder / f"{name}.yaml"
 
-    def put(self, obj: Record) -> Record:
+    def put(self, obj: Record) -> None:
         """Write an object, whole or not at all. Only the owner can read Secrets."""
         target = self.path(obj)
         self._folder.mkdir(parents=True, exist_ok=True)
         target.touch(mode=0o600 if obj["kind"] == "Secret" else 0o644)  # which writing keeps
         write_atomically(target, text(obj))
-        return {}
 
     def get(self, obj: Record) -> Record | None:
-        """Return whether the file is there; what is in it was written from the state."""
-        return {} if self.path(obj).is_file() else None
+        """Return what is in the object's file, which users may edit as they would edit the object."""
+        file = self.path(obj)
+        found: Record | None = yaml.safe_load(file.read_bytes()) if file.is_file() else None
+        return found
 
     def delete(self, obj: Record) -> None:
         """Remove the file; a missing one is fine."""

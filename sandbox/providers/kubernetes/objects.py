@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from sandbox.providers import StandInError, auto_name
@@ -9,26 +10,39 @@ from sandbox.providers.values import UNKNOWN, Record, Value
 
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 _NAME_LIMIT: Final = 63
+_AUTONAMED: Final = "pulumi.com/autonamed"
 _NO_RESOURCES: Final = frozenset({"helm.sh", "kustomize", "yaml"})
 
-# Paths whose change makes the real provider replace the object. Source: Kubernetes API validation, immutable fields.
-_ALWAYS: Final = ("apiVersion", "kind", "metadata.name", "metadata.namespace")
+# Paths whose change replaces the object; below a path too. pulumi-kubernetes, provider/pkg/provider/diff.go: forceNew.
+# Its long rows of Pod and PersistentVolume are omitted.
+_ALWAYS: Final = ("metadata.name", "metadata.namespace")
 _FIXED: Final = {
     "DaemonSet": ("spec.selector",),
     "Deployment": ("spec.selector",),
-    "Job": ("spec.completionMode", "spec.selector", "spec.template"),
+    "Job": ("spec.completions", "spec.parallelism", "spec.selector", "spec.template"),
+    "PersistentVolumeClaim": ("spec.accessModes", "spec.selector", "spec.storageClassName", "spec.volumeName"),
+    "ResourceQuota": ("spec.scopes",),
     "RoleBinding": ("roleRef",),
     "ClusterRoleBinding": ("roleRef",),
     "Secret": ("type",),
     "Service": ("spec.clusterIP",),
-    "StatefulSet": ("spec.podManagementPolicy", "spec.selector", "spec.serviceName", "spec.volumeClaimTemplates"),
-    "StorageClass": ("allowVolumeExpansion", "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"),
+    "StatefulSet": (
+        "spec.podManagementPolicy",
+        "spec.revisionHistoryLimit",
+        "spec.selector",
+        "spec.serviceName",
+        "spec.volumeClaimTemplates",
+    ),
+    "StorageClass": ("parameters", "provisioner"),
 }
-# The real provider replaces these on a change of their data, unless it is configured to change them.
+# Replaced with their data unless the provider is told to change them. diff.go: forceNewProperties.
 _DATA: Final = {
-    "ConfigMap": ("enableConfigMapMutable", ("binaryData", "data", "immutable")),
-    "Secret": ("enableSecretMutable", ("data", "immutable", "stringData")),
+    "ConfigMap": ("enableConfigMapMutable", ("binaryData", "data")),
+    "Secret": ("enableSecretMutable", ("data", "stringData")),
 }
+# What the API server rejects in an update, beside what is replaced. kubernetes v1.36.2,
+# pkg/apis/storage/validation/validation.go: ValidateStorageClassUpdate.
+_IMMUTABLE: Final = {"StorageClass": ("reclaimPolicy", "volumeBindingMode")}
 
 
 def kind_of(token: str) -> tuple[str, str]:
@@ -41,12 +55,52 @@ def kind_of(token: str) -> tuple[str, str]:
 
 
 def completed(token: str, urn: str, logical: str, generation: int, inputs: Record) -> Record:
-    """Return the object with API version, kind and a name; the name depends on the URN where the program gives none."""
+    """Return the object with API version, kind and a name; the name depends on the URN where the program gives none.
+
+    Source: pulumi-kubernetes, provider/pkg/metadata/naming.go, AssignNameIfAutonamable.
+    """
     metadata = dict(inputs.get("metadata") or {})
     if not metadata.get("name") and not metadata.get("generateName"):
         metadata["name"] = auto_name(f"{logical}-", urn, generation, _NAME_LIMIT)
+        metadata["annotations"] = {**metadata.get("annotations", {}), _AUTONAMED: "true"}
     api_version, kind = kind_of(token)
     return {**inputs, "apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def identified(token: str, identifier: str) -> Record:
+    """Return an object of which only type and :func:`identifier` are known."""
+    api_version, kind = kind_of(token)
+    namespace, _, name = identifier.rpartition("/")
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def keeps_name(old: Record, new: Record) -> bool:
+    """Return whether a replacement has the old one's place, so that the old one is deleted first.
+
+    Source: pulumi-kubernetes, provider/pkg/provider/provider.go, Diff (deleteBeforeReplace).
+    """
+    named = new["metadata"].get("annotations", {}).get(_AUTONAMED) != "true"
+    return named and all(old["metadata"].get(key) == new["metadata"].get(key) for key in ("name", "namespace"))
+
+
+def resource_of(obj: Record) -> str:
+    """Return the resource as the API server's messages name it: ``storageclasses.storage.k8s.io``."""
+    kind, group = obj["kind"].lower(), obj["apiVersion"].rpartition("/")[0]
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}{'es' if kind.endswith('s') else 's'}"
+    return f"{plural}.{group}" if group else plural
+
+
+def find_rejection(live: Record, new: Record) -> str:
+    """Return the API server's message about a field that can't change, or nothing."""
+    fields = [
+        f"{path}: Invalid value: {json.dumps(new.get(path))}: field is immutable"
+        for path in _IMMUTABLE.get(new["kind"], ())
+        if path in new and live.get(path) != new[path]
+    ]
+    group = new["apiVersion"].rpartition("/")[0]
+    said = fields[0] if len(fields) == 1 else f"[{', '.join(fields)}]"
+    return f'{new["kind"]}.{group} "{new["metadata"]["name"]}" is invalid: {said}' if fields else ""
 
 
 def identifier(obj: Record) -> str:
@@ -56,11 +110,12 @@ def identifier(obj: Record) -> str:
     return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
 
 
-def replaces(kind: str, settings: Record, path: str) -> bool:
+def replaces(new: Record, settings: Record, path: str) -> bool:
     """Return whether a change at a path replaces the object."""
+    kind = str(new.get("kind", ""))
     fixed = [*_ALWAYS, *_FIXED.get(kind, ())]
     setting, data = _DATA.get(kind, ("", ()))
-    if data and settings.get(setting) not in (True, "true"):
+    if new.get("immutable") is True or settings.get(setting) not in (True, "true"):
         fixed.extend(data)
     return any(path == item or path.startswith((f"{item}.", f"{item}[")) for item in fixed)
 

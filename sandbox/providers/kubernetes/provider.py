@@ -1,31 +1,33 @@
-"""The provider: any object, and Helm releases as a record."""
+"""The provider: any object, and Helm releases. What it does without a cluster, and what the engine is told."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 from typing import Final
 
 from pulumi.provider.experimental import provider as api
 
-from sandbox.providers import StandInError, auto_name, diffs
-from sandbox.providers.kubernetes import objects
+from sandbox.providers import InitializationError, StandInError, auto_name, diffs
+from sandbox.providers.kubernetes import faults, fields, objects, releases
 from sandbox.providers.kubernetes.manifests import Manifests
+from sandbox.providers.kubernetes.reach import Reach, find_reach
 from sandbox.providers.values import (
     GENERATION,
     INPUTS,
     UNKNOWN,
     Record,
-    drifted,
-    merged,
+    has_unknown,
     plain_map,
     secret_keys,
     wrap_map,
 )
 
-_RELEASE_FIXED: Final = ("name", "namespace")
+# Set in the state by the first update: until then the manager of the fields is the one of a plain create, and previews
+# override conflicts. pulumi-kubernetes, provider/pkg/await/await.go, patchForce and fixCSAFieldManagers.
+_APPLIED: Final = "__applied"
+_EXISTS: Final = "The resource already exists in the cluster. To adopt a resource into Pulumi: use `pulumi import`."
 
 
 def manifests(urn: str) -> Manifests:
@@ -37,20 +39,24 @@ def manifests(urn: str) -> Manifests:
 
 
 class KubernetesProvider(api.Provider):
-    """Objects go to a folder: the endpoint of the configured kubeconfig does not exist."""
+    """Objects go to a folder, which stands in for the cluster: what is in it exists, and may be edited."""
 
     def __init__(self) -> None:
         """Nothing is configured yet."""
         self._settings: Record = {}
+        self._reach = Reach()
         self._checked: dict[str, int] = {}
 
     async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
-        """Keep the settings."""
+        """Keep the settings, and whether the API answers now."""
         self._settings = plain_map(request.args)
+        self._reach = await asyncio.to_thread(find_reach, self._settings)
         return api.ConfigureResponse(accept_secrets=True, supports_preview=True)
 
     async def check(self, request: api.CheckRequest) -> api.CheckResponse:
-        """Fill in API version, kind and name."""
+        """Fill in API version, kind and name; a release needs its chart."""
+        if self._reach.fault and self._reach.skip:
+            return api.CheckResponse(inputs=request.old_inputs)
         token, name = _type(request.urn), request.urn.split("::", 3)[3]
         old, new = plain_map(request.old_inputs), plain_map(request.new_inputs)
         if old:
@@ -61,7 +67,12 @@ class KubernetesProvider(api.Provider):
             inputs = self._completed(token, request.urn, name, generation, new)
         except StandInError as error:
             return api.CheckResponse(failures=[api.CheckFailure("", str(error))])
-        return api.CheckResponse(inputs=wrap_map({**inputs, GENERATION: generation}, secret_keys(request.new_inputs)))
+        failures = []
+        if token == objects.RELEASE and not has_unknown(inputs):
+            fault = await asyncio.to_thread(faults.find_chart_fault, inputs)
+            failures = [api.CheckFailure("chart", fault)] if fault else []
+        checked = wrap_map({**inputs, GENERATION: generation}, secret_keys(request.new_inputs))
+        return api.CheckResponse(inputs=checked, failures=failures)
 
     def _completed(self, token: str, urn: str, name: str, generation: int, new: Record) -> Record:
         if token == objects.RELEASE:
@@ -72,79 +83,140 @@ class KubernetesProvider(api.Provider):
         return inputs
 
     async def diff(self, request: api.DiffRequest) -> api.DiffResponse:
-        """Compare the inputs kept in the state with the new ones."""
-        old, new = plain_map(request.old_state).get(INPUTS, {}), plain_map(request.new_inputs)
-        old.pop(GENERATION, None)
+        """Compare what the state has of the inputs with the new ones. provider.go, Diff; helm_release.go, Diff."""
+        state, new = plain_map(request.old_state), plain_map(request.new_inputs)
         new.pop(GENERATION, None)
+        old: Record = fields.pruned(_without_own(state), _without_own(state.get(INPUTS, {})))
         if _type(request.urn) == objects.RELEASE:
-            return diffs.respond(old, new, lambda path: path in _RELEASE_FIXED, delete_first=True)
-        kind = str(new.get("kind", ""))
-        named = old.get("metadata", {}).get("name") == new.get("metadata", {}).get("name")
-        return diffs.respond(old, new, lambda path: objects.replaces(kind, self._settings, path), delete_first=named)
+            return diffs.respond(old, new, lambda path: path in releases.FIXED, delete_first=False)
+        kept = objects.keeps_name(old, new)
+        return diffs.respond(old, new, lambda path: objects.replaces(new, self._settings, path), delete_first=kept)
 
     async def create(self, request: api.CreateRequest) -> api.CreateResponse:
         """Write the object, or in a preview show it."""
         inputs, secrets = plain_map(request.properties), secret_keys(request.properties)
         if request.preview:
-            return api.CreateResponse(properties=wrap_map(_preview(inputs), secrets))
-        state = await asyncio.to_thread(self._put, request.urn, inputs)
-        return api.CreateResponse(_id(_type(request.urn), inputs), wrap_map(state, secrets))
+            return api.CreateResponse(properties=wrap_map({"status": UNKNOWN, **inputs}, secrets))
+        release = _type(request.urn) == objects.RELEASE
+        create = self._install if release else self._create
+        identifier = releases.identifier(inputs) if release else objects.identifier(inputs)
+        state, error = await asyncio.to_thread(create, request.urn, inputs)
+        properties = wrap_map({**state, INPUTS: inputs}, secrets)
+        if error:
+            raise InitializationError(identifier, properties, error)
+        return api.CreateResponse(identifier, properties)
 
     async def update(self, request: api.UpdateRequest) -> api.UpdateResponse:
-        """Write the object again."""
-        inputs, secrets = plain_map(request.news), secret_keys(request.news)
-        if request.preview:
-            return api.UpdateResponse(wrap_map(inputs, secrets))
-        return api.UpdateResponse(wrap_map(await asyncio.to_thread(self._put, request.urn, inputs), secrets))
+        """Apply the object, or in a preview find what would be rejected."""
+        inputs, state, secrets = plain_map(request.news), plain_map(request.olds), secret_keys(request.news)
+        update = self._upgrade if _type(request.urn) == objects.RELEASE else self._apply
+        new, error = await asyncio.to_thread(update, request, state, inputs)
+        properties = wrap_map({**new, INPUTS: inputs}, secrets)
+        if error:
+            raise InitializationError(request.resource_id, properties, error)
+        return api.UpdateResponse(properties)
 
     async def read(self, request: api.ReadRequest) -> api.ReadResponse:
         """Return what is live; an empty id when the object is gone."""
-        state = plain_map(request.properties)
-        inputs: Record = state.get(INPUTS) or plain_map(request.inputs)
-        if not inputs.get("metadata") and _type(request.urn) != objects.RELEASE:
-            raise StandInError("the sandbox's kubernetes stand-in reads only objects it made")
-        live = await asyncio.to_thread(manifests(request.urn).get, _record(_type(request.urn), inputs))
-        if live is None:
+        if self._reach.fault:
+            if self._reach.skip and not self._reach.delete:
+                return api.ReadResponse(request.resource_id, request.properties, request.inputs)
+            self._reach.forget("failed to read resource state due to unreachable cluster")
+            return api.ReadResponse(resource_id="")
+        read = self._read_release if _type(request.urn) == objects.RELEASE else self._read
+        found = await asyncio.to_thread(read, request.urn, request.resource_id, plain_map(request.properties))
+        if found is None:
             return api.ReadResponse(resource_id="")
         secrets = secret_keys(request.properties) | secret_keys(request.inputs)
-        inputs = drifted(inputs, live)
-        return api.ReadResponse(
-            request.resource_id, wrap_map({**merged(live, inputs), INPUTS: inputs}, secrets), wrap_map(inputs, secrets)
-        )
+        return api.ReadResponse(request.resource_id, wrap_map(found, secrets), wrap_map(found[INPUTS], secrets))
 
     async def delete(self, request: api.DeleteRequest) -> None:
         """Take the object away."""
-        state = plain_map(request.properties)
-        record = _record(_type(request.urn), state.get(INPUTS, state))
-        await asyncio.to_thread(manifests(request.urn).delete, record)
+        state, store = plain_map(request.properties), manifests(request.urn)
+        if _type(request.urn) == objects.RELEASE:
+            self._reach.require('can\'t delete Helm Release with unreachable cluster. Reason: "{}"')
+            await asyncio.to_thread(releases.uninstall, store, state)
+        elif self._reach.fault:
+            self._reach.forget("configured Kubernetes cluster is unreachable")
+        else:
+            await asyncio.to_thread(store.delete, _without_own(state))
 
-    def _put(self, urn: str, inputs: Record) -> Record:
-        token = _type(urn)
-        if token == objects.RELEASE:
-            sys.stderr.write(
-                f"Helm release {inputs['namespace']}/{inputs['name']}: "
-                "the sandbox writes chart, version and values to a file and installs nothing.\n"
-            )
-        live = manifests(urn).put(_record(token, inputs))
-        return {**merged(live, inputs), INPUTS: inputs}
+    # -- objects: provider/pkg/provider/provider.go, provider/pkg/await/await.go ---------------------------------------
+
+    def _create(self, urn: str, inputs: Record) -> tuple[Record, str]:
+        self._reach.require()
+        wanted = _without_own(inputs)
+        live, error = manifests(urn).get(wanted), ""
+        if live is not None and self._settings.get("upsertExistingObjects") in (True, "true"):
+            error = fields.find_conflict(live, wanted, urn)
+        elif live is not None:
+            error = f'{objects.resource_of(wanted)} "{wanted["metadata"]["name"]}" already exists {_EXISTS}'
+        if error:
+            said = f'resource "{urn}" was not successfully created by the Kubernetes API server'
+            raise StandInError(f"{said}: {error}")
+        return _write(urn, live or wanted, {}, wanted), ""
+
+    def _apply(self, request: api.UpdateRequest, state: Record, inputs: Record) -> tuple[Record, str]:
+        if request.preview and (self._reach.fault or has_unknown(inputs)):
+            return inputs, ""
+        self._reach.require()
+        wanted = _without_own(inputs)
+        live = manifests(request.urn).get(_without_own(state))
+        if live is None:
+            missing = f'{objects.resource_of(wanted)} "{wanted["metadata"]["name"]}" not found'
+            raise StandInError(f'update of resource "{request.urn}" failed: {missing}')
+        if not request.preview:
+            live = fields.take_over(live)
+            manifests(request.urn).put(live)
+        conflicts = not request.preview or state.get(_APPLIED)
+        error = (conflicts and fields.find_conflict(live, wanted, request.urn)) or objects.find_rejection(live, wanted)
+        if error:
+            said = f'the Kubernetes API server reported that "{request.resource_id}" failed to fully initialize'
+            return {**live, _APPLIED: True}, f"{said} or become live: {error}"
+        if request.preview:
+            return inputs, ""
+        return {**_write(request.urn, live, _without_own(state.get(INPUTS, {})), wanted), _APPLIED: True}, ""
+
+    def _read(self, urn: str, identifier: str, state: Record) -> Record | None:
+        wanted = _without_own(state) or objects.identified(_type(urn), identifier)  # an import has no state
+        live = manifests(urn).get(wanted)
+        if live is None:
+            return None
+        before: Record = state.get(INPUTS) or fields.as_inputs(live)
+        own = {key: before[key] for key in before if key.startswith("__")}
+        inputs = {**fields.pruned(live, _without_own(before)), **own}
+        return {**live, **({_APPLIED: True} if state.get(_APPLIED) else {}), INPUTS: inputs}
+
+    # -- releases ------------------------------------------------------------------------------------------------------
+
+    def _install(self, urn: str, inputs: Record) -> tuple[Record, str]:
+        self._reach.require("can't create Helm Release with unreachable cluster: {}")
+        status, error = releases.install(manifests(urn), inputs)
+        return {**inputs, "status": status}, error
+
+    def _upgrade(self, request: api.UpdateRequest, _state: Record, inputs: Record) -> tuple[Record, str]:
+        if request.preview:
+            return {**inputs, "status": UNKNOWN}, ""
+        self._reach.require("can't update Helm Release with unreachable cluster: {}")
+        status, error = releases.upgrade(manifests(request.urn), inputs)
+        return {**inputs, "status": status}, error
+
+    def _read_release(self, urn: str, identifier: str, state: Record) -> Record | None:
+        namespace, _, name = identifier.rpartition("/")
+        found = releases.read(manifests(urn), {"namespace": namespace, "name": name, **_without_own(state)})
+        return found and {**found, INPUTS: state.get(INPUTS) or {key: found[key] for key in found if key != "status"}}
 
 
-def _record(token: str, inputs: Record) -> Record:
-    """Return what is written: the object itself, or for a release a file that says what would be installed."""
-    wanted = {key: value for key, value in inputs.items() if not key.startswith("__")}
-    if token != objects.RELEASE:
-        return wanted
-    metadata = {"name": wanted["name"], "namespace": wanted["namespace"]}
-    spec = {key: value for key, value in wanted.items() if key not in metadata}
-    return {"apiVersion": "multiarch-sandbox/v1", "kind": "HelmRelease", "metadata": metadata, "spec": spec}
+def _write(urn: str, live: Record, old: Record, new: Record) -> Record:
+    """Write what is live after an apply of ``new``, and return it."""
+    live = fields.applied(live, old, new)
+    manifests(urn).put(live)
+    return live
 
 
-def _id(token: str, inputs: Record) -> str:
-    return f"{inputs['namespace']}/{inputs['name']}" if token == objects.RELEASE else objects.identifier(inputs)
-
-
-def _preview(inputs: Record) -> Record:
-    return {"status": UNKNOWN, **inputs}
+def _without_own(values: Record) -> Record:
+    """Return an object without what the engine and the stand-in keep beside it."""
+    return {key: value for key, value in values.items() if not key.startswith("__")}
 
 
 def _type(urn: str) -> str:

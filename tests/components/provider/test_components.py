@@ -93,6 +93,19 @@ def test_a_platform_declares_what_a_stack_file_with_the_same_keys_does() -> None
     assert found.outputs["session_policy"] == expected.outputs["sessionPolicy"]
 
 
+def test_a_platform_without_the_aws_cli_is_rejected_and_charts_come_from_where_the_program_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied = {"registry": "oci://charts.example.com/copies"}
+    for component, args in ((Karpenter, KARPENTER), (ClusterAutoscaler, CLUSTER_AUTOSCALER)):
+        found = declare(component, changed(args, "charts", value=copied))
+        assert {str(each.inputs["chart"]).rpartition("/")[0] for each in found.all(RELEASE)} == set(copied.values())
+        assert rejected(component, changed(args, "charts", value={"registry": "x"})) == ["charts chart-registry"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(pulumi.RunError, match="Platform shop: The program `aws` is not on PATH"):
+        declare(Platform, PLATFORM, "shop")
+
+
 def test_a_node_group_has_the_image_of_its_architecture_and_comes_with_its_role() -> None:
     found = declare(NodeGroup, changed(NODE_GROUP, "clusterAutoscaler", value=True))
     group = found.inputs(declared.MANAGED)
@@ -238,7 +251,7 @@ def test_warnings_are_told_beside_the_component_and_name_no_command_for_stack_fi
     declare(NodeGroup, NODE_GROUP)
     told = capfd.readouterr().err
     assert "is not pinned" in told
-    assert "Set the image's release" in told
+    assert "Set the image: ami.id" in told
     assert "stack pin" not in told
 
 

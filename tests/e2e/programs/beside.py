@@ -9,6 +9,11 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
+KUBECONFIG = {
+    "contexts": [{"name": "beside", "context": {"cluster": "beside"}}],
+    "clusters": [{"name": "beside", "cluster": {"server": "https://beside.example.com"}}],
+    "current-context": "beside",
+}
 TRUST = json.dumps(
     {
         "Version": "2012-10-17",
@@ -43,7 +48,7 @@ aws.ec2.SecurityGroup(
     ingress=[{"protocol": "tcp", "from_port": 443, "to_port": 443, "cidr_blocks": ["10.0.0.0/8"]}],
 )
 
-cluster = kubernetes.Provider("beside", kubeconfig="{}")
+cluster = kubernetes.Provider("beside", kubeconfig=json.dumps(KUBECONFIG))
 inside = pulumi.ResourceOptions(provider=cluster)
 kubernetes.core.v1.Secret(
     "database",

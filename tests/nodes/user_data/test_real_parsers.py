@@ -32,6 +32,12 @@ def usual(family: AmiFamily, case: BootstrapCase, architecture: Architecture) ->
     return node_group(family, case, architecture, usual_options(family, case, architecture))
 
 
+def labels_of(group: NodeGroupPlan) -> dict[str, str]:
+    """The plan's labels; where EKS adds nothing to a managed group's user data, its capacity type too."""
+    own = {"eks.amazonaws.com/capacityType": "ON_DEMAND"} if group.case is BootstrapCase.CUSTOM_AMI else {}
+    return own | dict(group.labels)
+
+
 def taints_of(group: NodeGroupPlan) -> list[dict[str, str]]:
     return [{"key": t.key, "value": t.value, "effect": str(t.effect)} for t in group.taints]
 
@@ -51,7 +57,7 @@ def test_the_al2_script_calls_bootstrap_sh_with_the_plans_values(
         "--use-max-pods": "false",
     }
     assert {"--max-pods=58", "--image-gc-high-threshold=70"} <= set(flags)
-    assert reading.kubelet(flags) == reading.Node(dict(group.labels), taints_of(group))
+    assert reading.kubelet(flags) == reading.Node(labels_of(group), taints_of(group))
 
 
 def test_al2_tells_max_pods_also_when_they_are_not_written(tmp_path: Path) -> None:
@@ -110,7 +116,7 @@ def test_nodeadms_own_types_read_the_node_config(case: BootstrapCase, architectu
         assert registered == reading.Node({}, [])
         assert spec["kubelet"] == {"flags": ["--max-pods=58", "--image-gc-high-threshold=70"]}
     else:
-        assert registered == reading.Node(dict(group.labels), taints_of(group))
+        assert registered == reading.Node(labels_of(group), taints_of(group))
         assert spec["kubelet"]["config"] == {"maxPods": 58}
         assert spec["cluster"] == {
             "name": CLUSTER.name,
@@ -144,7 +150,8 @@ def test_a_node_config_with_an_unknown_field_is_rejected(right: str, wrong: str)
 def test_al2023_leaves_max_pods_to_nodeadm_when_they_are_not_written(case: BootstrapCase) -> None:
     group = node_group(AmiFamily.AL2023, case, options=GroupOptions(labels=(("team", "x"),)))
     spec = reading.node_config(reading.part(render_user_data(group, CLUSTER), reading.NODE_CONFIG))["spec"]
-    assert spec["kubelet"] == {"flags": ["--node-labels=team=x"]}
+    labels = ",".join(f"{key}={value}" for key, value in labels_of(group).items())
+    assert spec["kubelet"] == {"flags": [f"--node-labels={labels}"]}
 
 
 @pytest.mark.parametrize("text", ["echo ==MULTIARCH==\n", "--==MULTIARCH==--\n--==MULTIARCH-1==\n"])
@@ -170,7 +177,7 @@ def test_bottlerocket_reads_the_plans_values(case: BootstrapCase, architecture: 
     settings = reading.settings(render_user_data(group, CLUSTER))
     kubernetes = settings.pop("kubernetes")
     assert settings == {"host-containers": {"admin": {"enabled": False}, "control": {"enabled": True}}}
-    assert kubernetes.pop("node-labels") == dict(group.labels)
+    assert kubernetes.pop("node-labels") == labels_of(group)
     assert kubernetes.pop("node-taints", {}) == (
         {"arch": ["arm64:NoSchedule"]} if architecture is Architecture.ARM64 else {}
     )

@@ -11,6 +11,7 @@ import pytest
 from multiarch.errors import MultiarchError, UnknownFactError
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, get_ami_type, get_family
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import EKS_CAPACITY_TYPE
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import BootstrapCase
 from multiarch.nodes.user_data import check_kubelet_flag, render_user_data
@@ -66,14 +67,15 @@ def test_the_order_of_labels_and_taints_does_not_matter(
     assert render_user_data(backwards, CLUSTER) == render_user_data(group, CLUSTER)
 
 
-@pytest.mark.parametrize("case", OWNED)
-def test_managed_and_self_managed_nodes_that_bootstrap_themselves_do_it_alike(case: BootstrapCase) -> None:
-    for family, architecture in product(NODE_FAMILIES, Architecture):
-        options = usual_options(family, case, architecture)
-        other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, options)
-        assert render_user_data(node_group(family, case, architecture, options), CLUSTER) == render_user_data(
-            other, CLUSTER
-        )
+@pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
+def test_a_managed_node_that_bootstraps_itself_does_it_as_a_self_managed_one_with_ekss_capacity_type(
+    family: AmiFamily, architecture: Architecture
+) -> None:
+    options = usual_options(family, BootstrapCase.CUSTOM_AMI, architecture)
+    managed = node_group(family, BootstrapCase.CUSTOM_AMI, architecture, options)
+    own = replace(options, labels=(*options.labels, (EKS_CAPACITY_TYPE, "ON_DEMAND")))
+    other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, own)
+    assert render_user_data(managed, CLUSTER) == render_user_data(other, CLUSTER)
 
 
 @pytest.mark.parametrize("name", ["WINDOWS_CORE_2025_x86_64", "CUSTOM"])

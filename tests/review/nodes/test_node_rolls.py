@@ -97,6 +97,15 @@ def test_a_new_launch_template_version_names_what_changes_in_it() -> None:
     found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
     assert "Reason: launch template (image ami-1 → ami-2, user data)." in found.details
     assert template.urn in found.urns
+    assert "newest AMI release" not in said([found])
+
+
+def test_a_template_that_names_no_image_brings_the_newest_release_with_it() -> None:
+    template = changed(TEMPLATE, "graviton", {"userData": "YQ=="}, {"userData": "Yg=="}, id_="lt-e0536f16c8d436d18")
+    newest = "EKS takes the newest AMI release too, whichever is pinned"
+    assert newest in said([only(template, group({"launchTemplate": {"version": UNKNOWN}}))])
+    sent = {"launchTemplate": {"version": UNKNOWN}, "releaseVersion": "1.35.4-20261106"}
+    assert newest not in said([only(template, group(sent))])
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,20 @@ def test_an_alias_of_karpenters_nodes_is_compared_too(alias: str, rule: str) -> 
     assert found.subject == "EC2NodeClass default"
 
 
+def test_a_pinned_release_that_moves_into_the_launch_template_is_not_unpinned() -> None:
+    words = [{"release": "1.35.4-20261106"}, {"id": f"ami-{'a' * 17}", "release": "1.35.4-20261106"}]
+    plans = [plan({"nodeGroups": {"web-arm": {"ami": each}}}) for each in words]
+    without = {key: value for key, value in MANAGED.items() if key != "amiType"}
+    step = made(
+        GROUP, "web-arm", {**MANAGED, "releaseVersion": "1.35.4-20261106"}, without, operation=Operation.REPLACE
+    )
+    assert {each.rule.name for each in find(step, plans=(plans[0], plans[1]))} <= {"change-image"}
+    # An earlier one is an older image, wherever it is written.
+    older = plan({"nodeGroups": {"web-arm": {"ami": {"id": f"ami-{'b' * 17}", "release": "1.35.4-20261001"}}}})
+    (found,) = find(plans=(plans[1], older))
+    assert (found.rule.name, "1.35.4-20261106 → 1.35.4-20261001" in found.text) == ("old-image", True)
+
+
 def test_an_own_image_comes_from_the_plans() -> None:
     ids = [{"nodeGroups": {"web-arm": {"ami": {"id": f"ami-{digit * 17}"}}}} for digit in "ab"]
     step = changed(GROUP, "web-arm", MANAGED, {"launchTemplate": {"version": "2"}})

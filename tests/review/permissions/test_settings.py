@@ -118,10 +118,7 @@ def test_protect_that_is_taken_away_is_reported_once() -> None:
     steps = [step(ROLE, name, inputs, inputs, protect=(True, False)) for name in ("a", "b", "c")]
     assert all(each.operation is Operation.UPDATE for each in steps)
     assert find(*steps) == [
-        (
-            "HIGH weaken-protection: IAM role a and 2 more "
-            "protect is taken away: Pulumi will no longer do not delete or replace it"
-        ),
+        ("HIGH weaken-protection: IAM role a and 2 more protect is removed: Pulumi can delete and replace it"),
         "IAM role b",
         "IAM role c",
     ]

@@ -81,7 +81,8 @@ def test_an_access_entry_lives(aws: Served, eks: Any) -> None:  # noqa: ANN401 (
 
 
 def test_principals_in_a_path_are_told_apart(eks: Any) -> None:  # noqa: ANN401 (as above)
-    arns = [f"arn:aws:iam::123456789012:role/{path}" for path in ("a", "x/a", "aws-reserved/sso/a")]
+    administrator = "aws-reserved/sso.amazonaws.com/us-west-2/AWSReservedSSO_a"
+    arns = [f"arn:aws:iam::123456789012:role/{path}" for path in ("a", "x/a", administrator)]
     for arn in arns:
         eks.create_access_entry(clusterName="shop", principalArn=arn)
         eks.associate_access_policy(

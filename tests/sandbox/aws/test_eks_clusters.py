@@ -6,8 +6,11 @@ import base64
 from typing import Any
 
 import pytest
+import urllib3
 from botocore.exceptions import ClientError
+from cryptography import x509
 
+from sandbox.aws.remote import Remote
 from tests.sandbox.served import Served
 
 
@@ -37,9 +40,29 @@ def test_the_cluster_has_a_network_an_issuer_and_a_certificate_of_its_own(aws: S
         vpc = cluster["resourcesVpcConfig"]
         group = aws.client("ec2").describe_security_groups(GroupIds=[vpc["clusterSecurityGroupId"]])
         assert group["SecurityGroups"][0]["VpcId"] == vpc["vpcId"]
-        assert cluster["name"] in base64.b64decode(cluster["certificateAuthority"]["data"]).decode()
+        pem = base64.b64decode(cluster["certificateAuthority"]["data"])
+        assert x509.load_pem_x509_certificate(pem).subject.rfc4514_string() == f"CN={cluster['name']}"
     assert one["identity"]["oidc"]["issuer"] != other["identity"]["oidc"]["issuer"]
     assert one["endpoint"] != other["endpoint"]
+
+
+def test_a_clusters_api_server_answers_health_checks_unless_it_is_down(aws: Served) -> None:
+    remote = Remote(aws.endpoint)
+
+    def answers() -> list[int]:
+        server = aws.client("eks").describe_cluster(name="shop")["cluster"]["endpoint"]
+        return [urllib3.request("GET", f"{server}/{path}").status for path in ("readyz", "version", "api/v1/pods")]
+
+    aws.cluster()
+    assert answers() == [200, 200, 404]
+    remote.set_kubernetes_down(3600)
+    assert answers() == [503] * 3
+    remote.set_kubernetes_down(0)
+    assert answers() == [200, 200, 404]
+    remote.lead_clusters_to("https://127.0.0.1:6443", "Q0E=")
+    elsewhere = aws.cluster("elsewhere")
+    assert (elsewhere["endpoint"], elsewhere["certificateAuthority"]) == ("https://127.0.0.1:6443", {"data": "Q0E="})
+    remote.lead_clusters_to("", "")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from sandbox.aws.facts import AMI_TYPES, latest_release
 from tests.sandbox.leftovers import leftovers
 from tests.sandbox.served import REGION, Served
 
@@ -90,7 +91,7 @@ def test_a_spot_group_buys_spot(shop: Shop) -> None:
 
 
 def test_a_new_release_replaces_the_instances_and_nothing_else(shop: Shop) -> None:
-    shop.group(**ARM)
+    shop.group(**ARM, releaseVersion="1.35.2-20260801")
     name, before = shop.scaling_group()["AutoScalingGroupName"], shop.running()
     shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", releaseVersion="1.35.2-20260901")
     after = shop.running()
@@ -101,15 +102,34 @@ def test_a_new_release_replaces_the_instances_and_nothing_else(shop: Shop) -> No
     assert {row["ImageId"] for row in after}.isdisjoint(row["ImageId"] for row in before)
 
 
-def test_a_new_template_version_keeps_the_release(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    ("kind", "old"),
+    [(ARM, "1.35.2-20260901"), ({**ARM, "amiType": "BOTTLEROCKET_ARM_64"}, "1.51.9-0d4e8a1c")],
+    ids=["by date", "by version"],
+)
+def test_a_new_template_version_takes_the_newest_release_and_there_is_no_way_back(
+    shop: Shop, kind: dict[str, Any], old: str
+) -> None:
     template = shop.template()
-    release = "1.35.2-20260901"
-    shop.group(**ARM, launchTemplate=template, releaseVersion=release)
+    shop.group(**kind, launchTemplate=template, releaseVersion=old)
     shop.ec2.create_launch_template_version(LaunchTemplateName="team", LaunchTemplateData={"UserData": "aG8="})
     new = {**template, "version": "2"}
     shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", launchTemplate=new)
     assert shop.described()["launchTemplate"]["version"] == "2"
-    assert shop.described()["releaseVersion"] == release
+    assert shop.described()["releaseVersion"] == latest_release(AMI_TYPES[kind["amiType"]], "1.35")
+    with pytest.raises(ClientError, match="You cannot roll back a node group to an earlier"):
+        shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", releaseVersion=old)
+
+
+def test_the_image_of_a_template_stays_when_the_template_changes(shop: Shop) -> None:
+    image = shop.aws.image("arm64")
+    template = shop.template(ImageId=image)
+    shop.group(instanceTypes=["m7g.large"], launchTemplate=template)
+    more = {"ImageId": image, "UserData": "aG8="}
+    shop.ec2.create_launch_template_version(LaunchTemplateName="team", LaunchTemplateData=more)
+    new = {**template, "version": "2"}
+    shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", launchTemplate=new)
+    assert {row["ImageId"] for row in shop.running()} == {image}
 
 
 def test_sizes_labels_and_taints_change_in_place(shop: Shop) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.aws.controls import Remote
 from sandbox.aws.fleets import Shortage
+from sandbox.aws.remote import Remote
 from tests.sandbox.served import REGION, Served
 
 CHEAP, DEAR = "m7g.large", "m7g.xlarge"

@@ -21,7 +21,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 
 from multiarch.ssm.model import AnswerStatus
 from multiarch.ssm.run_command import run_script
-from sandbox.aws.controls import Remote
+from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
 from tests.sandbox.served import CLONE, Served
 

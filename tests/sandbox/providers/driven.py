@@ -1,4 +1,4 @@
-"""The aws stand-in driven as the engine drives it: check, diff, create, read, update, delete."""
+"""A stand-in, that for aws by default, driven as the engine drives it: check, diff, create, read, update, delete."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Made:
 class Driven:
     """One configured provider process."""
 
-    def __init__(self, settings: Record) -> None:
-        self.provider = AwsProvider()
+    def __init__(self, settings: Record, provider: api.Provider | None = None) -> None:
+        self.provider = provider or AwsProvider()
         self.settings = settings
         asyncio.run(self.provider.configure(api.ConfigureRequest({}, wrap_map(settings), True, True)))  # noqa: FBT003 (pulumi's signature)
 
@@ -43,7 +43,7 @@ class Driven:
         assert not answer.failures, [failure.reason for failure in answer.failures]
         return plain_map(answer.inputs or {})
 
-    def create(self, token: str, name: str, **inputs: Any) -> Made:
+    def create(self, token: str, name: str, /, **inputs: Any) -> Made:
         return self.create_checked(token, name, self.checked(token, name, inputs))
 
     def create_checked(self, token: str, name: str, inputs: Record) -> Made:
@@ -52,7 +52,7 @@ class Driven:
         assert answer.resource_id
         return Made(urn(token, name), answer.resource_id, inputs, plain_map(answer.properties))
 
-    def preview(self, token: str, name: str, **inputs: Any) -> Record:
+    def preview(self, token: str, name: str, /, **inputs: Any) -> Record:
         checked = self.checked(token, name, inputs)
         request = api.CreateRequest(urn(token, name), wrap_map(checked), 0, True)  # noqa: FBT003 (pulumi's signature)
         return plain_map(asyncio.run(self.provider.create(request)).properties)
@@ -77,6 +77,12 @@ class Driven:
         return asyncio.run(
             self.provider.read(api.ReadRequest(made.urn, made.id, wrap_map(made.state), wrap_map(made.inputs)))
         )
+
+    def refreshed(self, made: Made) -> Made | None:
+        """The resource after a refresh; nothing when it is gone."""
+        answer = self.read(made)
+        inputs, state = plain_map(answer.inputs), plain_map(answer.properties)
+        return Made(made.urn, answer.resource_id, inputs, state) if answer.resource_id else None
 
     def delete(self, made: Made) -> None:
         asyncio.run(self.provider.delete(api.DeleteRequest(made.urn, made.id, wrap_map(made.state), 0)))

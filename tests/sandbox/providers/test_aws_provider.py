@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.providers import StandInError
-from sandbox.providers.aws.provider import configured
+from sandbox.providers.aws.provider import ROWS, configured
 from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN
 from tests.sandbox.leftovers import leftovers
 from tests.sandbox.providers.driven import Driven, Made
@@ -138,6 +138,36 @@ def test_a_template_change_is_a_new_version_in_place(driven: Driven, aws: Served
     assert sorted(row["LaunchTemplateData"]["UserData"] for row in versions) == ["aG8=", "aGk="]
 
 
+def test_a_subnet_gets_another_table_and_a_gateway_another_network_in_place(driven: Driven, aws: Served) -> None:
+    nets = [vpc(driven) for _ in range(2)]
+    subnet = driven.create(SUBNET, "s", vpcId=nets[0].id, cidrBlock="10.0.0.0/24")
+    one, other = (driven.create("aws:ec2/routeTable:RouteTable", name, vpcId=nets[0].id).id for name in "ab")
+    kind = "aws:ec2/routeTableAssociation:RouteTableAssociation"
+    made = driven.create(kind, "a", routeTableId=one, subnetId=subnet.id)
+    assert driven.diff(made, routeTableId=other).replaces == []
+    moved = driven.update(made, routeTableId=other)
+    assert (driven.read(moved).resource_id, driven.diff(moved).changes) == (made.id, False)
+    driven.delete(moved)
+    tables = aws.client("ec2").describe_route_tables(RouteTableIds=[one, other])["RouteTables"]
+    assert [row["Associations"] for row in tables] == [[], []]
+    gateway = driven.create("aws:ec2/internetGateway:InternetGateway", "g", vpcId=nets[0].id)
+    assert driven.update(gateway, vpcId=nets[1].id).state["vpcId"] == nets[1].id
+
+
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [
+        ("aws:ec2/internetGateway:InternetGateway", "vpcId"),
+        ("aws:autoscaling/lifecycleHook:LifecycleHook", "autoscalingGroupName"),
+        ("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "clientIdLists"),
+        ("aws:ssm/document:Document", "documentType"),
+        ("aws:eks/cluster:Cluster", "encryptionConfig.provider.keyArn"),
+    ],
+)
+def test_these_inputs_replace_nothing(token: str, name: str) -> None:
+    assert not ROWS[token].replaces(name)
+
+
 def test_default_tags_reach_everything_and_show_in_a_diff(driven: Driven, aws: Served) -> None:
     made = vpc(driven)
     tagging = Driven({**driven.settings, "defaultTags": json.dumps({"tags": {"owner": "platform", "team": "other"}})})
@@ -148,49 +178,8 @@ def test_default_tags_reach_everything_and_show_in_a_diff(driven: Driven, aws: S
     assert (tags["owner"], tags["team"]) == ("platform", "shop")
 
 
-def test_drift_of_an_inline_policy_is_seen_and_its_layout_is_not(driven: Driven, aws: Served) -> None:
-    role = driven.create(ROLE, "r", assumeRolePolicy=TRUST)
-    given = {"role": role.id, "policy": json.dumps(allowed("sqs:SendMessage"))}
-    made = driven.create("aws:iam/rolePolicy:RolePolicy", "p", **given)
-    names = {"RoleName": role.id, "PolicyName": made.inputs["name"]}
-    aws.client("iam").put_role_policy(**names, PolicyDocument=json.dumps(allowed("sqs:SendMessage"), indent=4))
-    from sandbox.providers.values import plain_map  # noqa: PLC0415 (as below)
-
-    assert plain_map(driven.read(made).inputs)["policy"] == made.inputs["policy"]
-    aws.client("iam").put_role_policy(**names, PolicyDocument=json.dumps(allowed("sqs:*")))
-    assert json.loads(plain_map(driven.read(made).inputs)["policy"]) == allowed("sqs:*")
-
-
 def allowed(action: str) -> dict[str, Any]:
     return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": "*"}]}
-
-
-def test_drift_of_a_size_is_seen(driven: Driven, aws: Served) -> None:
-    net = vpc(driven)
-    subnet = driven.create(SUBNET, "s", vpcId=net.id, cidrBlock="10.0.0.0/24")
-    template = driven.create(TEMPLATE, "t", imageId=aws.image(), instanceType="m7i.large")
-    group = driven.create(
-        "aws:autoscaling/group:Group",
-        "g",
-        minSize=1,
-        maxSize=2,
-        vpcZoneIdentifiers=[subnet.id],
-        mixedInstancesPolicy={
-            "launchTemplate": {"launchTemplateSpecification": {"launchTemplateId": template.id, "version": "1"}}
-        },
-    )
-    aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName=group.id, MaxSize=7)
-    from sandbox.providers.values import plain_map  # noqa: PLC0415 (this test alone)
-
-    seen = driven.read(group)
-    assert plain_map(seen.inputs)["maxSize"] == 7
-    made = Made(group.urn, group.id, plain_map(seen.inputs), plain_map(seen.properties))
-    assert driven.diff(made, maxSize=2).diffs == ["maxSize"]
-    fixed = driven.update(made, maxSize=2)
-    rows = aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
-    assert [row["MaxSize"] for row in rows] == [2]
-    driven.delete(fixed)
-    assert aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"] == []
 
 
 def test_processes_are_suspended_and_resumed_and_a_hook_lives_on_its_group(driven: Driven, aws: Served) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -12,6 +12,7 @@ from sandbox.providers import StandInError
 from sandbox.providers.aws import shapes
 from sandbox.providers.aws.functions import TOKENS
 from sandbox.providers.aws.provider import ROWS
+from tests.sandbox.served import CLONE
 
 
 def sdk_class(token: str) -> Any:  # noqa: ANN401 (a class of the SDK)
@@ -54,6 +55,31 @@ def test_updates_name_inputs_of_the_row(token: str) -> None:
     for path in row.forced:
         assert row.replaces(path)
         assert not row.replaces(path.split(".", maxsplit=1)[0])
+
+
+@pytest.mark.parametrize("token", sorted(ROWS))
+def test_the_sdk_has_the_same_inputs_optional_and_computed(token: str) -> None:
+    """An input that can be omitted, and an output that is always there: so says the SDK of the pinned version."""
+    made, row = sdk_class(token), ROWS[token]
+    naming = {row.name.name, row.name.prefix} if row.name else set()
+    inputs = row.known_inputs() - naming - {"region"}
+    in_sdk = inputs & (optional(vars(inspect.getmodule(made))[f"{made.__name__}Args"]) - optional(made))
+    assert {path for path in row.schema.computed if "." not in path} <= in_sdk
+    assert in_sdk <= {*row.schema.computed, *row.schema.defaults}
+
+
+def test_the_documents_name_every_type_with_its_source() -> None:
+    page = (CLONE / "docs/reference/providers.md").read_text()
+    for token, row in ROWS.items():
+        kind = f"{token.split(':')[1].split('/')[0]}.{token.split(':')[2]}"
+        assert f"| `{kind}` | [{row.schema.source.split()[0]}]" in page
+
+
+def optional(of: Any) -> set[str]:  # noqa: ANN401 (a class of the SDK)
+    """The properties that can be without a value."""
+    getters = [value.fget for value in vars(of).values() if isinstance(value, property) and value.fget]
+    kinds = {str(vars(each).get("_pulumi_name", each.__name__)): each.__annotations__["return"] for each in getters}
+    return {name for name, kind in kinds.items() if type(None) in {*get_args(kind), *get_args(get_args(kind)[0])}}
 
 
 def test_every_function_is_one_of_the_real_providers() -> None:

@@ -26,7 +26,7 @@ def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], processes.Pr
     """A stand-in that listens, and the process that has started it."""
     layout = Layout(tmp_path)
     write_plugins(layout)
-    (program,) = layout.home.rglob("pulumi-resource-kubernetes")
+    program = min(layout.home.rglob("pulumi-resource-kubernetes"))  # of two versions
     command = [sys.executable, "-c", ENGINE, str(program), "127.0.0.1:9"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
         assert engine.stdout is not None

@@ -1,53 +1,63 @@
-"""The kubernetes stand-in: a folder of manifests, and requests to a recorder that stands in for an API server."""
+"""The kubernetes stand-in: a folder of manifests as the cluster, and what the real provider does without one."""
 
 from __future__ import annotations
 
-import asyncio
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pulumi.provider.experimental import provider as api
+import yaml
 
-from sandbox.providers import StandInError
+from sandbox.aws.faults import Failure
+from sandbox.aws.remote import Remote
+from sandbox.providers import InitializationError, StandInError
 from sandbox.providers.kubernetes.manifests import Manifests, text
 from sandbox.providers.kubernetes.objects import kind_of, replaces
 from sandbox.providers.kubernetes.provider import KubernetesProvider
-from sandbox.providers.values import Record, plain_map, wrap_map
+from sandbox.providers.values import UNKNOWN, Record, plain_map
+from tests.sandbox.providers.driven import Driven, Made, urn
+from tests.sandbox.served import Served
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+RELEASE = "kubernetes:helm.sh/v3:Release"
+STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
+SETTINGS: Record = {"metadata": {"name": "settings", "namespace": "shop"}, "data": {"b": "2", "a": "1"}}
+WEB: Record = {"chart": "web", "version": "1.2.3", "namespace": "shop", "name": "web", "values": {"a": 1}}
+GP3: Record = {
+    "metadata": {"name": "gp3"},
+    "provisioner": "ebs.csi.aws.com",
+    "parameters": {"type": "gp3"},
+    "reclaimPolicy": "Delete",
+}
+MUTABLE = {"enableConfigMapMutable": True}
 
 
-class Stand:
-    """The provider as the engine drives it."""
+def stand(**settings: Any) -> Driven:
+    return Driven(settings, KubernetesProvider())
 
-    def __init__(self) -> None:
-        self.provider = KubernetesProvider()
 
-    @staticmethod
-    def urn(token: str) -> str:
-        return f"urn:pulumi:dev::shop::{token}::name"
+def managed(manager: str, operation: str, *keys: str) -> list[Record]:
+    fields: Record = {"f:data": {f"f:{key}": {} for key in keys}}
+    return [{"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields}]
 
-    def checked(self, token: str, inputs: Record) -> Record:
-        answer = asyncio.run(self.provider.check(api.CheckRequest(self.urn(token), {}, wrap_map(inputs), b"")))
-        assert not answer.failures, [failure.reason for failure in answer.failures]
-        return plain_map(answer.inputs or {})
 
-    def create(self, token: str, inputs: Record) -> tuple[str, Record]:
-        request = api.CreateRequest(self.urn(token), wrap_map(self.checked(token, inputs)), 0, False)  # noqa: FBT003 (pulumi's signature)
-        answer = asyncio.run(self.provider.create(request))
-        return answer.resource_id or "", plain_map(answer.properties)
+def fail(driven: Driven, made: Made, said: str, *, preview: bool = False, **inputs: Any) -> Made:
+    """Expect an update to fail; what the engine's state has then."""
+    with pytest.raises(InitializationError, match=re.escape(said)) as raised:
+        driven.update(made, preview=preview, **inputs)
+    state = plain_map(dict(raised.value.properties))
+    return Made(made.urn, raised.value.identifier, state["__inputs"], state)
 
-    def update(self, token: str, identifier: str, state: Record, new: Record) -> Record:
-        request = api.UpdateRequest(self.urn(token), identifier, wrap_map(state), wrap_map(new), 0, [], False)  # noqa: FBT003 (pulumi's signature)
-        return plain_map(asyncio.run(self.provider.update(request)).properties)
 
-    def read(self, token: str, identifier: str, state: Record) -> str | None:
-        return asyncio.run(
-            self.provider.read(api.ReadRequest(self.urn(token), identifier, wrap_map(state), {}))
-        ).resource_id
-
-    def delete(self, token: str, identifier: str, state: Record) -> None:
-        asyncio.run(self.provider.delete(api.DeleteRequest(self.urn(token), identifier, wrap_map(state), 0)))
+@pytest.fixture
+def late(aws: Served, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    """The server's switches: pods of the release ``web`` are not ready in time."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws.endpoint)
+    remote = Remote(aws.endpoint)
+    remote.set_faults(Failure("release", "web"))
+    return remote
 
 
 @pytest.fixture
@@ -56,50 +66,232 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "manifests" / "dev"  # the stack's, as its URN names it
 
 
+def live(folder: Path) -> Any:  # noqa: ANN401 (YAML)
+    (file,) = folder.iterdir()
+    return yaml.safe_load(file.read_text())
+
+
+def edit(folder: Path, path: str, value: object) -> None:
+    """Change one key of the only object, as somebody else would."""
+    (file,) = folder.iterdir()
+    found = place = yaml.safe_load(file.read_text())
+    *above, key = path.split(".")
+    for each in above:
+        place = place[each]
+    place[key] = value
+    file.write_text(yaml.safe_dump(found))
+
+
+# -- objects
+
+
 def test_the_folder_follows_create_update_and_delete(folder: Path) -> None:
-    stand = Stand()
-    inputs = {"metadata": {"name": "settings", "namespace": "shop"}, "data": {"b": "2", "a": "1"}}
-    identifier, state = stand.create(CONFIG_MAP, inputs)
+    driven = stand(**MUTABLE)
+    made = driven.create(CONFIG_MAP, "name", **SETTINGS)
     file = folder / "core_configmap_shop_settings.yaml"
-    assert identifier == "shop/settings"
+    assert made.id == "shop/settings"
     assert file.read_text() == (
         'apiVersion: v1\ndata:\n  a: "1"\n  b: "2"\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n'
     )
-    state = stand.update(CONFIG_MAP, identifier, state, {**state["__inputs"], "data": {"a": "9"}})
-    assert 'a: "9"' in file.read_text()
-    assert stand.read(CONFIG_MAP, identifier, state) == identifier
-    stand.delete(CONFIG_MAP, identifier, state)
-    assert list(folder.iterdir()) == []
-    assert stand.read(CONFIG_MAP, identifier, state) == ""
-    stand.delete(CONFIG_MAP, identifier, state)
+    made = driven.update(made, data={"a": "9"})
+    assert live(folder)["data"] == {"a": "9"}
+    assert driven.refreshed(made) == made
+    for _ in range(2):
+        driven.delete(made)
+        assert list(folder.iterdir()) == []
+    assert driven.refreshed(made) is None
 
 
 def test_a_name_is_made_from_the_urn(folder: Path) -> None:
-    names = {Stand().create(CONFIG_MAP, {"data": {}})[0] for _ in range(2)}
-    assert len(names) == 1
-    assert names.pop().startswith("name-")
+    driven = stand()
+    made = driven.create(CONFIG_MAP, "name", data={})
+    assert made.id == stand().preview(CONFIG_MAP, "name", data={})["metadata"]["name"]
+    assert made.id.startswith("name-")
     assert len(list(folder.iterdir())) == 1
+    # Such a name changes with a replacement, which is created first.
+    assert not driven.diff(made, data={"a": "1"}).delete_before_replace
 
 
 def test_a_secret_is_readable_by_its_owner_alone(folder: Path) -> None:
-    Stand().create("kubernetes:core/v1:Secret", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    stand().create("kubernetes:core/v1:Secret", "name", metadata={"name": "s"}, stringData={"a": "b"})
     assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]
 
 
+def test_an_object_that_exists_passes_a_preview_and_is_not_adopted(folder: Path) -> None:
+    stand().create(CONFIG_MAP, "name", **SETTINGS)
+    edit(folder, "data.c", "3")
+    wanted = {**SETTINGS, "data": {"a": "9", "b": "2"}}
+    assert stand().preview(CONFIG_MAP, "name", **wanted)["data"]["a"] == "9"
+    with pytest.raises(StandInError, match='by the Kubernetes API server: configmaps "settings" already exists'):
+        stand().create(CONFIG_MAP, "name", **wanted)
+    assert live(folder)["data"] == {"a": "1", "b": "2", "c": "3"}
+    stand(upsertExistingObjects=True).create(CONFIG_MAP, "name", **wanted)
+    assert live(folder)["data"] == {"a": "9", "b": "2", "c": "3"}
+
+
+def test_an_update_takes_back_what_kubectl_changed_and_leaves_what_is_not_the_programs(folder: Path) -> None:
+    driven = stand(**MUTABLE)
+    made = driven.create(CONFIG_MAP, "name", **SETTINGS)
+    edit(folder, "data", {"a": "8", "b": "2", "c": "3"})
+    edit(folder, "metadata.managedFields", managed("kubectl-edit", "Update", "a", "c"))
+    made = driven.refreshed(made) or pytest.fail("gone")
+    assert list(driven.diff(made, **SETTINGS).detailed_diff) == ["data.a"]
+    driven.update(made, preview=True, **SETTINGS)
+    driven.update(made, **{**SETTINGS, "data": {"a": "1"}})
+    assert live(folder)["data"] == {"a": "1", "c": "3"}
+    assert "managedFields" not in live(folder)["metadata"]
+
+
+def test_fields_of_another_apply_manager_conflict_in_previews_too_once_an_update_was_sent(folder: Path) -> None:
+    driven = stand(**MUTABLE)
+    made = driven.create(CONFIG_MAP, "name", **SETTINGS)
+    edit(folder, "data.a", "8")
+    edit(folder, "metadata.managedFields", managed("argocd-controller", "Apply", "a"))
+    driven.update(made, preview=True)  # forced while the object has the manager of its creation
+    said = 'Apply failed with 1 conflict: conflict with "argocd-controller": .data.a'
+    made = fail(driven, made, said, **SETTINGS)
+    fail(driven, made, said, preview=True, **SETTINGS)
+    assert live(folder)["data"]["a"] == "8"
+    driven.update(made, data={"a": "8"})  # what both want is no conflict
+
+
+def test_a_storage_class_is_replaced_for_its_parameters_and_rejects_another_reclaim_policy(folder: Path) -> None:
+    driven = stand()
+    made = driven.create(STORAGE_CLASS, "name", **GP3)
+    replaced = driven.diff(made, parameters={"type": "io2"})
+    assert (replaced.replaces, replaced.delete_before_replace) == (["parameters"], True)
+    changed = driven.diff(made, reclaimPolicy="Retain")
+    assert (changed.replaces, changed.diffs) == ([], ["reclaimPolicy"])
+    said = 'StorageClass.storage.k8s.io "gp3" is invalid: reclaimPolicy: Invalid value: "Retain": field is immutable'
+    for preview in (True, False):
+        fail(driven, made, said, preview=preview, reclaimPolicy="Retain")
+    assert live(folder)["reclaimPolicy"] == "Delete"
+
+
+@pytest.mark.parametrize(("token", "inputs"), [(CONFIG_MAP, SETTINGS), (RELEASE, WEB)])
+def test_an_import_reads_what_is_there(folder: Path, token: str, inputs: Record) -> None:
+    driven = stand()
+    made = driven.create(token, "name", **inputs)
+    imported = driven.refreshed(Made(urn(token, "name"), made.id, {}, {})) or pytest.fail("not found")
+    assert imported.inputs.items() >= inputs.items()
+    assert driven.diff(imported, **inputs).changes is False
+    driven.delete(imported)
+    assert list(folder.iterdir()) == []
+
+
+# -- releases
+
+
 def test_a_release_is_recorded_and_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    inputs = {
-        "chart": "karpenter",
-        "version": "1.14.1",
-        "namespace": "kube-system",
-        "name": "karpenter",
-        "values": {"a": 1},
-    }
-    identifier, _ = Stand().create("kubernetes:helm.sh/v3:Release", inputs)
-    assert identifier == "kube-system/karpenter"
-    written = (folder / "multiarch-sandbox_helmrelease_kube-system_karpenter.yaml").read_text()
-    assert "chart: karpenter" in written
-    assert "version: 1.14.1" in written
+    driven = stand()
+    assert driven.preview(RELEASE, "name", **WEB)["status"] == UNKNOWN
+    made = driven.create(RELEASE, "name", **WEB)
+    assert made.id == "shop/web"
+    assert live(folder)["spec"] == {"chart": "web", "values": {"a": 1}, "version": "1.2.3"}
+    assert made.state["status"] == live(folder)["status"]
+    assert {"status": "deployed", "revision": 1, "name": "web"}.items() <= made.state["status"].items()
     assert "installs nothing" in capsys.readouterr().err
+    assert driven.update(made, preview=True, values={"a": 2}).state["status"] == UNKNOWN
+    assert driven.update(made, values={"a": 2}).state["status"]["revision"] == 2
+    with pytest.raises(StandInError, match="cannot re-use a name that is still in use"):
+        stand().create(RELEASE, "name", **WEB)
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_release_that_is_late_is_kept_with_an_error_which_the_next_refresh_clears(
+    folder: Path, late: Remote, *, atomic: bool
+) -> None:
+    driven, wanted = stand(), {**WEB, "atomic": atomic}
+    with pytest.raises(StandInError, match="context deadline exceeded") as raised:
+        driven.create(RELEASE, "name", **wanted)
+    # Helm takes an atomic installation away again, so that there is nothing to keep.
+    assert isinstance(raised.value, InitializationError) == folder.is_dir() == (not atomic)
+    for file in folder.glob("*"):
+        file.unlink()
+    late.set_faults()
+    made = driven.create(RELEASE, "name", **wanted)
+    late.set_faults(Failure("release", "web"))
+    made = fail(driven, made, "Error: Helm Release shop/web: ", values={"a": 2})
+    assert made.state["status"]["status"] == "failed"
+    made = driven.refreshed(made) or pytest.fail("gone")
+    # After its rollback the values are the old ones, which a preview shows.
+    assert made.state["status"]["status"] == ("deployed" if atomic else "failed")
+    assert driven.diff(made).changes is atomic
+
+
+def test_a_release_that_a_killed_run_left_rejects_the_next_one(folder: Path) -> None:
+    driven = stand()
+    made = driven.create(RELEASE, "name", **WEB)
+    edit(folder, "status.status", "pending-upgrade")
+    made = driven.refreshed(made) or pytest.fail("gone")
+    assert made.state["status"]["status"] == "pending-upgrade"
+    assert driven.diff(made).changes is False
+    driven.update(made, preview=True, values={"a": 2})
+    with pytest.raises(StandInError, match=r"another operation \(install/upgrade/rollback\) is in progress"):
+        driven.update(made, values={"a": 2})
+    edit(folder, "status.status", "deployed")  # helm rollback
+    assert driven.update(made, values={"a": 2}).state["status"]["status"] == "deployed"
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"chart": "oci://charts.example.org/web"}, "lookup charts.example.org: no such host; check the chart name"),
+        ({"repositoryOpts": {"repo": "https://charts.example.org"}}, 'looks like "https://charts.example.org" is not'),
+        ({"chart": "charts/web"}, ""),
+        ({"chart": "oci://public.example.org/web"}, ""),
+    ],
+)
+def test_a_release_loads_its_chart_at_every_check(late: Remote, where: Record, said: str) -> None:
+    late.set_faults(Failure("chart", "charts.example.org"))
+    failures = stand().check(RELEASE, "name", {**WEB, **where}).failures or []
+    assert [(each.property, said in each.reason) for each in failures] == ([("chart", True)] if said else [])
+
+
+# -- an API server that does not answer
+
+
+@pytest.mark.parametrize(("token", "inputs"), [(CONFIG_MAP, SETTINGS), (RELEASE, WEB)])
+def test_a_cluster_that_does_not_answer_at_the_beginning_is_unreachable_to_the_end(
+    aws: Served, folder: Path, monkeypatch: pytest.MonkeyPatch, token: str, inputs: Record
+) -> None:
+    cluster = {"name": "c", "cluster": {"server": f"{aws.endpoint}/sandbox/kubernetes/ABC"}}
+    contexts = [{"name": "x", "context": {"cluster": "c"}}]
+    there = {"kubeconfig": json.dumps({"clusters": [cluster], "contexts": contexts, "current-context": "x"})}
+    made, remote = stand(**there).create(token, "name", **inputs), Remote(aws.endpoint)
+    remote.set_kubernetes_down(60)
+    strict = stand(**there)
+    monkeypatch.setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
+    forgiving = stand(**there)
+    monkeypatch.setenv("PULUMI_K8S_SKIP_UPDATE_UNREACHABLE", "true")
+    skipping = stand(**there, deleteUnreachable=False)
+    remote.set_kubernetes_down(0)
+
+    what = "Helm Release with unreachable cluster" if token == RELEASE else "cluster is unreachable"
+    reason = f"{what}: unable to load schema information from the API server: the server is currently unable"
+    for driven in (strict, forgiving):
+        driven.preview(token, "other", **inputs)
+        driven.update(made, preview=True)
+        with pytest.raises(StandInError, match=reason):
+            driven.create(token, "other", **inputs)
+        with pytest.raises(StandInError, match=reason):
+            driven.update(made)
+    with pytest.raises(StandInError, match="failed to read resource state due to unreachable cluster"):
+        strict.read(made)
+    with pytest.raises(StandInError, match=what):
+        strict.delete(made)
+    assert forgiving.refreshed(made) is None
+    if token == RELEASE:
+        with pytest.raises(StandInError, match="can't delete Helm Release"):
+            forgiving.delete(made)
+    else:
+        forgiving.delete(made)
+    assert len(list(folder.iterdir())) == 1
+    assert skipping.refreshed(made) == made
+    assert skipping.again(made, values={"a": 9}, data={"a": "9"}) == made.inputs
+
+
+# -- names
 
 
 def test_the_same_object_gives_the_same_bytes() -> None:
@@ -126,18 +318,36 @@ def test_what_is_not_an_object_is_rejected(token: str) -> None:
         kind_of(token)
 
 
-def test_what_cannot_change_in_place_replaces() -> None:
-    assert replaces("StorageClass", {}, "parameters.type")
-    assert replaces("Deployment", {}, "metadata.name")
-    assert not replaces("Deployment", {}, "spec.replicas")
-    assert replaces("ConfigMap", {}, "data.a")
-    assert not replaces("ConfigMap", {"enableConfigMapMutable": "true"}, "data.a")
+@pytest.mark.parametrize(
+    ("kind", "path", "expected"),
+    [
+        ("Deployment", "metadata.name", True),
+        ("Deployment", "spec.selector.matchLabels.app", True),
+        ("Deployment", "spec.replicas", False),
+        ("Job", "spec.parallelism", True),
+        ("Job", "spec.completionMode", False),
+        ("StatefulSet", "spec.revisionHistoryLimit", True),
+        ("StatefulSet", "spec.template.spec", False),
+        ("StorageClass", "parameters.type", True),
+        ("StorageClass", "reclaimPolicy", False),
+        ("ConfigMap", "data.a", True),
+        ("Secret", "immutable", False),
+    ],
+)
+def test_what_the_provider_replaces(kind: str, path: str, *, expected: bool) -> None:
+    assert replaces({"kind": kind}, {}, path) is expected
+
+
+def test_data_changes_in_place_if_the_provider_is_told_so_and_the_object_allows_it() -> None:
+    mutable = {"enableConfigMapMutable": "true"}
+    assert not replaces({"kind": "ConfigMap"}, mutable, "data.a")
+    assert replaces({"kind": "ConfigMap", "immutable": True}, mutable, "data.a")
 
 
 def test_without_a_place_for_objects_it_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MULTIARCH_SANDBOX_MANIFESTS", raising=False)
     with pytest.raises(StandInError, match="nowhere to put objects"):
-        Stand().create(CONFIG_MAP, {"data": {}})
+        stand().create(CONFIG_MAP, "name", data={})
 
 
 def test_manifests_of_two_groups_do_not_meet(tmp_path: Path) -> None:

@@ -186,6 +186,16 @@ def test_a_stopped_instance_is_not_a_finding() -> None:
     assert (found.findings, found.not_checked) == ((), ("The instance is stopped.",))
 
 
+def test_a_release_beside_the_image_of_a_node_is_compared_with_the_image_s_name() -> None:
+    world = healthy()
+    assert world.instance
+    pinned = replace(world.group, ami_id=world.instance.image.id)
+    assert row(replace(world, group=pinned)).findings == ()
+    (found,) = row(replace(world, group=replace(pinned, release="v20260901"))).findings
+    assert found.rule.name == "ami-release"
+    assert f"the stack calls {pinned.ami_id} v20260901" in found.text
+
+
 def test_the_answer_of_ssm_is_a_row_with_its_reason() -> None:
     world = healthy()
     assert world.instance

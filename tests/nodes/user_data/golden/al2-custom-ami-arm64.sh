@@ -16,4 +16,4 @@ rm --force "${pre_bootstrap}"
   --b64-cluster-ca LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCnRlc3QKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo= \
   --dns-cluster-ip 172.20.0.10 \
   --use-max-pods false \
-  --kubelet-extra-args '--node-labels=example.com/tier=batch,team=checkout --register-with-taints=arch=arm64:NoSchedule --max-pods=58 --image-gc-high-threshold=70'
+  --kubelet-extra-args '--node-labels=eks.amazonaws.com/capacityType=ON_DEMAND,example.com/tier=batch,team=checkout --register-with-taints=arch=arm64:NoSchedule --max-pods=58 --image-gc-high-threshold=70'

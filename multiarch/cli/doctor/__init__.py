@@ -1,0 +1,1 @@
+"""``multiarch doctor``: whether `pulumi up` can run here."""

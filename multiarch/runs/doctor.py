@@ -1,0 +1,355 @@
+"""Gathers what ``doctor`` judges: programs of this machine, AWS, hosts, and the cluster. Nothing is written."""
+
+from __future__ import annotations
+
+import base64
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from multiarch.aws_cli import require_aws_cli
+from multiarch.aws_errors import translate_failures
+from multiarch.doctor import account, programs, quotas, reach
+from multiarch.doctor.existing import (
+    OWN_TAG,
+    Clients,
+    ExistingCluster,
+    find_fixed_changes,
+    find_foreign_log_group,
+    read_cluster,
+    read_log_group,
+    read_unhealthy_groups,
+)
+from multiarch.doctor.model import CheckResult, CheckState, Examination, judge_found
+from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
+from multiarch.facts.instance_types import get_instance_type
+from multiarch.facts.partitions import ZONE_IDS_WITHOUT_EKS
+from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.resources import SECRETS
+from multiarch.kubernetes.source import ClusterAccess
+from multiarch.nodes.model import CLUSTER_TAG, CapacityType
+from multiarch.probe import find_silence
+from multiarch.stack.checks.access import check_creator
+from multiarch.stack.load import Stack
+from multiarch.stack.model import NewNetwork, Plan
+
+Check = Callable[[Any], Iterable[CheckResult]]
+"""Takes :class:`MachineSources` or :class:`StackSources`, and returns rows. An error makes the row unknown."""
+_SECONDS = 30
+"""Time limit of a program."""
+_VENV_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", re.MULTILINE)
+_NO_CLUSTER = "the cluster does not exist yet"
+
+
+@dataclass(kw_only=True)
+class MachineSources:
+    """What checks without a stack read; ``root`` is the clone. The first check of AWS sets ``region``, or ``why_not``.
+
+    ``why_not`` says why AWS can't be queried.
+    """
+
+    root: Path
+    clients: Clients
+    region: str = ""
+    why_not: str = ""
+
+
+@dataclass(kw_only=True)
+class StackSources(MachineSources):
+    """What checks of a stack read."""
+
+    stack: Stack
+    plan: Plan
+    access: ClusterAccess
+
+    @cached_property
+    def cluster(self) -> ExistingCluster | None:
+        """The cluster of the stack's name, read once."""
+        return read_cluster(self.clients, self.plan)
+
+
+def check_prerequisites(
+    root: Path, clients: Clients, stack: Stack | None, plan: Plan | None, access: ClusterAccess
+) -> Examination:
+    """Run all checks; without a stack, those of this machine and of the account."""
+    if stack is None or plan is None:
+        return Examination(None, list(_run(MACHINE_CHECKS, MachineSources(root=root, clients=clients))))
+    sources = StackSources(root=root, clients=clients, stack=stack, plan=plan, access=access)
+    return Examination(plan.stack, [*_run(MACHINE_CHECKS, sources), *_run(STACK_CHECKS, sources)])
+
+
+def _run(checks: Mapping[str, Check], sources: MachineSources) -> Iterator[CheckResult]:
+    for name, check in checks.items():
+        if sources.why_not and name not in _WITHOUT_AWS:
+            yield CheckResult(name, CheckState.UNKNOWN, sources.why_not, "Fix the row `credentials`.")
+            continue
+        try:
+            with translate_failures():
+                yield from list(check(sources))
+        except MultiarchError as error:
+            yield CheckResult(name, CheckState.UNKNOWN, error.message, error.hint)
+
+
+def check_python(sources: MachineSources) -> Iterator[CheckResult]:
+    """Check the virtual environment that ``Pulumi.yaml`` names."""
+    settings = sources.root / ".venv" / "pyvenv.cfg"
+    found = _VENV_VERSION.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
+    version = found[1] if found else ""
+    yield programs.judge_version_of("python", "Python of .venv", version, programs.PYTHON, "Run `make venv`")
+
+
+def check_engine(_: MachineSources) -> Iterator[CheckResult]:
+    """Check the engine, and the language host beside it or on PATH."""
+    engine = shutil.which("pulumi") or ""
+    version = _query_program("pulumi", "version").strip() if engine else ""
+    install = "Install Pulumi: https://www.pulumi.com/docs/install/"
+    yield programs.judge_version_of("engine", "pulumi", version, programs.ENGINE, install)
+    beside = Path(engine).resolve().parent / programs.LANGUAGE_HOST
+    host = shutil.which(programs.LANGUAGE_HOST) or (str(beside) if engine and beside.is_file() else "")
+    yield judge_found("engine", host, f"{programs.LANGUAGE_HOST} is not there", f"{install} (it has both).")
+
+
+def check_plugins(sources: MachineSources) -> Iterator[CheckResult]:
+    """Check the plugins of the packages in the virtual environment."""
+    folders = [str(each) for each in sources.root.glob(".venv/lib/python*/site-packages")]
+    packages = {
+        name: each.version
+        for each in importlib.metadata.distributions(path=folders)
+        if (name := str(each.metadata["Name"]).removeprefix("pulumi-").removeprefix("pulumi_")) in programs.SDKS
+    }
+    printed = _query_program("pulumi", "plugin", "ls", "--json")
+    try:
+        installed = {(row["name"], str(row.get("version")).removeprefix("v")) for row in json.loads(printed)}
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise OutsideError("`pulumi plugin ls --json` printed no list of plugins.") from error
+    on_path = {name for name in programs.SDKS if shutil.which(f"pulumi-resource-{name}")}
+    downloads = os.environ.get("PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION", "").lower() not in ("1", "true")
+    yield from programs.judge_plugins(packages, installed, on_path, downloads=downloads)
+
+
+def check_aws_cli(_: MachineSources) -> Iterator[CheckResult]:
+    """Check the AWS CLI."""
+    try:
+        require_aws_cli()
+    except MultiarchError as missing:
+        yield CheckResult("aws cli", CheckState.FAILED, missing.message, missing.hint)
+        return
+    yield programs.judge_aws_cli(_query_program("aws", "--version"))
+
+
+def check_tools(sources: MachineSources) -> Iterator[CheckResult]:
+    """Check programs that people need, and `pulumi up` does not; Helm's for a stack with charts of others."""
+    charts = isinstance(sources, StackSources) and reach.list_chart_hosts(sources.plan)
+    names = [name for name in programs.TOOLS if name != "helm" or charts]
+    yield from programs.judge_tools({name: shutil.which(name) or "" for name in names})
+
+
+def check_credentials(sources: MachineSources) -> Iterator[CheckResult]:
+    """Check region and credentials, and name the identity that Pulumi would use."""
+    try:
+        with translate_failures():
+            sources.region = sources.clients("eks").meta.region_name
+            arn = sources.clients("sts").get_caller_identity()["Arn"]
+    except MultiarchError as error:
+        sources.why_not = f"AWS can't be queried: {error.message}"
+        yield CheckResult("credentials", CheckState.FAILED, error.message, error.hint)
+        return
+    yield CheckResult("credentials", CheckState.OK, f"{arn} in {sources.region}")
+
+
+def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
+    """Compare values that are fixed with the cluster; without one, check who would create it."""
+    plan, origin = sources.plan, sources.stack.origin
+    if sources.cluster:
+        yield from account.judge_cluster(plan.cluster.name, sources.cluster)
+        found = find_fixed_changes(plan, origin, sources.cluster)
+        yield from account.judge_problems("cluster", f"{plan.cluster.name} has the stack's fixed values", found)
+        return
+    creator = sources.clients("sts").get_caller_identity()["Arn"]
+    problem = check_creator(sources.stack.spec.access, creator, origin)
+    fine = f"{plan.cluster.name} is not there; {creator} creates it"
+    yield from account.judge_problems("cluster", fine, filter(None, [problem]))
+
+
+def check_log_group(sources: StackSources) -> Iterator[CheckResult]:
+    """Check that a stack without a cluster can create the log group of the control plane."""
+    plan, name = sources.plan, sources.plan.cluster.log_group_name
+    if sources.cluster:
+        raise OutsideError("It is checked only while there is no cluster.")
+    found = find_foreign_log_group(plan, sources.stack.origin, read_log_group(sources.clients, name))
+    yield from account.judge_problems("log group", f"{name} does not exist, or has the stack's tags", found)
+
+
+def check_quotas(sources: StackSources) -> Iterator[CheckResult]:
+    """Check what the stack needs against quotas and what runs."""
+    client, limits = sources.clients("service-quotas"), {}
+    needs = quotas.list_needs(sources.plan)
+    for quota in sorted(needs):
+        which = {"ServiceCode": quota.service, "QuotaCode": quota.code}
+        try:
+            limits[quota] = int(client.get_service_quota(**which)["Quota"]["Value"])
+        except client.exceptions.NoSuchResourceException:
+            text = f"{quota.name}: Service Quotas has no {quota.code} in {sources.region}"
+            yield CheckResult("quota", CheckState.UNKNOWN, text)
+    known, uncounted = {quota: need for quota, need in needs.items() if quota in limits}, Counter[str]()
+    usage = quotas.sum_usage(_list_usage(sources, uncounted))
+    yield from quotas.judge_quotas(known, usage, limits, sources.region)
+    if uncounted:
+        named = ", ".join(f"{count} {name}" for name, count in sorted(uncounted.items()))
+        text = f"the vCPUs of these running instances are not known, and not counted: {named}"
+        yield CheckResult("quota", CheckState.UNKNOWN, text)
+
+
+def _list_usage(sources: StackSources, uncounted: Counter[str]) -> Iterator[tuple[quotas.Quota | None, int, bool]]:
+    ec2, cluster = sources.clients("ec2"), sources.plan.cluster.name
+    states = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
+    for page in ec2.get_paginator("describe_instances").paginate(Filters=states):
+        for row in (each for reservation in page["Reservations"] for each in reservation["Instances"]):
+            own = {"Key": CLUSTER_TAG, "Value": cluster} in row.get("Tags", ())
+            spot = row.get("InstanceLifecycle") == "spot"
+            try:
+                kind = get_instance_type(row["InstanceType"])
+            except UnknownFactError:
+                uncounted[row["InstanceType"]] += 1
+                continue
+            capacity = CapacityType.SPOT if spot else CapacityType.ON_DEMAND
+            yield quotas.find_vcpu_quota(kind, capacity), kind.vcpus, own
+    for row in ec2.describe_addresses()["Addresses"]:
+        yield quotas.ADDRESSES, 1, _is_own(row, cluster)
+    for page in ec2.get_paginator("describe_vpcs").paginate():
+        yield from ((quotas.VPCS, 1, _is_own(row, cluster)) for row in page["Vpcs"])
+
+
+def _is_own(row: Mapping[str, Any], cluster: str) -> bool:
+    tags = {tag["Key"]: tag["Value"] for tag in row.get("Tags", ())}
+    return OWN_TAG in tags.items() and tags.get("Name", "").startswith(f"{cluster}-")
+
+
+def check_roles(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the service-linked roles."""
+    iam = sources.clients("iam")
+    for name, service in account.list_service_roles(sources.plan).items():
+        try:
+            iam.get_role(RoleName=name)
+        except iam.exceptions.NoSuchEntityException:
+            yield account.judge_role(sources.plan, name, service, exists=False)
+        else:
+            yield account.judge_role(sources.plan, name, service, exists=True)
+
+
+def check_version(sources: StackSources) -> Iterator[CheckResult]:
+    """Check that EKS offers the Kubernetes version."""
+    version = sources.plan.cluster.version
+    offered = sources.clients("eks").describe_cluster_versions(clusterVersions=[version])["clusterVersions"]
+    yield account.judge_version(version, offered)
+
+
+def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
+    """Check that each instance type of a node group is offered in its zones."""
+    ec2, network, offered = sources.clients("ec2"), sources.plan.network, defaultdict[str, set[str]](set)
+    if not isinstance(network, NewNetwork):
+        rows = ec2.describe_subnets(SubnetIds=list(network.private_subnet_ids))["Subnets"]
+        zones = sorted({row["AvailabilityZone"] for row in rows})
+    elif network.zones:
+        zones = list(network.zones)
+    else:
+        usual = [{"Name": "opt-in-status", "Values": ["opt-in-not-required"]}]
+        rows = ec2.describe_availability_zones(Filters=usual)["AvailabilityZones"]
+        named = sorted(row["ZoneName"] for row in rows if row["ZoneId"] not in ZONE_IDS_WITHOUT_EKS)
+        zones = named[: network.zone_count]
+    types = sorted({each.name for group in sources.plan.node_groups for each in group.instance_types})
+    pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
+        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": types}]
+    )
+    for row in (each for page in pages for each in page["InstanceTypeOfferings"]):
+        offered[row["InstanceType"]].add(row["Location"])
+    yield from account.judge_offerings(sources.plan, zones, offered)
+
+
+def check_node_groups(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the managed node groups of an existing cluster."""
+    if sources.cluster is None:
+        raise OutsideError(f"{_NO_CLUSTER}.")
+    groups = read_unhealthy_groups(sources.clients, sources.plan.cluster.name)
+    yield from account.judge_groups(sources.plan, sources.region, groups)
+
+
+def check_chart_hosts(sources: StackSources) -> Iterator[CheckResult]:
+    """Check that the hosts of charts answer."""
+    hosts = reach.list_chart_hosts(sources.plan)
+    yield from reach.judge_hosts({host: find_silence(f"https://{host}/") for host in hosts})
+
+
+def check_api(sources: StackSources) -> Iterator[CheckResult]:
+    """Check that the Kubernetes API of an existing cluster answers here."""
+    if sources.cluster is None:
+        raise OutsideError(f"{_NO_CLUSTER}.")
+    if not sources.cluster.endpoint:
+        raise OutsideError(f"The cluster is {sources.cluster.status}: it has no endpoint yet.")
+    endpoint, authority = sources.cluster.endpoint, base64.b64decode(sources.cluster.authority).decode()
+    reason = find_silence(f"{endpoint}/readyz", authority)
+    yield reach.judge_api(endpoint, reason, needed=reach.needs_api(sources.plan))
+
+
+def check_releases(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the Helm releases in an existing cluster."""
+    if sources.cluster is None:
+        raise OutsideError(f"{_NO_CLUSTER}.")
+    with open_cluster(sources.access) as cluster:
+        if cluster.address.rstrip("/") != sources.cluster.endpoint.rstrip("/"):
+            hint = "Give the context of the stack's cluster with --context."
+            raise OutsideError(f"The kubeconfig's context {cluster.name} is of another cluster.", hint=hint)
+        own = reach.list_releases(sources.plan)
+        yield from reach.judge_releases(cluster.list_metadata(SECRETS, "owner=helm"), own)
+
+
+def _query_program(program: str, *words: str) -> str:
+    """Return what a program on PATH prints. Raises OutsideError if it fails, or is not there."""
+    if shutil.which(program) is None:
+        raise OutsideError(f"There is no `{program}` on PATH.")
+    environment = os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        done = subprocess.run(  # noqa: S603 (a program that `pulumi up` runs too)
+            [program, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise OutsideError(f"`{program} {' '.join(words)}` failed: {error}.") from error
+    return done.stdout
+
+
+MACHINE_CHECKS: Mapping[str, Check] = {
+    "python": check_python,
+    "engine": check_engine,
+    "plugin": check_plugins,
+    "aws cli": check_aws_cli,
+    "tool": check_tools,
+    "credentials": check_credentials,
+}
+STACK_CHECKS: Mapping[str, Check] = {
+    "cluster": check_existing_cluster,
+    "log group": check_log_group,
+    "kubernetes version": check_version,
+    "service-linked role": check_roles,
+    "quota": check_quotas,
+    "instance types": check_offerings,
+    "node groups": check_node_groups,
+    "charts": check_chart_hosts,
+    "kubernetes api": check_api,
+    "helm release": check_releases,
+}
+"""Every check, in the order of the rows."""
+_WITHOUT_AWS = frozenset({*MACHINE_CHECKS, "charts"})

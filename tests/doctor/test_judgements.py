@@ -1,0 +1,146 @@
+"""What doctor concludes from what was read, where the sandbox's AWS has nothing to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from multiarch.doctor.account import judge_groups, judge_offerings, list_service_roles
+from multiarch.doctor.existing import ExistingCluster, UnhealthyGroup, find_fixed_changes
+from multiarch.doctor.model import CheckState
+from multiarch.doctor.programs import judge_plugins
+from multiarch.doctor.quotas import VPCS, find_vcpu_quota, list_needs
+from multiarch.doctor.reach import judge_releases, list_chart_hosts, list_releases
+from multiarch.facts.instance_types import get_instance_type, list_instance_types
+from multiarch.nodes.model import CapacityType
+from multiarch.stack.origin import Origin
+from tests.stack.words import plan
+
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/"
+THERE = ExistingCluster("vpc-0123456789abcdef0", "172.20.0.0/16", "10.0.0.0/16", f"{KEY}own", f"{KEY}own")
+ELSEWHERE = {"vpcId": "vpc-1123456789abcdef0", "privateSubnetIds": [f"subnet-0123456789abcdef{n}" for n in (0, 1)]}
+GROUPS = (("web", "DEGRADED"), ("web", "CREATE_FAILED"), ("theirs", "CREATE_FAILED"))
+KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "there", "key"),
+    [
+        ({}, THERE, None),
+        ({}, ExistingCluster("vpc-0", "172.20.0.0/16", "10.0.0.0/16"), None),  # encryption can be turned on
+        ({"secretsEncryption": {"kmsKeyArn": f"{KEY}theirs"}}, THERE, "secretsEncryption.kmsKeyArn"),
+        ({}, ExistingCluster("vpc-0", "", "10.0.0.0/16", f"{KEY}theirs", f"{KEY}own"), "secretsEncryption.kmsKeyArn"),
+        ({"secretsEncryption": {"enabled": False}}, THERE, "secretsEncryption.enabled"),
+        ({"network": {"cidr": "10.8.0.0/16"}}, THERE, "network.cidr"),
+        ({"network": {"serviceCidr": "10.100.0.0/16"}}, THERE, "network.serviceCidr"),
+        # A cluster stays in its VPC, of whichever kind it is.
+        ({"network": ELSEWHERE}, THERE, "network"),
+        ({"network": ELSEWHERE}, replace(THERE, own_vpc=False), "network.vpcId"),
+        ({"network": {"cidr": "10.8.0.0/16"}}, replace(THERE, own_vpc=False), "network"),
+    ],
+)
+def test_only_values_that_a_cluster_keeps_are_compared(
+    change: Mapping[str, Any], there: ExistingCluster, key: str | None
+) -> None:
+    assert [each.key for each in find_fixed_changes(plan(change), Origin(), there)] == ([key] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "on_demand", "spot"),
+    [
+        ("m7g.large", "L-1216C47A", "L-34B43A08"),
+        ("im4gn.large", "L-1216C47A", "L-34B43A08"),
+        ("g5g.xlarge", "L-DB2E81BA", "L-3819A6DF"),
+        ("p4d.24xlarge", "L-417A185B", "L-7212CCBC"),
+        ("p5.48xlarge", "L-417A185B", "L-C4BD4855"),
+        ("u7i-6tb.112xlarge", "L-43DA4232", None),
+        ("x2gd.large", "L-7295265B", "L-E3A00192"),
+        ("inf2.xlarge", "L-1945791B", "L-B5D1601B"),
+        ("trn1.2xlarge", "L-2C3B7624", "L-6B0D517C"),
+    ],
+)
+def test_an_instance_counts_against_the_quota_of_its_class(name: str, on_demand: str, spot: str | None) -> None:
+    found = [find_vcpu_quota(get_instance_type(name), each) for each in CapacityType]
+    assert [each and each.code for each in found] == [on_demand, spot]
+
+
+def test_every_type_that_eks_can_use_has_a_quota() -> None:
+    kinds = [each for each in list_instance_types().values() if each.eks]
+    assert [each.name for each in kinds if find_vcpu_quota(each, CapacityType.ON_DEMAND) is None] == []
+
+
+def test_an_existing_network_needs_no_vpc_and_a_group_of_two_quotas_counts_at_most_in_each() -> None:
+    groups = {
+        "web": {"instanceTypes": ["m7i.large"], "minSize": 1, "maxSize": 8},
+        "web-arm": {"instanceTypes": ["m7g.large", "x2gd.xlarge"], "minSize": 2, "maxSize": 3},
+    }
+    needs = list_needs(plan({"network": ELSEWHERE, "nodeGroups": groups}))
+    assert VPCS not in needs
+    counted = {quota.code: (use.own, use.largest) for quota, use in needs.items()}
+    assert counted["L-7295265B"] == (0, 12)
+    assert counted["L-1216C47A"] == (2, 6 + 16)
+
+
+@pytest.mark.parametrize(
+    ("offered", "state", "text"),
+    [
+        ({"m7i.large": {"a", "b"}, "m7i.xlarge": {"a", "b"}}, CheckState.OK, "all are offered in a, b"),
+        ({"m7i.large": {"a"}, "m7i.xlarge": {"a", "b"}}, CheckState.WARNING, "not offered: m7i.large in b"),
+        ({}, CheckState.FAILED, "not offered: m7i.large in a, b, m7i.xlarge in a, b"),
+    ],
+)
+def test_a_group_needs_one_of_its_types_in_one_of_its_zones(
+    offered: Mapping[str, AbstractSet[str]], state: CheckState, text: str
+) -> None:
+    change = {"nodeGroups": {"web": {"instanceTypes": ["m7i.large", "m7i.xlarge"]}, "web-arm": None}}
+    (row,) = judge_offerings(plan(change), ["a", "b"], offered)
+    assert row.state is state
+    assert text in row.text
+
+
+def test_karpenter_needs_the_spot_role_and_the_hosts_are_those_of_the_charts_in_use() -> None:
+    assert "AWSServiceRoleForEC2Spot" not in list_service_roles(plan())
+    assert "AWSServiceRoleForEC2Spot" in list_service_roles(plan(KARPENTER))
+    assert list_chart_hosts(plan()) == ()
+    assert list_chart_hosts(plan(KARPENTER)) == ("public.ecr.aws",)
+    assert list_chart_hosts(plan({**KARPENTER, "charts": {"registry": "oci://r.example:5000/a"}})) == (
+        "r.example:5000",
+    )
+
+
+def test_a_plugin_that_may_not_be_downloaded_stops_an_up() -> None:
+    packages = {"aws": "7.51.1", "eks": "4.4.0"}
+    rows = list(judge_plugins(packages, {("aws", "7.51.1")}, {"eks"}, downloads=False))
+    assert [(row.state.value, row.text.split(";")[0]) for row in rows] == [
+        ("ok", "aws 7.51.1"),
+        ("ok", "eks, on PATH"),
+        ("failed", "the package pulumi-kubernetes is not in the virtual environment"),
+        ("failed", "aws 7.25.0 is not installed"),
+        ("failed", "kubernetes 4.19.0 is not installed"),
+    ]
+
+
+def test_the_latest_revision_of_a_release_counts() -> None:
+    def kept(revision: object, status: str, name: str = "karpenter") -> dict[str, object]:
+        return {"namespace": "n", "labels": {"name": name, "version": str(revision), "status": status}}
+
+    own = list_releases(plan(KARPENTER))
+    assert [row.state for row in judge_releases([kept(9, "failed"), kept(10, "deployed")], own)] == [CheckState.OK]
+    assert [row.state for row in judge_releases([kept(10, "failed"), kept(9, "deployed")], own)] == [CheckState.FAILED]
+    assert [row.state for row in judge_releases([kept(10, "failed")], frozenset())] == [CheckState.WARNING]
+    # Others' releases do not stop an update, and labels can say anything.
+    assert [row.state for row in judge_releases([kept("x", "failed", "theirs"), {}], own)] == [CheckState.WARNING]
+
+
+def test_a_degraded_group_is_named_and_does_not_stop_an_up() -> None:
+    groups = [UnhealthyGroup(f"{name}-1", state, ("Code: why",)) for name, state in GROUPS]
+    rows = list(judge_groups(plan(), "r", groups))
+    assert [(row.state, row.text) for row in rows] == [
+        (CheckState.WARNING, "web-1 is DEGRADED: Code: why"),
+        (CheckState.FAILED, "web-1 is CREATE_FAILED: Code: why"),
+        (CheckState.WARNING, "theirs-1 is CREATE_FAILED: Code: why"),
+    ]
