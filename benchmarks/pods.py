@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
+from sandbox.cluster.kube import Kube
 from sandbox.registry.images import Repository
 from tests.registry.server import Server
 
@@ -50,6 +52,25 @@ def write_objects(host: str, images: dict[str, str], file: Path) -> None:
         for number in range(PODS):
             name, image_id = rows[number % IMAGES]
             lines.write(f"{json.dumps(_pod(number, f'{host}/{name}', image_id))}\n")
+
+
+def create_pods(kube: Kube, host: str, images: dict[str, str]) -> None:
+    """Create the pods and their namespaces; the API server adds its own part to each."""
+    rows = list(images.items())
+    for number in range(TEAMS):
+        meta = {"name": f"team-{number}"}
+        kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        account = {"name": "default", "namespace": meta["name"]}
+        kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+
+    def create(number: int) -> None:
+        name, image_id = rows[number % IMAGES]
+        made = _pod(number, f"{host}/{name}", image_id)
+        del made["metadata"]["ownerReferences"]  # its ReplicaSet would have to be there
+        kube.create(made)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(create, range(PODS)))
 
 
 def _node(number: int) -> dict[str, Any]:

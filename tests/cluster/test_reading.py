@@ -66,6 +66,21 @@ def test_pages_of_any_size_make_the_same_list(cluster: KubernetesCluster) -> Non
     assert set(whole) <= set(everywhere)
 
 
+def test_a_list_survives_what_changes_while_it_is_read(cluster: KubernetesCluster, kube: Kube) -> None:
+    """Pods go and come between two pages: none comes twice, and none that was there at the start is missing."""
+    space = "reading-changes"
+    with applied(kube, [namespace(space)]):
+        for number in range(10):
+            kube.create(waiting(f"pod-{number}", space))
+        listed = cluster.objects([Kind.POD], namespaces=[space], limit=2)
+        read = [next(listed).value["metadata"]["name"]]
+        kube.delete(waiting("pod-9", space), grace=0)
+        kube.create(waiting("late", space))
+        read += [found.value["metadata"]["name"] for found in listed]
+    assert len(read) == len(set(read))
+    assert {f"pod-{number}" for number in range(10)} <= set(read)
+
+
 def test_selectors_are_the_api_servers(cluster: KubernetesCluster) -> None:
     assert names(cluster, Kind.POD, namespaces=SPACES, selector="app=web") == ["pod-0", "pod-2", "pod-1"]
     assert names(cluster, Kind.POD, namespaces=SPACES, selector="app notin (web,batch)") == ["gated"]
