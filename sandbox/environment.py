@@ -16,6 +16,7 @@ from types import MappingProxyType
 from multiarch.files import write_atomically
 from sandbox import plugins
 from sandbox.layout import CLONE, Layout
+from sandbox.providers import forking
 from sandbox.state import Engine
 
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
@@ -118,6 +119,8 @@ def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType
     ``official`` is as ``sandbox.plugins.find_plugins`` returns it. A stand-in for the AWS CLI is on PATH, which the eks
     component looks for.
     """
+    connect = shlex.quote(str(CLONE / "sandbox" / "providers" / "connect.py"))
+    socket = shlex.quote(str(layout.server / forking.SOCKET))
     for name, version in plugins.list_wanted():
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
         program = official.get(f"{name}-v{version}")
@@ -131,7 +134,7 @@ exec {shlex.quote(program)} "$@"
             else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
-exec {shlex.quote(sys.executable)} -m sandbox.providers {name} "$@"
+exec {shlex.quote(sys.executable)} -S {connect} {socket} {name} "$@"
 """,
         )
     _write_script(

@@ -27,8 +27,8 @@ T = TypeVar("T")
 
 
 def start(layout: Layout) -> Server:
-    """Start the AWS server, as :func:`launch` says."""
-    return launch("sandbox.aws", layout.server, "AWS server")
+    """Start the AWS server and what starts stand-ins, as :func:`launch` says."""
+    return launch("sandbox.background", layout.server, "AWS server")
 
 
 def launch(module: str, folder: Path, what: str) -> Server:

@@ -27,6 +27,17 @@ def main(name: str) -> None:
     serving.main(arguments, sdk_version(f"pulumi_{name}"), Provider())
 
 
+def load_all() -> None:
+    """Load what any stand-in needs, also what it would load at its first request."""
+    import pulumi_aws  # noqa: PLC0415
+
+    import sandbox.providers.aws.provider  # noqa: PLC0415
+    import sandbox.providers.eks.provider  # noqa: PLC0415
+    import sandbox.providers.kubernetes.provider  # noqa: F401, PLC0415
+
+    _ = pulumi_aws.eks.Cluster  # the SDK loads the module of a service at the first look
+
+
 if __name__ == "__main__":
     quiet_end()
     main(sys.argv.pop(1))  # the SDK reads the others there

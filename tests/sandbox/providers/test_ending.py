@@ -14,11 +14,16 @@ from pathlib import Path
 import pytest
 
 from sandbox import processes
+from sandbox.cluster.programs import wait_for
 from sandbox.environment import write_plugins
 from sandbox.layout import Layout
+from sandbox.providers import forking
 
 # An engine: it starts a plugin and reads its port.
 ENGINE = "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); time.sleep(600)"
+
+
+FORKS = "import sys; from pathlib import Path; from sandbox.providers import forking; forking.serve(Path(sys.argv[1]))"
 
 
 @pytest.fixture
@@ -62,3 +67,20 @@ def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[s
     engine, process = plugin
     engine.kill()
     assert ends(process, 5)
+
+
+def test_a_forked_stand_in_ends_with_what_the_engine_has_started(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    socket = Layout(tmp_path).server / forking.SOCKET
+    socket.parent.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-c", FORKS, str(socket)]) as forks:
+        wait_for(socket.exists, "the socket", timeout=20)
+        _, process = request.getfixturevalue("plugin")
+        children = Path(f"/proc/{forks.pid}/task/{forks.pid}/children")
+        (child,) = (processes.identify(int(pid)) for pid in children.read_text().split())
+        assert child is not None
+        os.kill(process.pid, signal.SIGINT)
+        assert ends(process, 3)
+        assert ends(child, 3)
+        forks.kill()
