@@ -26,7 +26,7 @@ _ATTACHMENTS = frozenset(
         *(f"{kind}PolicyAttachment{more}" for kind in ("Group", "Role", "User") for more in ("", "sExclusive")),
     )
 )
-_READS = ("batchget", "describe", "get", "list", "lookup", "search", "view")
+_READS = ("batchcheck", "batchget", "describe", "filter", "get", "list", "lookup", "query", "scan", "search", "view")
 _TELEMETRY = frozenset(
     {
         *("cloudwatch:putmetricdata", "xray:puttelemetryrecords", "xray:puttracesegments"),

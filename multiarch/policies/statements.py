@@ -13,6 +13,7 @@ ATTACHED = ("policyArn", "policyArns", "managedPolicyArns")
 OF_AWS = ":iam::aws:policy/"
 ADMINISTRATOR = "AdministratorAccess"
 _BROAD = (ADMINISTRATOR, "PowerUserAccess", "FullAccess")
+"""What the names of broad policies have, also those of one service or of a later version."""
 _KINDS = ("role", "user", "group")
 _ESCALATING = (
     *(f"iam:{verb}{kind}policy" for verb in ("attach", "put") for kind in _KINDS),
@@ -30,8 +31,7 @@ def permits_service(action: str) -> bool:
 
 def is_broad_policy(arn: str) -> bool:
     """Return whether a managed policy is one of AWS that permits nearly everything, or a whole service."""
-    name = arn.rpartition("/")[2]
-    return OF_AWS in arn and (name.endswith(_BROAD) or name.startswith(ADMINISTRATOR))
+    return OF_AWS in arn and any(each in arn.rpartition("/")[2] for each in _BROAD)
 
 
 def escalates(action: str) -> bool:
