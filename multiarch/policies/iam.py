@@ -10,7 +10,7 @@ from multiarch.facts.unknown_values import UNKNOWN_VALUES
 from multiarch.observed.resources.properties import UndecidedError, require_items, require_text, require_value
 from multiarch.policies.conditions import restricts_principals, restricts_requests
 from multiarch.policies.model import DeclaredResource, Policy
-from multiarch.policies.statements import ATTACHED, is_broad_policy, is_everywhere, permits_service
+from multiarch.policies.statements import ATTACHED, is_broad_policy, is_everywhere, is_whole_service
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "aws:iam/groupPolicy:GroupPolicy": ("policy",),
@@ -71,7 +71,7 @@ def _permissions(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
         if require_value(statement, key) is not None:
             yield f"{name}: {key} with Allow permits all that is not named, also what AWS adds later."
     actions = [str(action).lower() for action in require_items(statement, "Action")]
-    for action in filter(permits_service, actions):
+    for action in filter(is_whole_service, actions):
         yield f"{name}: the action {action} permits a whole service."
     resources = [str(resource) for resource in require_items(statement, "Resource")]
     writes = [

@@ -147,8 +147,8 @@ def _tokens(resource: DeclaredResource) -> tuple[str, ...]:
 def _pinned(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == NODE_CLASS:
         for term in require_items(resource.properties, "spec.amiSelectorTerms"):
-            if found := _find_moving_image(term):
-                yield f"amiSelectorTerms takes {found}: new releases replace nodes at any time."
+            if image := _find_moving_image(term):
+                yield f"amiSelectorTerms takes {image}: new releases replace nodes at any time."
         return
     found = list_launch_templates(resource, everything)
     images = list(filter(None, (require_text(template.properties, "imageId") for template in found)))
@@ -190,7 +190,7 @@ def _find_moving_image(term: object) -> str:
         return alias
     if parameter and _moves(parameter):
         return parameter
-    return name if "*" in name and require_text(term, "owner") != "self" else ""
+    return name if "*" in name and require_text(term, "owner") in {"", "amazon"} else ""
 
 
 _GROUPS = frozenset({MANAGED_GROUP, AUTO_SCALING_GROUP})

@@ -23,7 +23,7 @@ _ESCALATING = (
 _TYPE = re.compile(r"^[\w-]+[/:]")
 
 
-def permits_service(action: str) -> bool:
+def is_whole_service(action: str) -> bool:
     """Return whether an action is a whole service, or all of them: ``*``, ``s3:*``, ``s3:?*``, ``*:*``."""
     name = action.rpartition(":")[2]
     return "*" in name and not name.strip("*?")
@@ -34,20 +34,20 @@ def is_broad_policy(arn: str) -> bool:
     return OF_AWS in arn and any(each in arn.rpartition("/")[2] for each in _BROAD)
 
 
-def escalates(action: str) -> bool:
+def is_escalation(action: str) -> bool:
     """Return whether an action, or a pattern of actions, lets its holder get further permissions."""
     return any(fnmatchcase(each, action.lower()) for each in _ESCALATING)
 
 
 def is_everywhere(resource: str, action: str) -> bool:
-    """Return whether a pattern of ARNs is every resource of an action: ``*``, ``arn:aws:iam::*:role/*``.
+    """Return whether a pattern of ARNs is every resource that an action is for: ``*``, ``arn:aws:s3:::*``.
 
-    A region or an account limits; for IAM's own actions an account does not, as they work in their own one.
+    A region, an account or a type of resource limits. For actions that let their holder get further permissions a type
+    does not (``arn:aws:iam::*:role/*``), nor an account for those of IAM, as they work in their own one.
     """
-    kind, _, service, region, account, rest = (resource.split(":", 5) + ["*"] * 5)[:6]
+    kind, _, _, region, account, rest = (resource.split(":", 5) + ["*"] * 5)[:6]
     if kind != "arn":
         return not resource.strip("*?:")
-    # Buckets have no type before their name.
-    name = rest if service == "s3" else _TYPE.sub("", rest, count=1)
+    name = _TYPE.sub("", rest, count=1) if is_escalation(action) else rest
     place = region if action.lower().startswith("iam:") else region + account
     return resource.endswith("*") and not (place + name).strip("*?/:")

@@ -18,7 +18,7 @@ def reach_everybody(cidrs: Iterable[str]) -> bool:
     Strings that are not CIDR blocks are passed over.
     """
     networks = [each for text in cidrs if (each := read_network(text)) is not None and not each.is_private]
-    merged = [
+    merged: list[IPv4Network | IPv6Network] = [
         *collapse_addresses(each for each in networks if isinstance(each, IPv4Network)),
         *collapse_addresses(each for each in networks if isinstance(each, IPv6Network)),
     ]

@@ -18,10 +18,10 @@ from multiarch.policies.statements import (
     ADMINISTRATOR,
     ATTACHED,
     OF_AWS,
-    escalates,
     is_broad_policy,
+    is_escalation,
     is_everywhere,
-    permits_service,
+    is_whole_service,
 )
 from multiarch.review.permissions.grants import ALLOW, DENY, EXCEPT, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
@@ -94,8 +94,8 @@ def _read_boundary(side: Side) -> Iterator[Grant]:
 
 def _rate_identity(grant: Grant) -> Risk:
     """Return HIGH for a whole service, and for further permissions on any resource."""
-    is_whole = grant.action.startswith(EXCEPT) or permits_service(grant.action)
-    gets_more = escalates(grant.action) and is_everywhere(str(grant.resource), grant.action)
+    is_whole = grant.action.startswith(EXCEPT) or is_whole_service(grant.action)
+    gets_more = is_escalation(grant.action) and is_everywhere(str(grant.resource), grant.action)
     return Risk.HIGH if is_whole or gets_more else Risk.MEDIUM
 
 

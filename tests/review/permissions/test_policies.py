@@ -167,9 +167,7 @@ def test_a_managed_policy_that_is_attached_is_named() -> None:
     assert find(role("reports"), attach(all_)) == [f"{MORE}every action on every resource"]
     exclusive = "aws:iam/rolePolicyAttachmentsExclusive:RolePolicyAttachmentsExclusive"
     alone = step(exclusive, "a", None, {"roleName": "reports-1a2b", "policyArns": [all_]})
-    assert find(role("reports"), alone) == [
-        "HIGH widen-iam: IAM role reports may do: every action on every resource"
-    ]
+    assert find(role("reports"), alone) == ["HIGH widen-iam: IAM role reports may do: every action on every resource"]
     assert find(role("reports"), attach(UNKNOWN)) == [f"{MORE}an IAM policy that is known only after the update"]
     given = {"managedPolicyArns": [UNKNOWN]}
     assert find(step(ROLE, "my role", {"managedPolicyArns": []}, given)) == [
