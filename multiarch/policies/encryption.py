@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.observed.resources.nodes import INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS
+from multiarch.observed.resources.nodes import INSTANCE, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, NODE_CLASS
 from multiarch.observed.resources.properties import is_on, require_items, require_text, require_value
 from multiarch.policies.model import DeclaredResource, Policy
 from multiarch.policies.network import CLUSTERS, is_without_inputs
 
 VOLUME = "aws:ebs/volume:Volume"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
-_EBS = "ebs.csi.aws.com"
+_EBS = frozenset({"ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs"})
+"""The provisioners of EBS volumes: the driver's, that of EKS Auto Mode, and the one that the first stands in for."""
 
 
 def _volumes(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
@@ -19,14 +20,16 @@ def _volumes(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Itera
         if not is_on(resource.properties, "encrypted"):
             yield "The volume is not encrypted."
     elif resource.type == STORAGE_CLASS:
-        of_ebs = require_text(resource.properties, "provisioner") == _EBS
-        if of_ebs and not is_on(resource.properties, "parameters.encrypted"):
+        of_ebs = require_text(resource.properties, "provisioner") in _EBS
+        # The driver encrypts with a key that is named, also without the switch.
+        is_encrypted = is_on(resource.properties, "parameters.encrypted")
+        if of_ebs and not is_encrypted and not require_text(resource.properties, "parameters.kmsKeyId"):
             yield "The volumes of this StorageClass are not encrypted."
-    elif resource.type == INSTANCE:
+    elif resource.type in {INSTANCE, LAUNCH_CONFIGURATION}:
         if not is_on(resource.properties, "rootBlockDevice.encrypted"):
             yield "The root volume is not encrypted."
         for device in require_items(resource.properties, "ebsBlockDevices"):
-            if not is_on(device, "encrypted"):
+            if not is_on(device, "encrypted") and not is_on(device, "noDevice"):
                 yield f"The volume {require_text(device, 'deviceName')} is not encrypted."
     else:
         yield from _mappings(resource)
@@ -53,7 +56,7 @@ def _secrets(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Itera
 POLICIES = (
     Policy(
         "policy-encrypted-volumes",
-        frozenset({VOLUME, STORAGE_CLASS, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS}),
+        frozenset({VOLUME, STORAGE_CLASS, INSTANCE, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, NODE_CLASS}),
         _volumes,
     ),
     Policy(

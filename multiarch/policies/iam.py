@@ -8,8 +8,9 @@ from typing import Any
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
 from multiarch.observed.resources.properties import UndecidedError, require_items, require_text, require_value
-from multiarch.policies.conditions import restricts_principals
+from multiarch.policies.conditions import restricts_principals, restricts_requests
 from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.statements import ATTACHED, is_broad_policy, is_everywhere, is_whole_service
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "aws:iam/groupPolicy:GroupPolicy": ("policy",),
@@ -19,25 +20,27 @@ _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "aws:iam/userPolicy:UserPolicy": ("policy",),
 }
 _ATTACHMENTS = frozenset(
-    [
-        "aws:iam/groupPolicyAttachment:GroupPolicyAttachment",
-        "aws:iam/policyAttachment:PolicyAttachment",
-        "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
-        "aws:iam/userPolicyAttachment:UserPolicyAttachment",
-    ]
+    f"aws:iam/{name[0].lower()}{name[1:]}:{name}"
+    for name in (
+        "PolicyAttachment",
+        *(f"{kind}PolicyAttachment{more}" for kind in ("Group", "Role", "User") for more in ("", "sExclusive")),
+    )
 )
-_FOR_ADMINISTRATORS = frozenset({"AdministratorAccess", "IAMFullAccess", "PowerUserAccess"})
-_READS = ("batchget", "describe", "get", "list", "lookup", "search", "view")
-_WITHOUT_RESOURCE = frozenset({"ecr:getauthorizationtoken", "sts:getcalleridentity"})
+_READS = ("batchcheck", "batchget", "describe", "filter", "get", "list", "lookup", "query", "scan", "search", "view")
+_TELEMETRY = frozenset(
+    {
+        *("cloudwatch:putmetricdata", "xray:puttelemetryrecords", "xray:puttracesegments"),
+        *("logs:createloggroup", "logs:createlogstream", "logs:putlogevents"),
+    }
+)
+"""Actions that add to what is there, and change nothing of it."""
 
 
 def _wildcards(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
-    if resource.type in _ATTACHMENTS:
-        attached = require_text(resource.properties, "policyArn").rsplit("/", maxsplit=1)[-1]
-        if attached in _FOR_ADMINISTRATORS:
-            yield f"The policy {attached} allows nearly everything."
-        return
-    for key in _DOCUMENTS[resource.type]:
+    for arn in [str(each) for key in ATTACHED for each in require_items(resource.properties, key)]:
+        if is_broad_policy(arn):
+            yield f"The policy {arn.rpartition('/')[2]} allows nearly everything, or a whole service."
+    for key in _DOCUMENTS.get(resource.type, ()):
         if key == "inlinePolicies":
             for inline in require_items(resource.properties, key):
                 yield from _document(require_value(inline, "policy"), f"{key}.policy", trust=False)
@@ -68,17 +71,20 @@ def _permissions(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
         if require_value(statement, key) is not None:
             yield f"{name}: {key} with Allow permits all that is not named, also what AWS adds later."
     actions = [str(action).lower() for action in require_items(statement, "Action")]
-    for action in actions:
-        if action == "*" or action.endswith(":*"):
-            yield f"{name}: the action {action} permits a whole service."
-    anywhere = "*" in require_items(statement, "Resource")
-    writes = [action for action in actions if not _only_reads(action)]
-    if anywhere and writes and not require_value(statement, "Condition"):
-        yield f"{name}: {', '.join(sorted(writes))} on every resource, without a condition."
+    for action in filter(is_whole_service, actions):
+        yield f"{name}: the action {action} permits a whole service."
+    resources = [str(resource) for resource in require_items(statement, "Resource")]
+    writes = [
+        action
+        for action in actions
+        if not _only_reads(action) and any(is_everywhere(resource, action) for resource in resources)
+    ]
+    if writes and not restricts_requests(require_value(statement, "Condition")):
+        yield f"{name}: {', '.join(sorted(writes))} on every resource, without a condition that limits it."
 
 
 def _only_reads(action: str) -> bool:
-    return action in _WITHOUT_RESOURCE or action.partition(":")[2].startswith(_READS)
+    return action in _TELEMETRY or action.partition(":")[2].startswith(_READS)
 
 
 def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from multiarch.observed.resources.addresses import reach_everybody
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.policies.model import DeclaredResource, Policy
 
@@ -16,10 +17,11 @@ INGRESS_RULE = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 _COMPONENT_INPUTS = frozenset({"encryptionConfigKeyArn", "endpointPublicAccess", "vpcId"})
 _LAST_PORT = 65_535
 _SSH = 22
-_ALL_PROTOCOLS = frozenset({"-1", "all"})
-_TCP = frozenset({"6", "tcp"})
-_SOURCES = ("cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6")
-_EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
+PROTOCOLS = {"1": "icmp", "6": "tcp", "17": "udp", "58": "icmpv6", "-1": "*", "all": "*"}
+"""Protocols by number, as EC2 and people write them; ``*`` are all."""
+CIDRS = ("cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6")
+PREFIX_LISTS = ("prefixListIds", "prefixListId")
+"""Properties of rules with the addresses that they let in, in themselves or in lists."""
 
 
 def is_without_inputs(resource: DeclaredResource) -> bool:
@@ -42,30 +44,32 @@ def _public(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterat
     cidrs = [str(cidr) for cidr in require_items(holder, "publicAccessCidrs")]
     if not cidrs:
         yield "The API server's endpoint is public, and publicAccessCidrs is not set: the whole internet reaches it."
-    elif _EVERYWHERE & set(cidrs):
-        yield "The API server's endpoint is public for 0.0.0.0/0."
+    elif reach_everybody(cidrs):
+        yield f"The API server's endpoint is public for everyone, by {', '.join(cidrs)}."
 
 
 def _ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     for rule in _ingress(resource):
-        protocol = require_text(rule, "protocol") or require_text(rule, "ipProtocol")
-        if protocol.lower() in _ALL_PROTOCOLS:
+        written = (require_text(rule, "protocol") or require_text(rule, "ipProtocol")).lower()
+        protocol = PROTOCOLS.get(written, written)
+        if protocol == "*":
             lowest, highest = 0, _LAST_PORT
-        elif protocol.lower() in _TCP:
+        elif protocol == "tcp":
             lowest, highest = _port(rule, "fromPort", 0), _port(rule, "toPort", _LAST_PORT)
         else:
             continue
-        sources = [source for key in _SOURCES for source in require_items(rule, key)]
+        sources = [source for key in (*CIDRS, *PREFIX_LISTS) for source in require_items(rule, key)]
         if lowest <= _SSH <= highest and sources:
             yield f"Ingress to port {_SSH} from {', '.join(map(str, sources))}."
 
 
 def _port(rule: object, key: str, otherwise: int) -> int:
-    """Return a port; ``otherwise``, which includes the most, where there is none that is a number."""
+    """Return a port; ``otherwise``, which includes the most, where there is none that is a number from 0 on."""
     try:
-        return int(float(require_text(rule, key)))
+        port = int(float(require_text(rule, key)))
     except (OverflowError, ValueError):
         return otherwise
+    return port if port >= 0 else otherwise
 
 
 def _ingress(resource: DeclaredResource) -> list[object]:

@@ -12,6 +12,7 @@ from multiarch.facts.taints import UNTAINTED, Taint, keeps_pods_away
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     INSTANCE,
+    LAUNCH_CONFIGURATION,
     LAUNCH_TEMPLATE,
     MANAGED_GROUP,
     NODE_CLASS,
@@ -27,6 +28,8 @@ from multiarch.observed.resources.user_data import UnreadableUserDataError, read
 from multiarch.policies.model import DeclaredResource, Policy
 
 _CUSTOM = "CUSTOM"
+_LAUNCHES = frozenset({LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION})
+_LATEST = ("/recommended", "/latest")
 
 
 def _agree(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
@@ -73,24 +76,26 @@ def _tainted(resource: DeclaredResource, everything: Sequence[DeclaredResource])
         found = find_architectures(_instance_types(resource, everything), require_text(properties, "amiType"))
     if found != {Architecture.ARM64} or _opted_out(resource):
         return
-    if resource.type == NODE_POOL:
-        if not keeps_pods_away(read_taints(require_items(properties, POOL_TAINTS))):
-            yield f"The NodePool buys arm64 nodes without a taint: {_CONSEQUENCE}"
-    elif resource.type == MANAGED_GROUP:
-        if not keeps_pods_away(read_taints(require_items(properties, "taints"))):
-            yield f"The arm64 node group has no taint: {_CONSEQUENCE}"
-    elif not (own := list_launch_templates(resource, everything)):
+    if keeps_pods_away(read_taints(require_items(properties, POOL_TAINTS if resource.type == NODE_POOL else "taints"))):
+        return
+    own = list_launch_templates(resource, everything)
+    if resource.type == AUTO_SCALING_GROUP and not own:
         yield "The launch template is not in this stack: whether its user data registers a taint can't be checked."
-    else:
-        try:
-            tainted = any(keeps_pods_away(list_registered_taints(template)) for template in own)
-        except UnreadableUserDataError as error:
-            yield f"Whether the user data of the arm64 group registers a taint can't be checked: {error}"
-            return
-        if not tainted:
-            yield f"The user data of the arm64 group registers no taint: {_CONSEQUENCE}"
+        return
+    try:
+        tainted = any(keeps_pods_away(list_registered_taints(template)) for template in own)
+    except UnreadableUserDataError as error:
+        yield f"Whether the user data of the arm64 group registers a taint can't be checked: {error}"
+        return
+    if not tainted:
+        yield f"{_WITHOUT_TAINT[resource.type]}: {_CONSEQUENCE}"
 
 
+_WITHOUT_TAINT = {
+    NODE_POOL: "The NodePool buys arm64 nodes without a taint",
+    MANAGED_GROUP: "The arm64 node group has no taint",
+    AUTO_SCALING_GROUP: "The user data of the arm64 group registers no taint",
+}
 _CONSEQUENCE = "pods whose image has no arm64 build will be scheduled to its nodes."
 
 
@@ -102,13 +107,14 @@ def _opted_out(resource: DeclaredResource) -> bool:
 
 
 def list_launch_templates(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> list[DeclaredResource]:
-    """Return the launch templates of the stack that a group refers to."""
-    return [each for each in everything if each.type == LAUNCH_TEMPLATE and each.urn in resource.dependencies]
+    """Return the launch templates, or the launch configuration, of the stack that a group refers to."""
+    return [each for each in everything if each.type in _LAUNCHES and each.urn in resource.dependencies]
 
 
 def list_registered_taints(template: DeclaredResource) -> tuple[Taint, ...]:
     """Return the taints that a launch template's user data registers. Raises UnreadableUserDataError."""
-    return read_user_data_taints(require_text(template.properties, "userData"))
+    paths = ("userData", "userDataBase64")
+    return read_user_data_taints(next(filter(None, (require_text(template.properties, each) for each in paths)), ""))
 
 
 def _without_ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
@@ -141,11 +147,14 @@ def _tokens(resource: DeclaredResource) -> tuple[str, ...]:
 def _pinned(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == NODE_CLASS:
         for term in require_items(resource.properties, "spec.amiSelectorTerms"):
-            if require_text(term, "alias").endswith("@latest"):
-                yield f"amiSelectorTerms takes {require_text(term, 'alias')}: new releases replace nodes at any time."
+            if image := _find_moving_image(term):
+                yield f"amiSelectorTerms takes {image}: new releases replace nodes at any time."
         return
     found = list_launch_templates(resource, everything)
-    if any(require_text(template.properties, "imageId") for template in found):
+    images = list(filter(None, (require_text(template.properties, "imageId") for template in found)))
+    if moving := [image for image in images if image.startswith(_PARAMETER) and _moves(image)]:
+        yield f"imageId takes {moving[0]}, without a version: which image new nodes get depends on the day."
+    if images:
         return
     without = resource.type == MANAGED_GROUP and require_value(resource.properties, "launchTemplate") is None
     if resource.type == MANAGED_GROUP and (release := require_text(resource.properties, "releaseVersion")):
@@ -155,6 +164,33 @@ def _pinned(resource: DeclaredResource, everything: Sequence[DeclaredResource]) 
         yield "The image is not pinned: which release new nodes get depends on the day."
     else:
         yield "The launch template is not in this stack: whether it names an image can't be checked."
+
+
+_PARAMETER = "resolve:ssm:"
+
+
+def _moves(parameter: str) -> bool:
+    """Return whether the value of an SSM parameter may change: one of a release, or with a version, does not.
+
+    Source: EC2 user guide, "Use a Systems Manager parameter instead of an AMI ID"; EKS user guide, "Retrieve
+    recommended Amazon Linux AMI IDs".
+    """
+    name, _, version = parameter.removeprefix(_PARAMETER).partition(":")
+    is_release = name.startswith("/aws/service/") and not any(each in name for each in _LATEST)
+    return not is_release and not version.isdigit()
+
+
+def _find_moving_image(term: object) -> str:
+    """Return what a term of an EC2NodeClass takes, if it is another image after a release of AWS; or else "".
+
+    Source: https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms
+    """
+    alias, parameter, name = (require_text(term, each) for each in ("alias", "ssmParameter", "name"))
+    if alias.endswith("@latest"):
+        return alias
+    if parameter and _moves(parameter):
+        return parameter
+    return name if "*" in name and require_text(term, "owner") in {"", "amazon"} else ""
 
 
 _GROUPS = frozenset({MANAGED_GROUP, AUTO_SCALING_GROUP})
@@ -174,12 +210,12 @@ POLICIES = (
     ),
     Policy(
         "policy-ssh-key",
-        frozenset({MANAGED_GROUP, LAUNCH_TEMPLATE, INSTANCE}),
+        frozenset({MANAGED_GROUP, INSTANCE}) | _LAUNCHES,
         _without_ssh,
     ),
     Policy(
         "policy-imdsv2",
-        frozenset({MANAGED_GROUP, LAUNCH_TEMPLATE, INSTANCE, NODE_CLASS}),
+        frozenset({MANAGED_GROUP, INSTANCE, NODE_CLASS}) | _LAUNCHES,
         _imdsv2,
     ),
     Policy(

@@ -101,6 +101,10 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
         review_rule("weaken-metadata-service", Risk.HIGH,
                     "an instance metadata service that takes requests without a token, or from pods",
                     "May every pod on these nodes use the nodes' role?"),
+        review_rule("weaken-pod-security", Risk.HIGH,
+                    "pods that are privileged or share the node's network, processes or IPC, and namespaces whose Pod "
+                    "Security level is lowered",
+                    "What do these pods need of their node, and may everyone who can change them have it?"),
     ),
     "Moves pods": (
         review_rule("change-architecture", Risk.HIGH,

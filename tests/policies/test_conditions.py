@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.unknown_values import UNKNOWN_TEXT
-from multiarch.policies.conditions import restricts_principals
+from multiarch.policies.conditions import restricts_principals, restricts_requests
 
 GITHUB = "token.actions.githubusercontent.com"
 CLUSTER = "oidc.eks.eu-west-1.amazonaws.com/id/0123ABCD"
@@ -34,6 +33,25 @@ LIMITS: list[dict[str, Any]] = [
     {"IpAddress": {"aws:SourceIp": ["192.0.2.0/24"]}},
     {"StringEquals": {"aws:PrincipalOrgID": "*"}},
     {"StringLike": {"aws:PrincipalOrgID": "${aws:ResourceOrgID}"}},
+    {"StringLike": {f"{GITHUB}:repository": "shop/*"}},
+    {"StringEquals": {f"{GITHUB}:repository_owner_id": "42", f"{GITHUB}:environment": "prod"}},
+    {"StringLike": {f"{GITHUB}:job_workflow_ref": "shop/actions/.github/workflows/deploy.yml@*"}},
+    {"StringEquals": {f"{GITHUB}:actor": "octocat"}},
+    {"StringLike": {f"{GITHUB}:sub": "repository_owner:shop:environment:*"}},
+    {"StringLike": {f"{GITHUB}:sub": "repo:*:job_workflow_ref:shop/actions/*"}},
+    {"StringLike": {f"{GITHUB}:sub": "repo:shop@42/web@7:*"}},
+    {"StringLike": {"gitlab.com:project_path": "shop/*"}},
+    {"StringEquals": {f"{OWN}:namespace_path": "shop"}},
+    {"ForAllValues:StringLike": {f"{GITHUB}:sub": "repo:shop/*"}, "Null": {f"{GITHUB}:sub": "false"}},
+    {"StringLike": {"aws:PrincipalArn": "arn:*:iam::111122223333:role/*"}},
+    {"ArnLike": {"aws:PrincipalArn": ["arn:aws:iam::444455556666:root", "arn:aws:iam::${aws:ResourceAccount}:role/*"]}},
+    {"StringEquals": {"aws:SourceVpce": "vpce-1", "aws:ViaAWSService": "false"}},
+    {"ForAnyValue:StringLike": {"aws:PrincipalOrgPaths": "o-1/r-1/ou-1/*"}},
+    {"StringLike": {"aws:userid": "AROA1:*"}},
+    {"StringEquals": {"kms:CallerAccount": "111122223333", "kms:ViaService": "s3.eu-west-1.amazonaws.com"}},
+    {"ArnLike": {"aws:SourceArn": ["arn:aws:s3:::reports/*", "arn:aws:route53:::hostedzone/Z1"]}},
+    {"Bool": {"elasticfilesystem:AccessedViaMountTarget": "true"}},
+    {"IpAddress": {"aws:SourceIp": ["8.0.0.0/8", "2001:db8::/32", "10.0.0.0/8"]}},
 ]
 LIMITS_NOBODY: list[Any] = [
     None,
@@ -70,6 +88,39 @@ LIMITS_NOBODY: list[Any] = [
     {"ArnLike": {"aws:PrincipalArn": "arn:*"}},
     {"ArnLike": {"aws:SourceArn": "arn:aws:s3:::*"}},
     {"StringLike": {"aws:SourceArn": "arn:aws:lambda:*:*:function:deploy"}},
+    {"StringLike": {f"{GITHUB}:repository": "*/infra"}},
+    {"StringLike": {f"{GITHUB}:repository": "shop*"}},
+    {"StringLike": {f"{GITHUB}:job_workflow_ref": "*/actions/.github/workflows/deploy.yml@refs/heads/main"}},
+    {"StringLike": {f"{GITHUB}:repository_owner": "shop*"}},
+    {"StringLike": {f"{GITHUB}:repository_id": "4?"}},
+    {"StringLike": {f"{GITHUB}:actor": "*[bot]"}},
+    {"StringEquals": {f"{GITHUB}:actor": "dependabot[bot]"}},
+    {"StringEquals": {f"{GITHUB}:workflow": "deploy", f"{GITHUB}:environment": "prod"}},
+    {"StringEquals": {f"{GITHUB}:sub": "environment:prod"}},
+    {"StringLike": {f"{GITHUB}:sub": "repo*"}},
+    {"StringLike": {f"{GITHUB}:sub": "repository_owner:shop*"}},
+    {"StringLike": {"gitlab.com:project_path": "*/web"}},
+    {"StringLike": {"gitlab.com:sub": "*:ref_type:branch:ref:main"}},
+    {"StringLike": {"app.terraform.io:sub": "organization:*:project:shop:*"}},
+    {"StringLike": {f"{CLUSTER}:sub": "system:*"}},
+    {"ForAllValues:StringLike": {f"{GITHUB}:sub": "repo:shop/*"}, "Null": {f"{GITHUB}:sub": "true"}},
+    {"StringLike": {"aws:PrincipalArn": "*:role/ci"}},
+    {"StringLike": {"aws:PrincipalArn": "arn:aws:iam::${aws:PrincipalAccount}:role/ci"}},
+    {"ArnLike": {"aws:PrincipalArn": "arn:aws:iam::1111*:role/ci"}},
+    {"StringEquals": {"aws:PrincipalOrgID": "${aws:PrincipalOrgID}"}},
+    {"StringLike": {"aws:PrincipalOrgID": "o-*"}},
+    {"ForAnyValue:StringLike": {"aws:PrincipalOrgPaths": "o-*/r-1/*"}},
+    {"StringLike": {"aws:userid": "*:deploy"}},
+    {"StringEquals": {"aws:username": "deploy"}},
+    {"Bool": {"aws:ViaAWSService": "false"}},
+    {"Bool": {"aws:PrincipalIsAWSService": "true"}},
+    {"StringEquals": {"aws:ResourceAccount": "111122223333", "aws:RequestTag/team": "shop"}},
+    {"StringEquals": {"kms:ViaService": "s3.eu-west-1.amazonaws.com", "kms:EncryptionContext:team": "shop"}},
+    {"StringEquals": {"s3:x-amz-acl": "bucket-owner-full-control"}},
+    {"ArnLike": {"aws:SourceArn": "arn:aws:s3:::reports-*"}},
+    {"IpAddress": {"aws:SourceIp": ["0.0.0.0/1", "128.0.0.0/1"]}},
+    {"IpAddress": {"aws:SourceIp": "::/1"}},
+    {"IpAddress": {"aws:VpcSourceIp": "10.0.0.0/16"}},
 ]
 
 
@@ -89,4 +140,20 @@ def test_a_test_that_limits_is_enough_beside_others() -> None:
         "Bool": {"aws:SecureTransport": "true"},
     }
     assert restricts_principals(both)
-    assert restricts_principals({"StringEquals": {f"{GITHUB}:sub": UNKNOWN_TEXT}})
+
+
+@pytest.mark.parametrize(
+    ("condition", "limits"),
+    [
+        ({"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}, True),
+        ({"StringNotEquals": {"aws:ResourceTag/team": "web"}}, True),
+        ({"StringLike": {"ec2:ResourceTag/team": "shop-*"}, "Bool": {"aws:SecureTransport": "true"}}, True),
+        ({}, False),
+        ({"Bool": {"aws:SecureTransport": "true"}}, False),
+        ({"StringLike": {"iam:PassedToService": ["ec2.amazonaws.com", "*"]}}, False),
+        ({"IpAddress": {"aws:SourceIp": "0.0.0.0/0"}}, False),
+    ],
+    ids=str,
+)
+def test_a_condition_of_a_permission_limits_what_its_holder_may_do(condition: object, limits: object) -> None:
+    assert restricts_requests(condition) is limits

@@ -11,6 +11,7 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts.ami_families import get_ami_type
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
+from multiarch.facts.labels import CPU_MANUFACTURERS
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError, to_mapping
@@ -26,6 +27,7 @@ MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"
 AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
 AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+LAUNCH_CONFIGURATION = "aws:ec2/launchConfiguration:LaunchConfiguration"
 INSTANCE = "aws:ec2/instance:Instance"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
@@ -33,6 +35,8 @@ POOL_REQUIREMENTS = "spec.template.spec.requirements"
 POOL_TAINTS = "spec.template.spec.taints"
 _POOL_LABELS = "spec.template.metadata.labels"
 _CUSTOM_IMAGE = "CUSTOM"
+_MANUFACTURERS = frozenset({"amd", "aws", "intel"})
+"""The values of a label that every node of Karpenter's has."""
 _EFFECTS = {each.name: each for each in Effect} | {str(each): each for each in Effect}
 
 
@@ -69,10 +73,12 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
     """
     expressions = []
     for each in require_items(properties, POOL_REQUIREMENTS):
+        key, operator = require_text(each, "key"), require_text(each, "operator")
         values = [str(value) for value in require_items(each, "values")]
-        operator = require_text(each, "operator")
+        if key in CPU_MANUFACTURERS and operator == Operator.NOT_IN:
+            operator, values = Operator.IN, sorted(_MANUFACTURERS.difference(values))
         if operator in set(Operator):
-            expressions.append({"key": require_text(each, "key"), "operator": operator, "values": values})
+            expressions.append({"key": key, "operator": operator, "values": values})
     labels = {str(key): str(value) for key, value in to_mapping(require_value(properties, _POOL_LABELS)).items()}
     term = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}

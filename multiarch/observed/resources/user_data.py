@@ -19,9 +19,11 @@ import yaml
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.observed.resources.nodes import read_taints
 
-_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_COMMENT = re.compile(r"(^|\s)#.*$", re.MULTILINE)
+_VARIABLE = re.compile(r"^\s*(?:export\s+|readonly\s+)?(\w+)=(\"[^\"$`]*\"|'[^']*'|[^\s;$`\"']+);?\s*$", re.MULTILINE)
+_GZIP = b"\x1f\x8b"
 _FLAG = re.compile(r"--register-with-taints[=\s]+[\"']?([^\s\"'\\]*)")
-_SCRIPT_LIST = re.compile(r"registerWithTaints[^\[\n]*\[([^\]]*)\]")
+_SCRIPT_LIST = re.compile(r"registerWithTaints[^\[\n]*(?:\[([^\]]*)\]|\n((?:[ \t]*- .*\n?(?:[ \t]+\w+:.*\n?)*)+))")
 _SCRIPT_EFFECT = re.compile(r"\b(NoSchedule|NoExecute|PreferNoSchedule)\b")
 
 
@@ -32,9 +34,12 @@ class UnreadableUserDataError(Exception):
 def read_user_data_taints(user_data: str) -> tuple[Taint, ...]:
     """Return the taints that user data, base64 or plain, registers. Raises UnreadableUserDataError."""
     try:
-        text = base64.b64decode(user_data, validate=True).decode("utf-8", "replace")
+        decoded = base64.b64decode(user_data, validate=True)
     except (binascii.Error, ValueError):
-        text = user_data
+        decoded = user_data.encode()
+    if decoded.startswith(_GZIP):
+        raise UnreadableUserDataError("it is compressed")
+    text = decoded.decode("utf-8", "replace")
     try:
         return tuple(sorted(_read_text(text)))
     except (TaintSyntaxError, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -53,7 +58,7 @@ def _read_text(text: str) -> Iterator[Taint]:
     elif re.search(r"^\s*kind:\s*NodeConfig", text, re.MULTILINE):
         for document in yaml.safe_load_all(text):
             yield from _read_node_config(document)
-    elif re.search(r"^\s*\[?settings\.", text, re.MULTILINE):
+    elif re.search(r"^\s*\[?settings\b", text, re.MULTILINE):
         taints = tomllib.loads(text).get("settings", {}).get("kubernetes", {}).get("node-taints", {})
         for key, values in taints.items():
             for each in values if isinstance(values, list) else [values]:
@@ -65,8 +70,7 @@ def _read_text(text: str) -> Iterator[Taint]:
 def _read_node_config(document: Any) -> Iterator[Taint]:  # noqa: ANN401  (YAML)
     """Yield the taints of a NodeConfig: the last flag replaces the configuration's list."""
     kubelet = ((document or {}).get("spec") or {}).get("kubelet") or {}
-    flags = [match[1] for each in kubelet.get("flags") or () if (match := _FLAG.search(str(each)))]
-    if flags:
+    if flags := _FLAG.findall(" ".join(map(str, kubelet.get("flags") or ()))):
         yield from _parse_flag(flags[-1])
     else:
         rows = (kubelet.get("config") or {}).get("registerWithTaints") or ()
@@ -76,10 +80,12 @@ def _read_node_config(document: Any) -> Iterator[Taint]:  # noqa: ANN401  (YAML)
 def _read_script(text: str) -> Iterator[Taint]:
     """Yield the taints of a kubelet flag in a script without its comments, or of a configuration that it writes."""
     code = _COMMENT.sub("", text)
+    for name, value in _VARIABLE.findall(code):
+        code = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", value.strip("\"'").replace("\\", ""), code)
     if flags := _FLAG.findall(code):
         yield from _parse_flag(flags[-1])
         return
-    for rows in _SCRIPT_LIST.findall(code):
+    for rows in map("".join, _SCRIPT_LIST.findall(code)):
         yield from (parse_taint(f"registered:{effect}") for effect in _SCRIPT_EFFECT.findall(rows))
 
 

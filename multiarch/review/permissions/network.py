@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network
 
+from multiarch.observed.resources.addresses import read_network
 from multiarch.observed.resources.properties import Properties
+from multiarch.policies.network import CIDRS, PREFIX_LISTS, PROTOCOLS
 from multiarch.review.permissions.grants import Field, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.settings import PUBLIC
@@ -25,12 +27,11 @@ WIDEN = REVIEW_RULES["widen-network"]
 _GROUP, _LIST = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/managedPrefixList:ManagedPrefixList"
 _LIST_TYPES = "aws:ec2/managedPrefixList"
 _TYPES = ("aws:ec2/securityGroup", "aws:vpc/securityGroup", "aws:ec2/defaultSecurityGroup:", _LIST_TYPES)
-_CIDRS = frozenset({"cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6", "cidr"})
+_CIDRS = (*CIDRS, "cidr")
 _PEERS: Mapping[str, str] = {
-    **dict.fromkeys(("prefixListIds", "prefixListId"), _LIST),
+    **dict.fromkeys(PREFIX_LISTS, _LIST),
     **dict.fromkeys(("securityGroups", "sourceSecurityGroupId", "referencedSecurityGroupId"), _GROUP),
 }
-_PROTOCOLS = {"1": "icmp", "6": "tcp", "17": "udp", "58": "icmpv6", "-1": "*", "all": "*"}
 _EVERY_PORT = range(0x10000)
 _SERVICE = "kubernetes:core/v1:Service"
 _INGRESS = "kubernetes:networking.k8s.io/v1:Ingress"
@@ -78,7 +79,7 @@ def _read_rule(direction: str, side: Side, owner: GrantOwner, value: object) -> 
 def _read_ports(rule: Mapping[str, object]) -> tuple[str, Field]:
     """Return the protocol and its ports; for ICMP, a type and code. Source: EC2 API reference, IpPermission."""
     written = str(rule.get("protocol", rule.get("ipProtocol"))).lower()
-    protocol = _PROTOCOLS.get(written, written)
+    protocol = PROTOCOLS.get(written, written)
     first, last = (_read_number(rule.get(name), name) for name in ("fromPort", "toPort"))
     if protocol.startswith("icmp"):
         return protocol, "*" if first == -1 else f"type {first} code {'*' if last == -1 else last}"
@@ -98,10 +99,9 @@ def _read_number(value: object, name: str) -> int:
 def _read_network(value: object) -> IPv4Network | IPv6Network:
     """Return a CIDR block. Raises ValueError for what is not one."""
     cidr = require_string(value, "a CIDR block")
-    try:
-        return ip_network(cidr, strict=False)
-    except ValueError:
-        raise ValueError(f"{cidr!r}, which is not a CIDR block") from None
+    if (network := read_network(cidr)) is None:
+        raise ValueError(f"{cidr!r}, which is not a CIDR block")
+    return network
 
 
 def _read_endpoint(side: Side) -> Parts:

@@ -14,6 +14,15 @@ from math import prod
 
 from multiarch.observed.resources.properties import Properties
 from multiarch.policies.conditions import restricts_principals
+from multiarch.policies.statements import (
+    ADMINISTRATOR,
+    ATTACHED,
+    OF_AWS,
+    is_broad_policy,
+    is_escalation,
+    is_everywhere,
+    is_whole_service,
+)
 from multiarch.review.permissions.grants import ALLOW, DENY, EXCEPT, Grant
 from multiarch.review.permissions.reporting import Parts, PermissionSource
 from multiarch.review.permissions.sides import (
@@ -40,14 +49,7 @@ _OWNERS = {
     **dict.fromkeys(("group", "groups"), _GROUP),
 }
 """Properties that name who gets what a resource of IAM has, with their type; else the resource itself has it."""
-_ATTACHED = ("policyArn", "managedPolicyArns")
 _RESOURCE_DOCUMENTS = ("policy", "policyDocument", "accessPolicies", "resourcePolicy", "keyPolicy")
-_OF_AWS = ":iam::aws:policy/"
-_BROAD = (":*", "AdministratorAccess", "PowerUserAccess", "FullAccess")
-_ESCALATING = re.compile(
-    "iam:(passrole|createpolicyversion|setdefaultpolicyversion|createaccesskey|updateassumerolepolicy"
-    "|(attach|put)(role|user|group)policy)|sts:assumerole"
-)
 _WITHOUT_POLICY = "what AWS allows without a policy of the program: it keeps the last one, or sets a default"
 _FIELDS = ("Action", "Resource", "Principal")
 _ELEMENTS = {"Sid", "Effect", "Condition", *_FIELDS, *(f"Not{name}" for name in _FIELDS)}
@@ -65,18 +67,18 @@ def _read_identity(side: Side) -> Parts:
         yield owner, _read_boundary(side)
         for each in [inputs.get("policy"), *list_values(inputs.get("inlinePolicies"))]:
             yield from _read_document(owner, each.get("policy") if isinstance(each, Mapping) else each, _rate_identity)
-        for name, value in [(key, each) for key in _ATTACHED for each in list_values(inputs.get(key))]:
+        for name, value in [(key, each) for key in ATTACHED for each in list_values(inputs.get(key))]:
             yield owner, _attach(side, name, value)
 
 
 def _attach(side: Side, name: str, value: object) -> Iterator[Grant]:
     """Yield a managed policy as one action: its content is found where the policy itself changes."""
     policy = side.name_reference(name, _POLICY, value)
-    if policy.endswith(f"{_OF_AWS}AdministratorAccess"):
+    if policy.endswith(f"{OF_AWS}{ADMINISTRATOR}"):
         yield Grant("*", "*")
-    elif _OF_AWS in policy:
-        said = f"AWS managed policy {policy.rpartition('/')[2]}"
-        yield Grant(said, risk=_rate_identity(Grant(said)))
+    elif OF_AWS in policy:
+        risk = Risk.HIGH if is_broad_policy(policy) else Risk.MEDIUM
+        yield Grant(f"AWS managed policy {policy.rpartition('/')[2]}", risk=risk)
     else:
         said = side.name_resource(name, _POLICY, value)
         yield Grant(said, risk=Risk.MEDIUM)
@@ -92,9 +94,9 @@ def _read_boundary(side: Side) -> Iterator[Grant]:
 
 def _rate_identity(grant: Grant) -> Risk:
     """Return HIGH for a whole service, and for further permissions on any resource."""
-    is_whole = grant.action == "*" or grant.action.startswith(EXCEPT) or grant.action.endswith(_BROAD)
-    escalates = _ESCALATING.fullmatch(grant.action.lower()) and str(grant.resource).endswith("*")
-    return Risk.HIGH if is_whole or escalates else Risk.MEDIUM
+    is_whole = grant.action.startswith(EXCEPT) or is_whole_service(grant.action)
+    gets_more = is_escalation(grant.action) and is_everywhere(str(grant.resource), grant.action)
+    return Risk.HIGH if is_whole or gets_more else Risk.MEDIUM
 
 
 def _read_trust(side: Side) -> Parts:

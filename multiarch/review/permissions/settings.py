@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 
+from multiarch.observed.resources.paths import split_path
 from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import UNCHANGED, limit_lines, report_difference
@@ -19,10 +20,13 @@ ENCRYPTION = REVIEW_RULES["weaken-encryption"]
 PROTECTION = REVIEW_RULES["weaken-protection"]
 LOGGING = REVIEW_RULES["weaken-logging"]
 METADATA = REVIEW_RULES["weaken-metadata-service"]
-
+PODS = REVIEW_RULES["weaken-pod-security"]
 
 _MORE, _LESS, _DAYS, _SET, _ON, _OFF = ("more",), ("less",), ("days",), (), ("true",), ("false", "")
-"""Which values are strong: greater numbers, lesser ones, days of which 0 are all, any value, or these strings."""
+_LEVELS = ("baseline", "restricted")
+"""Which values are strong: greater numbers, lesser ones, days of which 0 are all, any value, these strings, or levels
+of Pod Security, of which the last is the strongest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Setting:
             return -inf
         text = self.default if value is None else str(value).lower()
         if self.strong not in {_MORE, _LESS, _DAYS}:
-            return float(text in self.strong)
+            return float(text in self.strong and (self.strong != _LEVELS or 1 + _LEVELS.index(text)))
         number = float(text) if text == "inf" or text.replace(".", "").isdecimal() else -inf
         return -number if self.strong == _LESS else number or (inf if self.strong == _DAYS else 0)
 
@@ -60,11 +64,22 @@ _AWS, _CLUSTER, _KEY, _BLOCKS = (
     ("aws:kms/key:",),
     ("aws:s3/bucketPublic", "aws:s3/acc"),
 )
-_TEMPLATE, _MACHINES = ("aws:ec2/launchTemplate:",), ("aws:ec2/launchTemplate:", "aws:ec2/instance:")
+_TEMPLATE = ("aws:ec2/launchTemplate:",)
+_MACHINES = (*_TEMPLATE, "aws:ec2/launchConfiguration:", "aws:ec2/instance:")
 _NODE_CLASS, _STORAGE_CLASS = ("kubernetes:karpenter.k8s.aws/",), ("kubernetes:storage.k8s.io/v1:StorageClass",)
 _VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:")
 _PRIVATE = ("", "private", "log-delivery-write", "bucket-owner-read", "bucket-owner-full-control", "aws-exec-read")
 _OPEN, _OWN_KEY = "public access is no longer blocked", "not encrypted with a KMS key of yours"
+_DATABASES = tuple(
+    f"aws:{each}:" for each in ("rds/instance", "rds/cluster", "rds/globalCluster", "docdb/cluster", "neptune/cluster")
+)
+_WORKLOADS = ("kubernetes:apps/", "kubernetes:batch/", "kubernetes:core/v1:Pod")
+_POD_SPECS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
+_PRIVILEGED = tuple(
+    f"{spec}.{kind}ontainers.securityContext.privileged" for spec in _POD_SPECS for kind in ("c", "initC")
+)
+_ON_THE_HOST = tuple(f"{spec}.{each}" for spec in _POD_SPECS for each in ("hostNetwork", "hostPID", "hostIPC"))
+_ENFORCED = 'metadata.labels["pod-security.kubernetes.io/enforce"]'
 _HOPS = "pods that are not on the host network can use the role"
 _SETTINGS = (
     Setting(PUBLIC, ("aws:lb/load", "aws:alb/load", "aws:elb/load"), ("internal",), if_new=True),
@@ -74,13 +89,14 @@ _SETTINGS = (
     Setting(PUBLIC, _BLOCKS, ("blockPublicAcls", "blockPublicPolicy"), meaning=_OPEN),
     Setting(PUBLIC, _BLOCKS, ("ignorePublicAcls", "restrictPublicBuckets"), meaning=_OPEN),
     Setting(PUBLIC, ("aws:s3/bucket",), ("acl",), _PRIVATE, if_new=True),
+    Setting(PUBLIC, ("aws:ec2/amiLaunchPermission:",), ("group",), ("",), meaning="every account", if_new=True),
     Setting(ENCRYPTION, _CLUSTER, ("encryptionConfig",), _SET, meaning=f"Secrets are {_OWN_KEY}"),
     Setting(ENCRYPTION, _AWS, ("kmsKeyId", "kmsMasterKeyId"), _SET, meaning=_OWN_KEY),
     Setting(ENCRYPTION, _TEMPLATE, ("blockDeviceMappings.ebs.encrypted",), if_new=True),
     Setting(ENCRYPTION, _NODE_CLASS, ("spec.blockDeviceMappings.ebs.encrypted",), ("true", ""), if_new=True),
     Setting(ENCRYPTION, _VOLUMES, ("encrypted",), if_new=True),
     Setting(ENCRYPTION, _STORAGE_CLASS, ("parameters.encrypted",)),
-    Setting(ENCRYPTION, _AWS, ("storageEncrypted",)),
+    Setting(ENCRYPTION, _DATABASES, ("storageEncrypted",), if_new=True),
     Setting(ENCRYPTION, _AWS, ("rootBlockDevice.encrypted", "serverSideEncryption.enabled")),
     Setting(ENCRYPTION, ("aws:s3/bucketServerSide",), ("rules",), _SET),
     Setting(ENCRYPTION, ("aws:ebs/encryptionByDefault:",), ("enabled",), ("true", "")),
@@ -101,6 +117,11 @@ _SETTINGS = (
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpTokens",), ("required", ""), if_new=True),
     Setting(METADATA, _MACHINES, ("metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
+    Setting(PODS, _WORKLOADS, _PRIVILEGED, _OFF, meaning="the container is root on the node", if_new=True),
+    Setting(PODS, _WORKLOADS, _ON_THE_HOST, _OFF, meaning="the pod shares it with the node", if_new=True),
+    Setting(
+        PODS, ("kubernetes:core/v1:Namespace",), ('metadata.labels["pod-security.kubernetes.io/enforce"]',), _LEVELS
+    ),
     Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
 )
 _GUARDS = ("aws:ec2/flowLog:", "aws:s3/bucketServerSide", "aws:s3/bucketVersioning", "aws:s3/bucketPublicAccessBlock")
@@ -117,7 +138,7 @@ def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
     """Yield settings, then what Pulumi itself protects, in the order of the preview's steps."""
     steps = [each for each in change.preview.steps if each.operation not in UNCHANGED]
     ends = any(each.type.startswith(_GUARDED) and each.new is None for each in steps)
-    for step in (each for each in steps if each.type.startswith(("aws:", *_NODE_CLASS, *_STORAGE_CLASS))):
+    for step in steps:
         new = step.new
         if new is None and step.old and not ends and step.type.startswith(_GUARDS):
             new = State({}, {})
@@ -161,7 +182,7 @@ def _find_weaker(type_: str, old: State | None, new: State) -> Mapping[Rule, lis
 def _list_values_at(state: State, path: str) -> list[object]:
     """Return the values at a path, of which at least one is there; None is one that is not set."""
     values: list[object] = [state.inputs]
-    for name in path.split("."):
+    for name in map(str, split_path(path)):
         values = [each for value in values for each in (list_values(value) or [None])]
         values = [
             each.get(name) if isinstance(each, Mapping) else (get_hidden_reason(each) and each) or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from multiarch.policies.model import DeclaredResource, check_policy
 from multiarch.review.nodes import placement
 from tests.review.by_hand import CLUSTER, change, made
 
+GENERATION = "karpenter.k8s.aws/instance-generation"
 ARM64, BOTH = {Architecture.ARM64}, set(Architecture)
 GOLDEN = sorted((Path(__file__).parents[2] / "nodes" / "user_data" / "golden").iterdir())
 (POLICY,) = (each for each in build_policies(lambda _: ()) if each.rule == "policy-arm64-taint")
@@ -34,6 +36,9 @@ def pool(*requirements: tuple[str, str, list[str]]) -> dict[str, Any]:
         (pool(("node.kubernetes.io/instance-type", "In", ["m7g.large"])), ARM64),
         (pool(("karpenter.k8s.aws/instance-family", "In", ["m7g", "c7g"])), ARM64),
         (pool(("karpenter.k8s.aws/instance-cpu-manufacturer", "In", ["aws"])), ARM64),
+        (pool(("karpenter.k8s.aws/instance-cpu-manufacturer", "NotIn", ["amd", "intel"])), ARM64),
+        (pool(("karpenter.k8s.aws/instance-category", "In", ["t"]), (GENERATION, "In", ["4"])), ARM64),
+        (pool(("kubernetes.io/arch", "Exists", [])), BOTH),
         (pool(("karpenter.k8s.aws/instance-category", "In", ["m"])), BOTH),
         (pool(("karpenter.k8s.aws/instance-generation", "Gt", ["5"])), BOTH),
         (pool(("node.kubernetes.io/instance-type", "In", ["m7g.large", "m7i.large"])), BOTH),
@@ -62,6 +67,7 @@ spec:
     flags: {flags}
 """
 HARD = "[{key: arch, value: arm64, effect: NoSchedule}]"
+TAINT_FLAG = "--register-with-taints=arch=arm64:NoSchedule"
 SCRIPT = "#!/bin/bash\n/etc/eks/bootstrap.sh c --kubelet-extra-args '{}'"
 
 
@@ -77,6 +83,13 @@ SCRIPT = "#!/bin/bash\n/etc/eks/bootstrap.sh c --kubelet-extra-args '{}'"
         ('[settings.kubernetes.node-taints]\narch = "arm64:NoSchedule"', ["arch=arm64:NoSchedule"]),
         ('[settings.kubernetes.node-taints]\n"a.b/c" = [":NoSchedule"]', ["a.b/c:NoSchedule"]),
         ("[settings.kubernetes]\ncluster-name = 'c'", []),
+        ("[settings]\n[settings.kubernetes.node-taints]\narch = ['arm64:NoSchedule']", ["arch=arm64:NoSchedule"]),
+        (NODE_CONFIG.format(rows="[]", flags="[--register-with-taints, 'a:NoExecute']"), ["a:NoExecute"]),
+        (SCRIPT.format("--node-labels=a=b") + "  # --register-with-taints=a:NoSchedule", []),
+        (f'#!/bin/sh\nT="{TAINT_FLAG}"\nbootstrap.sh c --kubelet-extra-args "--v=2 $T"', ["arch=arm64:NoSchedule"]),
+        ("#!/bin/sh\nexport T=a:NoExecute\nkubelet --register-with-taints=${T}", ["a:NoExecute"]),
+        (SCRIPT + "\ncat <<EOF\nregisterWithTaints:\n- key: a\n  effect: NoExecute\nEOF", ["registered:NoExecute"]),
+        (SCRIPT + "\ncat <<EOF\nregisterWithTaints: []\nmaxPods: 5\nEOF\necho NoSchedule", []),
         ("", []),
     ],
 )
@@ -92,7 +105,11 @@ def test_the_taints_of_the_projects_own_user_data_are_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "user_data", [SCRIPT.format("--register-with-taints=$TAINTS"), "kind: NodeConfig\nspec: [", "[settings.kubernetes"]
+    "user_data",
+    [
+        *(SCRIPT.format("--register-with-taints=$TAINTS"), "kind: NodeConfig\nspec: [", "[settings.kubernetes"),
+        base64.b64encode(gzip.compress(TAINT_FLAG.encode())).decode(),
+    ],
 )
 def test_user_data_that_cannot_be_read_is_an_error(user_data: str) -> None:
     with pytest.raises(UnreadableUserDataError):

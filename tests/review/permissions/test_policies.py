@@ -154,7 +154,8 @@ def test_a_role_that_is_replaced_keeps_its_policies() -> None:
 
 def test_a_new_role_is_less_alarming_unless_it_may_do_much() -> None:
     new = step(ROLE, "web", None, {})
-    for action, risk in (("sqs:SendMessage", "MEDIUM"), ("sqs:*", "HIGH"), ("iam:PassRole", "HIGH")):
+    broad = ("sqs:*", "s3:**", "*:*", "iam:PassRole", "iam:*Role")
+    for action, risk in (("sqs:SendMessage", "MEDIUM"), *((each, "HIGH") for each in broad)):
         given = {"role": UNKNOWN, "policy": document(allow(action))}
         found = find(new, step(INLINE, "p", None, given, depends={"role": urn(ROLE, "web")}))
         assert found == [f"{risk} widen-iam: IAM role web may do: {action} on every resource"]
@@ -164,6 +165,9 @@ def test_a_managed_policy_that_is_attached_is_named() -> None:
     read_only, all_ = (f"arn:aws:iam::aws:policy/{name}" for name in ("ReadOnlyAccess", "AdministratorAccess"))
     assert find(role("reports"), attach(read_only)) == [f"{MORE}AWS managed policy ReadOnlyAccess"]
     assert find(role("reports"), attach(all_)) == [f"{MORE}every action on every resource"]
+    exclusive = "aws:iam/rolePolicyAttachmentsExclusive:RolePolicyAttachmentsExclusive"
+    alone = step(exclusive, "a", None, {"roleName": "reports-1a2b", "policyArns": [all_]})
+    assert find(role("reports"), alone) == ["HIGH widen-iam: IAM role reports may do: every action on every resource"]
     assert find(role("reports"), attach(UNKNOWN)) == [f"{MORE}an IAM policy that is known only after the update"]
     given = {"managedPolicyArns": [UNKNOWN]}
     assert find(step(ROLE, "my role", {"managedPolicyArns": []}, given)) == [
@@ -266,6 +270,8 @@ def test_a_principal_more_is_named() -> None:
         ({"Federated": PROVIDER}, {"StringEquals": {SUBJECT: "repo:shop/web:environment:prod"}}, "MEDIUM"),
         ({"Federated": PROVIDER}, {}, "HIGH"),
         ({"Federated": PROVIDER}, {"StringLike": {SUBJECT: "repo:*"}}, "HIGH"),
+        ({"AWS": "*"}, {"ArnLike": {"aws:PrincipalArn": "arn:aws:iam::111122223333:role/*"}}, "MEDIUM"),
+        ({"AWS": "*"}, {"StringLike": {"aws:PrincipalArn": "*:role/ci"}}, "HIGH"),
         ({"AWS": ["arn:aws:iam::111122223333:role/ci", "*"]}, {}, "HIGH"),
         ("*", {}, "HIGH"),
     ],

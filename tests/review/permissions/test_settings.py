@@ -15,6 +15,9 @@ LOGS, KEY, FLOW_LOG = "aws:cloudwatch/logGroup:LogGroup", "aws:kms/key:Key", "aw
 BALANCER, BLOCK = "aws:lb/loadBalancer:LoadBalancer", "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 DATABASE = "aws:rds/instance:Instance"
+CONFIGURATION = "aws:ec2/launchConfiguration:LaunchConfiguration"
+DEPLOYMENT, NAMESPACE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace"
+ENFORCED = 'metadata.labels["pod-security.kubernetes.io/enforce"]'
 DISK, TOKENS = "blockDeviceMappings.ebs.encrypted", "metadataOptions.httpTokens"
 OWN_KEY = "not encrypted with a KMS key of yours"
 
@@ -25,6 +28,15 @@ def disks(*encrypted: Any) -> dict[str, Any]:
 
 def metadata(tokens: Any, hops: Any = 1) -> dict[str, Any]:  # noqa: ANN401
     return {"metadataOptions": {"httpTokens": tokens, "httpPutResponseHopLimit": hops}}
+
+
+def pods(*, privileged: bool) -> dict[str, Any]:
+    containers = [{"name": "a"}, {"securityContext": {"privileged": privileged}}]
+    return {"spec": {"template": {"spec": {"containers": containers}}}}
+
+
+def level(name: str) -> dict[str, Any]:
+    return {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": name}}}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +81,17 @@ def metadata(tokens: Any, hops: Any = 1) -> dict[str, Any]:  # noqa: ANN401
          "metadataOptions.httpPutResponseHopLimit is 2: pods that are not on the host network can use the role"),
         (NODE_CLASS, {"spec": {}}, {"spec": metadata("optional")}, "weaken-metadata-service",
          f"spec.{TOKENS} is optional"),
+        (CONFIGURATION, metadata("required"), metadata("optional"), "weaken-metadata-service", f"{TOKENS} is optional"),
+        (DATABASE, {"storageEncrypted": True}, {}, "weaken-encryption", "storageEncrypted is not set"),
+        ("aws:ec2/amiLaunchPermission:AmiLaunchPermission", {"accountId": "111122223333"}, {"group": "all"},
+         "public-endpoint", "group is all: every account"),
+        (DEPLOYMENT, pods(privileged=False), pods(privileged=True), "weaken-pod-security",
+         "spec.template.spec.containers.securityContext.privileged is true: the container is root on the node"),
+        ("kubernetes:core/v1:Pod", {"spec": {}}, {"spec": {"hostPID": True}}, "weaken-pod-security",
+         "spec.hostPID is true: the pod shares it with the node"),
+        (NAMESPACE, level("restricted"), level("baseline"), "weaken-pod-security", f"{ENFORCED} is baseline"),
+        (NAMESPACE, level("baseline"), level("privileged"), "weaken-pod-security", f"{ENFORCED} is privileged"),
+        (NAMESPACE, level("baseline"), {"metadata": {}}, "weaken-pod-security", f"{ENFORCED} is not set"),
     ],
 )  # fmt: skip
 def test_a_setting_that_becomes_weaker_is_reported_and_one_that_becomes_stronger_is_not(
@@ -91,6 +114,12 @@ def test_new_resources_are_reported_where_they_could_be_stronger() -> None:
     assert find(step(BALANCER, "x", None, {})) == [
         f"MEDIUM public-endpoint: load balancer x {weaker}: internal is not set"
     ]
+    assert find(step(DATABASE, "x", None, {})) == [
+        f"MEDIUM weaken-encryption: instance x {weaker}: storageEncrypted is not set"
+    ]
+    (privileged,) = find(step(DEPLOYMENT, "x", None, pods(privileged=True)))
+    assert privileged.startswith(f"MEDIUM weaken-pod-security: Deployment x {weaker}: ")
+    assert find(step(DEPLOYMENT, "x", None, pods(privileged=False)), step(NAMESPACE, "x", None, {})) == []
     assert find(step(TEMPLATE, "x", None, {**metadata("required", 2), **disks("true")})) == []
     assert find(step(LOGS, "x", None, {"retentionInDays": 7})) == []
 
