@@ -108,7 +108,7 @@ def test_the_taints_of_the_projects_own_user_data_are_read(path: Path) -> None:
     "user_data",
     [
         *(SCRIPT.format("--register-with-taints=$TAINTS"), "kind: NodeConfig\nspec: [", "[settings.kubernetes"),
-        base64.b64encode(gzip.compress(TAINT_FLAG.encode())).decode(),
+        base64.b64encode(gzip.compress(TAINT_FLAG.encode(), mtime=0)).decode(),
     ],
 )
 def test_user_data_that_cannot_be_read_is_an_error(user_data: str) -> None:
