@@ -129,7 +129,7 @@ def test_nothing_stops_a_first_up_and_what_only_a_cluster_can_tell_has_no_row(pl
         *("kubernetes version", "service-linked role", "quota", "instance types"),
     }
     assert ran.code == 0
-    place.write("multiarch-eks:nodeGroups:", "multiarch-eks:logging: {types: []}\nmultiarch-eks:nodeGroups:")
+    place.write("multiarch-eks:nodeGroups:", "multiarch-eks:logging: {types: []}\n  multiarch-eks:nodeGroups:")
     assert rows(place.examine(STACK), "log group") == []
 
 
