@@ -9,13 +9,16 @@ from multiarch.autoscaling.plan import SPOT_ROLE
 from multiarch.doctor.existing import OWN_TAG, ExistingCluster, UnhealthyGroup
 from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.errors import Problem
+from multiarch.facts.architectures import format_ami_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.stack.model import Plan
 
 
 def list_service_roles(plan: Plan) -> Mapping[str, str]:
     """Return the service-linked roles that a plan needs, with the service that has each."""
-    spot = _has_spot_pools(plan) or any(group.capacity_type is CapacityType.SPOT for group in plan.node_groups)
+    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+    # EC2 Auto Scaling launches spot groups' nodes with its own role.
+    spot = any(each.capacity_type is CapacityType.SPOT for pool in pools for each in pool.capacities)
     managed = any(group.kind is NodeGroupKind.MANAGED for group in plan.node_groups)
     rows = (
         (True, "AWSServiceRoleForAmazonEKS", "eks"),
@@ -26,18 +29,15 @@ def list_service_roles(plan: Plan) -> Mapping[str, str]:
     return {name: f"{service}.amazonaws.com" for needed, name, service in rows if needed}
 
 
-def _has_spot_pools(plan: Plan) -> bool:
-    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
-    return any(each.capacity_type is CapacityType.SPOT for pool in pools for each in pool.capacities)
-
-
-def judge_role(plan: Plan, name: str, service: str, *, exists: bool) -> CheckResult:
-    """Judge a service-linked role: AWS creates it at the first use by who has iam:CreateServiceLinkedRole."""
-    karpenters = name == SPOT_ROLE and _has_spot_pools(plan)
-    then = "and Karpenter can't create it" if karpenters else "AWS creates it if you have iam:CreateServiceLinkedRole"
+def judge_role(name: str, service: str, *, exists: bool) -> CheckResult:
+    """Judge a service-linked role: AWS creates most at the first use by who has iam:CreateServiceLinkedRole."""
+    then = "AWS creates it if you have iam:CreateServiceLinkedRole"
+    if name == SPOT_ROLE:
+        then = "Karpenter can't create it, and gets no spot capacity without it"
     fix = f"`aws iam create-service-linked-role --aws-service-name {service}`."
-    text = f"{name} does not exist; {then}"
-    return judge_found("service-linked role", name if exists else "", text, fix, needed=karpenters)
+    return judge_found(
+        "service-linked role", name if exists else "", f"{name} does not exist; {then}", fix, needed=False
+    )
 
 
 def judge_cluster(name: str, cluster: ExistingCluster) -> Iterator[CheckResult]:
@@ -74,6 +74,27 @@ def judge_offerings(plan: Plan, zones: Sequence[str], offered: Mapping[str, Abst
             yield judge_found("instance types", "", text, fix, needed=nowhere)
     if not lacking:
         yield CheckResult("instance types", CheckState.OK, f"all are offered in {', '.join(zones)}")
+
+
+def judge_images(plan: Plan, region: str, architectures: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Yield a row for each group whose ``ami.id`` can't start its nodes, or one that all can; none without such groups.
+
+    ``architectures`` are the images' in EC2's spelling. A launch template takes any ID, so that EKS and EC2 would find
+    out at the first node. An ID is of one region: copied stack files have those of another.
+    """
+    pinned = [group for group in plan.node_groups if group.ami.id]
+    wrong = [
+        group
+        for group in pinned
+        if architectures.get(group.ami.id or "") != format_ami_architecture(group.architecture)
+    ]
+    for group in wrong:
+        found = architectures.get(group.ami.id or "")
+        what = f"is an image for {found}" if found else f"is not in {region}, or not shared with this account"
+        fix = f"Remove its ami, and run `multiarch stack pin {plan.stack}`."
+        yield CheckResult("image", CheckState.FAILED, f"{group.key}: {group.ami.id} {what}", fix)
+    if pinned and not wrong:
+        yield CheckResult("image", CheckState.OK, f"each ami.id is in {region}, for its group's architecture")
 
 
 def judge_groups(plan: Plan, region: str, groups: Sequence[UnhealthyGroup]) -> Iterator[CheckResult]:

@@ -246,7 +246,7 @@ def check_roles(sources: StackSources) -> Iterator[CheckResult]:
             exists = True
         except iam.exceptions.NoSuchEntityException:
             exists = False
-        yield account.judge_role(sources.plan, name, service, exists=exists)
+        yield account.judge_role(name, service, exists=exists)
 
 
 def check_version(sources: StackSources) -> Iterator[CheckResult]:
@@ -276,6 +276,16 @@ def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     for row in (each for page in pages for each in page["InstanceTypeOfferings"]):
         offered[row["InstanceType"]].add(row["Location"])
     yield from account.judge_offerings(sources.plan, zones, offered)
+
+
+def check_images(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the images that the stack pins."""
+    if wanted := sorted({group.ami.id for group in sources.plan.node_groups if group.ami.id}):
+        # A filter, because an ID that does not exist is an error otherwise.
+        by = [{"Name": "image-id", "Values": wanted}]
+        images = sources.clients("ec2").describe_images(Filters=by, IncludeDeprecated=True)["Images"]
+        found = {row["ImageId"]: row["Architecture"] for row in images}
+        yield from account.judge_images(sources.plan, sources.region, found)
 
 
 def check_node_groups(sources: StackSources) -> Iterator[CheckResult]:
@@ -348,6 +358,7 @@ AWS_CHECKS: Mapping[str, Check] = {
     "service-linked role": check_roles,
     "quota": check_quotas,
     "instance types": check_offerings,
+    "image": check_images,
     "node groups": check_node_groups,
     "kubernetes api": check_api,
     "helm release": check_releases,

@@ -191,6 +191,18 @@ def test_nothing_stops_a_first_up_and_what_only_a_cluster_can_tell_has_no_row(pl
             *("node groups", "failed", "general-1 is CREATE_FAILED: NodeCreationFailure", "delete-nodegroup"),
         ),
         (
+            lambda at: at.write("[m7g.large]", "[m7g.large]\n      ami: {id: ami-00000000000000000}"),
+            *("image", "failed", "ami-00000000000000000 is not in eu-west-1, or not shared", "stack pin checkout-dev"),
+        ),
+        (
+            lambda at: at.write("[m7g.large]", f"[m7g.large]\n      ami: {{id: {at.aws.image()}}}"),
+            *("image", "failed", "is an image for x86_64", "Remove its ami"),
+        ),
+        (
+            lambda at: at.write("[m7g.large]", f"[m7g.large]\n      ami: {{id: {at.aws.image('arm64')}}}"),
+            *("image", "ok", "each ami.id is in eu-west-1", ""),
+        ),
+        (
             lambda at: at.patch.setattr("multiarch.runs.doctor.find_silence", lambda *_: "timed out"),
             *("charts", "failed", "kubernetes.github.io can't be reached: timed out", "charts.registry"),
         ),
@@ -282,6 +294,7 @@ def test_a_release_that_is_not_deployed_is_named_and_no_secret_is_read(place: Pl
 
 def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_others(place: Place) -> None:
     called = set[str]()
+    place.write("[m7g.large]", "[m7g.large]\n      ami: {id: ami-00000000000000000}")
     place.aws.client("logs").create_log_group(logGroupName=GROUP)
     for with_cluster in (False, True):
         if with_cluster:
