@@ -16,6 +16,7 @@ from typing import Any
 
 import pulumi
 
+from multiarch.doctor.reach import explain_release
 from multiarch.errors import OutsideError
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
@@ -92,21 +93,11 @@ def declare_release(
 
 
 def _find_problem(status: Mapping[str, Any] | None) -> str | None:
-    """Return what is wrong with a release, from what Helm stores of it.
-
-    A rollback to the same revision installs it again, whatever its status. After one to the revision before, values
-    that the failed one added are missing, and no preview shows it: the provider adds what is live to the state.
-    Source: pulumi-kubernetes, provider/pkg/provider/helm_release.go, setReleaseAttributes.
-    """
+    """Return what is wrong with a release, from what Helm stores of it."""
     if not status or status["status"] == "deployed":
         return None
-    name, namespace, revision = status["name"], status["namespace"], int(status["revision"])
-    return (
-        f"Helm release {namespace}/{name} is {status['status']} (revision {revision}), not deployed. Fix the cause: "
-        f"`helm status {name} --namespace {namespace}`. Then, directly after the run that failed, run "
-        f"`pulumi up --refresh=false`; later `helm rollback {name} {revision} --namespace {namespace} --wait` and "
-        "`pulumi up`."
-    )
+    text, fix = explain_release(status["name"], status["namespace"], status["status"], int(status["revision"]))
+    return f"Helm release {text}. {fix}"
 
 
 async def wait_for_api(hook: pulumi.ResourceHookArgs) -> None:

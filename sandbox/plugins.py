@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from multiarch.doctor.programs import BROUGHT_BY_EKS, SDKS
 from sandbox.layout import SandboxUsageError
-from sandbox.providers import OF_COMPONENT
 from sandbox.state import Engine
 from tools import build
 
-NAMES: Final = ("aws", "eks", "kubernetes")
+NAMES: Final = SDKS
 OFFICIAL: Final = "official"
 STAND_INS: Final = "stand-ins"
 _SECONDS: Final = 900  # for the download of one plugin, of up to 200 MB
@@ -43,7 +43,7 @@ def parse_names(text: str) -> frozenset[str]:
 
 def list_wanted() -> list[tuple[str, str]]:
     """List name and version of each plugin that a stack needs: those of the SDKs, and those of the eks component."""
-    return [*((name, importlib.metadata.version(f"pulumi_{name}")) for name in NAMES), *OF_COMPONENT.items()]
+    return [*((name, importlib.metadata.version(f"pulumi_{name}")) for name in NAMES), *BROUGHT_BY_EKS.items()]
 
 
 def is_official(official: Mapping[str, str], name: str) -> bool:

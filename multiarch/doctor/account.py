@@ -7,39 +7,37 @@ from collections.abc import Set as AbstractSet
 
 from multiarch.autoscaling.plan import SPOT_ROLE
 from multiarch.doctor.existing import OWN_TAG, ExistingCluster, UnhealthyGroup
-from multiarch.doctor.model import CheckResult, CheckState
+from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.errors import Problem
+from multiarch.facts.architectures import format_ami_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.stack.model import Plan
 
 
 def list_service_roles(plan: Plan) -> Mapping[str, str]:
     """Return the service-linked roles that a plan needs, with the service that has each."""
-    spot = _has_spot_pools(plan) or any(group.capacity_type is CapacityType.SPOT for group in plan.node_groups)
-    managed = any(group.kind is NodeGroupKind.MANAGED for group in plan.node_groups)
-    return {
-        "AWSServiceRoleForAmazonEKS": "eks.amazonaws.com",
-        **({"AWSServiceRoleForAmazonEKSNodegroup": "eks-nodegroup.amazonaws.com"} if managed else {}),
-        **({"AWSServiceRoleForAutoScaling": "autoscaling.amazonaws.com"} if plan.node_groups else {}),
-        **({SPOT_ROLE: "spot.amazonaws.com"} if spot else {}),
-    }
-
-
-def _has_spot_pools(plan: Plan) -> bool:
     pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
-    return any(each.capacity_type is CapacityType.SPOT for pool in pools for each in pool.capacities)
+    # EC2 Auto Scaling launches spot groups' nodes with its own role.
+    spot = any(each.capacity_type is CapacityType.SPOT for pool in pools for each in pool.capacities)
+    managed = any(group.kind is NodeGroupKind.MANAGED for group in plan.node_groups)
+    rows = (
+        (True, "AWSServiceRoleForAmazonEKS", "eks"),
+        (managed, "AWSServiceRoleForAmazonEKSNodegroup", "eks-nodegroup"),
+        (bool(plan.node_groups), "AWSServiceRoleForAutoScaling", "autoscaling"),
+        (spot, SPOT_ROLE, "spot"),
+    )
+    return {name: f"{service}.amazonaws.com" for needed, name, service in rows if needed}
 
 
-def judge_role(plan: Plan, name: str, service: str, *, exists: bool) -> CheckResult:
-    """Judge a service-linked role: AWS creates it at the first use by who has iam:CreateServiceLinkedRole."""
-    if exists:
-        return CheckResult("service-linked role", CheckState.OK, name)
+def judge_role(name: str, service: str, *, exists: bool) -> CheckResult:
+    """Judge a service-linked role: AWS creates most at the first use by who has iam:CreateServiceLinkedRole."""
+    then = "AWS creates it if you have iam:CreateServiceLinkedRole"
+    if name == SPOT_ROLE:
+        then = "Karpenter can't create it, and gets no spot capacity without it"
     fix = f"`aws iam create-service-linked-role --aws-service-name {service}`."
-    if name == SPOT_ROLE and _has_spot_pools(plan):
-        text = f"{name} does not exist, and Karpenter can't create it"
-        return CheckResult("service-linked role", CheckState.FAILED, text, fix)
-    text = f"{name} does not exist; AWS creates it if you have iam:CreateServiceLinkedRole"
-    return CheckResult("service-linked role", CheckState.WARNING, text, fix)
+    return judge_found(
+        "service-linked role", name if exists else "", f"{name} does not exist; {then}", fix, needed=False
+    )
 
 
 def judge_cluster(name: str, cluster: ExistingCluster) -> Iterator[CheckResult]:
@@ -54,11 +52,10 @@ def judge_cluster(name: str, cluster: ExistingCluster) -> Iterator[CheckResult]:
 
 def judge_version(version: str, offered: Iterable[Mapping[str, str]]) -> CheckResult:
     """Judge whether EKS has a Kubernetes version; ``offered`` are the rows of DescribeClusterVersions for it."""
-    for row in offered:
-        if row["clusterVersion"] == version and row.get("versionStatus") != "UNSUPPORTED":
-            return CheckResult("kubernetes version", CheckState.OK, f"{version} is offered")
+    fine = any(row["clusterVersion"] == version and row.get("versionStatus") != "UNSUPPORTED" for row in offered)
     fix = "Set kubernetesVersion to one that `aws eks describe-cluster-versions` lists."
-    return CheckResult("kubernetes version", CheckState.FAILED, f"EKS does not offer {version} here", fix)
+    found = f"{version} is offered" if fine else ""
+    return judge_found("kubernetes version", found, f"EKS does not offer {version} here", fix)
 
 
 def judge_offerings(plan: Plan, zones: Sequence[str], offered: Mapping[str, AbstractSet[str]]) -> Iterator[CheckResult]:
@@ -66,22 +63,38 @@ def judge_offerings(plan: Plan, zones: Sequence[str], offered: Mapping[str, Abst
     lacking = False
     for group in plan.node_groups:
         own = [zone for zone in zones if not group.zones or zone in group.zones]
-        gaps = {
-            each.name: [zone for zone in own if zone not in offered.get(each.name, ())] for each in group.instance_types
-        }
-        if not any(gaps.values()):
-            continue
-        lacking = True
-        nowhere = all(len(gap) == len(own) for gap in gaps.values())
-        said = ", ".join(f"{name} in {', '.join(gap)}" for name, gap in gaps.items() if gap)
-        yield CheckResult(
-            "instance types",
-            CheckState.FAILED if nowhere else CheckState.WARNING,
-            f"{group.key}: not offered: {said}",
-            f"Change {group.key}.instanceTypes or network.zones.",
-        )
+        names = [each.name for each in group.instance_types]
+        gaps = {name: gap for name in names if (gap := [zone for zone in own if zone not in offered.get(name, ())])}
+        if gaps:
+            lacking = True
+            nowhere = [len(gap) for gap in gaps.values()] == [len(own)] * len(names)
+            text = ", ".join(f"{name} in {', '.join(gap)}" for name, gap in gaps.items())
+            fix = f"Change {group.key}.instanceTypes or network.zones."
+            text = f"{group.key}: not offered: {text}"
+            yield judge_found("instance types", "", text, fix, needed=nowhere)
     if not lacking:
         yield CheckResult("instance types", CheckState.OK, f"all are offered in {', '.join(zones)}")
+
+
+def judge_images(plan: Plan, region: str, architectures: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Yield a row for each group whose ``ami.id`` can't start its nodes, or one that all can; none without such groups.
+
+    ``architectures`` are the images' in EC2's spelling. A launch template takes any ID, so that EKS and EC2 would find
+    out at the first node. An ID is of one region: copied stack files have those of another.
+    """
+    pinned = [group for group in plan.node_groups if group.ami.id]
+    wrong = [
+        group
+        for group in pinned
+        if architectures.get(group.ami.id or "") != format_ami_architecture(group.architecture)
+    ]
+    for group in wrong:
+        found = architectures.get(group.ami.id or "")
+        what = f"is an image for {found}" if found else f"is not in {region}, or not shared with this account"
+        fix = f"Remove its ami, and run `multiarch stack pin {plan.stack}`."
+        yield CheckResult("image", CheckState.FAILED, f"{group.key}: {group.ami.id} {what}", fix)
+    if pinned and not wrong:
+        yield CheckResult("image", CheckState.OK, f"each ami.id is in {region}, for its group's architecture")
 
 
 def judge_groups(plan: Plan, region: str, groups: Sequence[UnhealthyGroup]) -> Iterator[CheckResult]:
@@ -89,20 +102,15 @@ def judge_groups(plan: Plan, region: str, groups: Sequence[UnhealthyGroup]) -> I
 
     Only a failed group of the stack stops `pulumi up`.
     """
-    cluster, own = plan.cluster.name, tuple(group.name_prefix for group in plan.node_groups)
+    own = tuple(group.name_prefix for group in plan.node_groups)
     if not groups:
         yield CheckResult("node groups", CheckState.OK, "no managed group has failed or is degraded")
     for group in groups:
         text = f"{group.name} is {group.status}: {'; '.join(group.issues) or 'EKS names no issue'}"
-        where = f"--cluster-name {cluster} --nodegroup-name {group.name} --region {region}"
+        where = f"--cluster-name {plan.cluster.name} --nodegroup-name {group.name} --region {region}"
         failed = group.status != "DEGRADED" and group.name.startswith(own)
-        fix = "Fix the cause that EKS names."
-        if failed:
-            fix = (
-                f"Fix the cause, delete the group with `aws eks delete-nodegroup {where}`, wait until it is gone "
-                f"(`aws eks wait nodegroup-deleted {where}`), and run `pulumi up`."
-            )
-        yield CheckResult("node groups", CheckState.FAILED if failed else CheckState.WARNING, text, fix)
+        then = f", delete the group (`aws eks delete-nodegroup {where}`) and, when it is gone, run `pulumi up`"
+        yield judge_found("node groups", "", text, f"Fix the cause{then if failed else ''}.", needed=failed)
 
 
 def judge_problems(check: str, fine: str, problems: Iterable[Problem]) -> Iterator[CheckResult]:

@@ -6,7 +6,7 @@ of instances count vCPUs, apart for on-demand and spot, by the letters of an ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.doctor.model import CheckResult, CheckState
@@ -27,9 +27,7 @@ _CLASSES = (
     ("Trn", ("trn",), "L-2C3B7624", "L-6B0D517C"),
     ("X", ("x",), "L-7295265B", "L-E3A00192"),
 )
-"""Name, letters, and the codes for on-demand and spot; empty where there is none."""
-_SPOT_P = {"2": "L-7212CCBC", "3": "L-7212CCBC", "4": "L-7212CCBC", "5": "L-C4BD4855"}
-"""Spot quotas of P instances, by generation."""
+"""Name, letters, and the codes for on-demand and spot; empty where there is none, or one for each generation (P)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,37 +45,30 @@ VPCS = Quota("vpc", "L-F678F1CE", "VPCs per region", "VPCs")
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaUse:
-    """How much of a quota: ``own`` is the stack's, what it has at the start or has now; ``largest`` at its limits."""
+class QuotaNeed:
+    """How much of a quota a stack needs: at its start, and with all groups and NodePools at their limits."""
 
-    own: int = 0
+    start: int = 0
     largest: int = 0
-    others: int = 0
 
 
 def find_vcpu_quota(instance: InstanceType, capacity: CapacityType) -> Quota | None:
     """Return the quota that an instance counts against, None for one that the table does not have."""
     for name, letters, on_demand, spot in _CLASSES:
         if instance.category in letters:
-            if capacity is CapacityType.SPOT:
-                code = _SPOT_P.get(instance.generation, "") if name == "P" else spot
-            else:
-                code = on_demand
+            code = spot if capacity is CapacityType.SPOT else on_demand
             return Quota("ec2", code, f"{name} {capacity} instances") if code else None
     return None
 
 
-def list_needs(plan: Plan) -> Mapping[Quota, QuotaUse]:
-    """Return what a plan needs of each quota: at least at the start, and at most with all groups at their maximum.
-
-    Karpenter's pools count with their limits of vCPUs; pools without one are not counted.
-    """
-    needs: dict[Quota, QuotaUse] = {}
+def list_needs(plan: Plan) -> Mapping[Quota, QuotaNeed]:
+    """Return what a plan needs of each quota. Karpenter's pools count with ``cpuLimit``; without it they don't."""
+    needs: dict[Quota, QuotaNeed] = {}
 
     def add(quota: Quota | None, start: int, largest: int) -> None:
         if quota is not None and largest:
-            before = needs.get(quota, QuotaUse())
-            needs[quota] = QuotaUse(before.own + start, before.largest + largest)
+            before = needs.get(quota, QuotaNeed())
+            needs[quota] = QuotaNeed(before.start + start, before.largest + largest)
 
     for group in plan.node_groups:
         for quota in {find_vcpu_quota(each, group.capacity_type) for each in group.instance_types}:
@@ -98,28 +89,18 @@ def list_needs(plan: Plan) -> Mapping[Quota, QuotaUse]:
 
 
 def judge_quotas(
-    needs: Mapping[Quota, QuotaUse], used: Mapping[Quota, QuotaUse], limits: Mapping[Quota, int], region: str
+    needs: Mapping[Quota, QuotaNeed], others: Mapping[Quota, int], limits: Mapping[Quota, int], region: str
 ) -> Iterator[CheckResult]:
-    """Yield a row for each need; ``used`` says what runs of the stack's ``own`` and of ``others``."""
-    for quota, need in sorted(needs.items()):
-        limit, now = limits[quota], used.get(quota, QuotaUse())
-        start, largest = now.others + max(need.own, now.own), now.others + max(need.largest, now.own)
+    """Yield a row for each quota that has a limit; ``others`` says how much runs that is not the stack's."""
+    for quota, limit in sorted(limits.items()):
+        need, used = needs[quota], others.get(quota, 0)
+        start, largest = used + need.start, used + need.largest
         state = CheckState.FAILED if start > limit else CheckState.WARNING if largest > limit else CheckState.OK
-        grows = f", up to {need.largest} at its maximum size" if need.largest > need.own else ""
-        text = f"{quota.name}: {limit} {quota.unit}; {now.others} used by others, the stack needs {need.own}{grows}"
+        grows = f", up to {need.largest} at its maximum size" if need.largest > need.start else ""
+        text = f"{quota.name}: {limit} {quota.unit}; {used} used by others, the stack needs {need.start}{grows}"
         wanted = start if state is CheckState.FAILED else largest
         fix = (
             f"`aws service-quotas request-service-quota-increase --service-code {quota.service} --quota-code "
             f"{quota.code} --desired-value {wanted} --region {region}`."
         )
         yield CheckResult("quota", state, text, "" if state is CheckState.OK else fix)
-
-
-def sum_usage(running: Iterable[tuple[Quota | None, int, bool]]) -> dict[Quota, QuotaUse]:
-    """Add up what runs: quota, amount, and whether it is the stack's own."""
-    found: dict[Quota, QuotaUse] = {}
-    for quota, amount, own in running:
-        if quota is not None:
-            before = found.get(quota, QuotaUse())
-            found[quota] = QuotaUse(before.own + own * amount, 0, before.others + (not own) * amount)
-    return found

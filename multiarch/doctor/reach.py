@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from multiarch.doctor.model import CheckResult, CheckState
+from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY, PUBLIC_REGISTRY
+from multiarch.manifests.values import to_mapping
 from multiarch.stack.model import Plan
 
 _REDIRECT_HOSTS = ("https://github.com", "https://release-assets.githubusercontent.com")
@@ -45,50 +46,52 @@ def list_releases(plan: Plan) -> frozenset[str]:
     )
 
 
-def judge_hosts(silent: Mapping[str, str]) -> Iterator[CheckResult]:
-    """Yield a row for each host of charts; ``silent`` has why it does not answer, empty where it does."""
-    for host, reason in silent.items():
-        text = f"{host} can't be reached: {reason}" if reason else f"{host} answers"
-        fix = "Every preview loads the charts: allow the host, or set charts.registry to a copy that can be reached."
-        yield CheckResult("charts", CheckState.FAILED if reason else CheckState.OK, text, fix if reason else "")
+def judge_hosts(silent: Mapping[str, str]) -> CheckResult:
+    """Judge whether the hosts of charts answer; ``silent`` has why one does not, empty where it does."""
+    lacking = ", ".join(f"{host} can't be reached: {reason}" for host, reason in silent.items() if reason)
+    fix = "Every preview loads the charts: allow the hosts, or set charts.registry to a copy that can be reached."
+    return judge_found("charts", "" if lacking else f"{', '.join(silent)}: answered", lacking, fix)
 
 
 def judge_api(endpoint: str, reason: str, *, needed: bool) -> CheckResult:
     """Judge whether the Kubernetes API answers; ``reason`` says why not."""
-    if not reason:
-        return CheckResult("kubernetes api", CheckState.OK, f"{endpoint} answers")
     fix = "Run Pulumi where the API can be reached: a private endpoint answers only in networks that reach the VPC."
-    state = CheckState.FAILED if needed else CheckState.WARNING
-    return CheckResult("kubernetes api", state, f"{endpoint} can't be reached: {reason}", fix)
+    found, lacking = f"{endpoint} answers", f"{endpoint} can't be reached: {reason}"
+    return judge_found("kubernetes api", "" if reason else found, lacking, fix, needed=needed)
+
+
+def explain_release(name: str, namespace: str, status: str, revision: int) -> tuple[str, str]:
+    """Return what is wrong with a Helm release that is not deployed, and the fix.
+
+    A rollback to the same revision installs it again, whatever its status. After one to the revision before, values
+    that the failed one added are missing, and no preview shows it: the provider adds what is live to the state.
+    Source: pulumi-kubernetes, provider/pkg/provider/helm_release.go, setReleaseAttributes.
+    """
+    return (
+        f"{namespace}/{name} is {status} (revision {revision}), not deployed",
+        (
+            f"Fix the cause: `helm status {name} --namespace {namespace}`. Then, directly after the run that failed, "
+            f"run `pulumi up --refresh=false`; later `helm rollback {name} {revision} --namespace {namespace} --wait` "
+            "and `pulumi up`."
+        ),
+    )
 
 
 def judge_releases(secrets: Iterable[Mapping[str, object]], own: AbstractSet[str]) -> Iterator[CheckResult]:
-    """Yield a row for each Helm release that is not deployed, or one that all are.
+    """Yield a row for each of the stack's ``own`` Helm releases that is not deployed, or one that all are.
 
-    ``secrets`` are the metadata of Helm's Secrets, one for each revision of a release; ``own`` names the stack's.
+    ``secrets`` are the metadata of Helm's Secrets, one for each revision of a release.
     Source: helm/helm, pkg/storage/driver/secrets.go, newSecretsObject.
     """
     latest: dict[tuple[str, str], tuple[int, str]] = {}
     for each in secrets:
-        labels = each.get("labels")
-        if isinstance(labels, Mapping):
-            key = (str(each.get("namespace")), str(labels.get("name")))
-            number = str(labels.get("version"))
-            kept = (int(number) if number.isdecimal() else 0, str(labels.get("status")))
+        labels = to_mapping(each.get("labels"))
+        if labels.get("name") in own:
+            key = (str(labels["name"]), str(each.get("namespace")))
+            kept = (int(str(labels.get("version"))), str(labels.get("status")))
             latest[key] = max(latest.get(key, kept), kept)
     failed = {key: found for key, found in sorted(latest.items()) if found[1] != "deployed"}
-    for (namespace, name), (revision, status) in failed.items():
-        state, fix = CheckState.WARNING, f"`helm status {name} --namespace {namespace}`."
-        if name in own:
-            state, fix = (
-                CheckState.FAILED,
-                (
-                    f"`pulumi up --refresh=false` directly after the run that failed; later `helm rollback {name} "
-                    f"{revision} --namespace {namespace} --wait` and `pulumi up`."
-                ),
-            )
-        text = f"{namespace}/{name} is {status} (revision {revision}), not deployed"
-        yield CheckResult("helm release", state, text, fix)
+    for (name, namespace), (revision, status) in failed.items():
+        yield CheckResult("helm release", CheckState.FAILED, *explain_release(name, namespace, status, revision))
     if not failed:
-        count = len(latest)
-        yield CheckResult("helm release", CheckState.OK, f"{count} deployed" if count else "there is none")
+        yield CheckResult("helm release", CheckState.OK, f"{len(latest)} of {len(own)} are there, and deployed")

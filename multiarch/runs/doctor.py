@@ -47,20 +47,19 @@ Check = Callable[[Any], Iterable[CheckResult]]
 _SECONDS = 30
 """Time limit of a program."""
 _VENV_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", re.MULTILINE)
-_NO_CLUSTER = "the cluster does not exist yet"
 
 
 @dataclass(kw_only=True)
 class MachineSources:
-    """What checks without a stack read; ``root`` is the clone. The first check of AWS sets ``region``, or ``why_not``.
+    """What checks without a stack read; ``root`` is the clone. The check of credentials sets ``region`` and ``caller``.
 
-    ``why_not`` says why AWS can't be queried.
+    ``caller`` is the ARN of the identity that Pulumi uses; empty where AWS can't be queried.
     """
 
     root: Path
     clients: Clients
     region: str = ""
-    why_not: str = ""
+    caller: str = ""
 
 
 @dataclass(kw_only=True)
@@ -84,14 +83,17 @@ def check_prerequisites(
     if stack is None or plan is None:
         return Examination(None, list(_run(MACHINE_CHECKS, MachineSources(root=root, clients=clients))))
     sources = StackSources(root=root, clients=clients, stack=stack, plan=plan, access=access)
-    return Examination(plan.stack, [*_run(MACHINE_CHECKS, sources), *_run(STACK_CHECKS, sources)])
+    rows = [*_run(MACHINE_CHECKS, sources), *_run({"charts": check_chart_hosts}, sources)]
+    if sources.caller:
+        rows += _run(AWS_CHECKS, sources)
+    else:
+        text = f"not checked without credentials: {', '.join(AWS_CHECKS)}"
+        rows.append(CheckResult("stack", CheckState.UNKNOWN, text, "Fix the row `credentials`."))
+    return Examination(plan.stack, rows)
 
 
 def _run(checks: Mapping[str, Check], sources: MachineSources) -> Iterator[CheckResult]:
     for name, check in checks.items():
-        if sources.why_not and name not in _WITHOUT_AWS:
-            yield CheckResult(name, CheckState.UNKNOWN, sources.why_not, "Fix the row `credentials`.")
-            continue
         try:
             with translate_failures():
                 yield from list(check(sources))
@@ -113,8 +115,10 @@ def check_engine(_: MachineSources) -> Iterator[CheckResult]:
     version = _query_program("pulumi", "version").strip() if engine else ""
     install = "Install Pulumi: https://www.pulumi.com/docs/install/"
     yield programs.judge_version_of("engine", "pulumi", version, programs.ENGINE, install)
+    if not engine:
+        return
     beside = Path(engine).resolve().parent / programs.LANGUAGE_HOST
-    host = shutil.which(programs.LANGUAGE_HOST) or (str(beside) if engine and beside.is_file() else "")
+    host = shutil.which(programs.LANGUAGE_HOST) or (str(beside) if beside.is_file() else "")
     yield judge_found("engine", host, f"{programs.LANGUAGE_HOST} is not there", f"{install} (it has both).")
 
 
@@ -158,12 +162,11 @@ def check_credentials(sources: MachineSources) -> Iterator[CheckResult]:
     try:
         with translate_failures():
             sources.region = sources.clients("eks").meta.region_name
-            arn = sources.clients("sts").get_caller_identity()["Arn"]
+            sources.caller = sources.clients("sts").get_caller_identity()["Arn"]
     except MultiarchError as error:
-        sources.why_not = f"AWS can't be queried: {error.message}"
         yield CheckResult("credentials", CheckState.FAILED, error.message, error.hint)
-        return
-    yield CheckResult("credentials", CheckState.OK, f"{arn} in {sources.region}")
+    else:
+        yield CheckResult("credentials", CheckState.OK, f"{sources.caller} in {sources.region}")
 
 
 def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
@@ -174,59 +177,59 @@ def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
         found = find_fixed_changes(plan, origin, sources.cluster)
         yield from account.judge_problems("cluster", f"{plan.cluster.name} has the stack's fixed values", found)
         return
-    creator = sources.clients("sts").get_caller_identity()["Arn"]
-    problem = check_creator(sources.stack.spec.access, creator, origin)
-    fine = f"{plan.cluster.name} is not there; {creator} creates it"
+    problem = check_creator(sources.stack.spec.access, sources.caller, origin)
+    fine = f"{plan.cluster.name} does not exist; {sources.caller} creates it"
     yield from account.judge_problems("cluster", fine, filter(None, [problem]))
 
 
 def check_log_group(sources: StackSources) -> Iterator[CheckResult]:
     """Check that a stack without a cluster can create the log group of the control plane."""
     plan, name = sources.plan, sources.plan.cluster.log_group_name
-    if sources.cluster:
-        raise OutsideError("It is checked only while there is no cluster.")
-    found = find_foreign_log_group(plan, sources.stack.origin, read_log_group(sources.clients, name))
-    yield from account.judge_problems("log group", f"{name} does not exist, or has the stack's tags", found)
+    if sources.cluster is None and plan.cluster.logging.types:
+        found = find_foreign_log_group(plan, sources.stack.origin, read_log_group(sources.clients, name))
+        yield from account.judge_problems("log group", f"{name} does not exist, or has the stack's tags", found)
 
 
 def check_quotas(sources: StackSources) -> Iterator[CheckResult]:
-    """Check what the stack needs against quotas and what runs."""
-    client, limits = sources.clients("service-quotas"), {}
-    needs = quotas.list_needs(sources.plan)
+    """Check what the stack needs against quotas and what others use of them."""
+    client, needs = sources.clients("service-quotas"), quotas.list_needs(sources.plan)
+    limits: dict[quotas.Quota, int] = {}
     for quota in sorted(needs):
-        which = {"ServiceCode": quota.service, "QuotaCode": quota.code}
         try:
-            limits[quota] = int(client.get_service_quota(**which)["Quota"]["Value"])
+            found = client.get_service_quota(ServiceCode=quota.service, QuotaCode=quota.code)
+            limits[quota] = int(found["Quota"]["Value"])
         except client.exceptions.NoSuchResourceException:
             text = f"{quota.name}: Service Quotas has no {quota.code} in {sources.region}"
             yield CheckResult("quota", CheckState.UNKNOWN, text)
-    known, uncounted = {quota: need for quota, need in needs.items() if quota in limits}, Counter[str]()
-    usage = quotas.sum_usage(_list_usage(sources, uncounted))
-    yield from quotas.judge_quotas(known, usage, limits, sources.region)
+    others, uncounted = _count_others(sources)
+    yield from quotas.judge_quotas(needs, others, limits, sources.region)
     if uncounted:
         named = ", ".join(f"{count} {name}" for name, count in sorted(uncounted.items()))
         text = f"the vCPUs of these running instances are not known, and not counted: {named}"
         yield CheckResult("quota", CheckState.UNKNOWN, text)
 
 
-def _list_usage(sources: StackSources, uncounted: Counter[str]) -> Iterator[tuple[quotas.Quota | None, int, bool]]:
+def _count_others(sources: StackSources) -> tuple[Counter[quotas.Quota], Counter[str]]:
+    """Return what is used of each quota that is not the stack's, and how many instances have an unknown type."""
     ec2, cluster = sources.clients("ec2"), sources.plan.cluster.name
+    others, uncounted = Counter[quotas.Quota](), Counter[str]()
     states = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
     for page in ec2.get_paginator("describe_instances").paginate(Filters=states):
         for row in (each for reservation in page["Reservations"] for each in reservation["Instances"]):
-            own = {"Key": CLUSTER_TAG, "Value": cluster} in row.get("Tags", ())
-            spot = row.get("InstanceLifecycle") == "spot"
+            if {"Key": CLUSTER_TAG, "Value": cluster} in row.get("Tags", ()):
+                continue
+            capacity = CapacityType.SPOT if row.get("InstanceLifecycle") == "spot" else CapacityType.ON_DEMAND
             try:
                 kind = get_instance_type(row["InstanceType"])
             except UnknownFactError:
                 uncounted[row["InstanceType"]] += 1
                 continue
-            capacity = CapacityType.SPOT if spot else CapacityType.ON_DEMAND
-            yield quotas.find_vcpu_quota(kind, capacity), kind.vcpus, own
-    for row in ec2.describe_addresses()["Addresses"]:
-        yield quotas.ADDRESSES, 1, _is_own(row, cluster)
-    for page in ec2.get_paginator("describe_vpcs").paginate():
-        yield from ((quotas.VPCS, 1, _is_own(row, cluster)) for row in page["Vpcs"])
+            if quota := quotas.find_vcpu_quota(kind, capacity):
+                others[quota] += kind.vcpus
+    others[quotas.ADDRESSES] = sum(not _is_own(row, cluster) for row in ec2.describe_addresses()["Addresses"])
+    vpcs = [row for page in ec2.get_paginator("describe_vpcs").paginate() for row in page["Vpcs"]]
+    others[quotas.VPCS] = sum(not _is_own(row, cluster) for row in vpcs)
+    return others, uncounted
 
 
 def _is_own(row: Mapping[str, Any], cluster: str) -> bool:
@@ -240,10 +243,10 @@ def check_roles(sources: StackSources) -> Iterator[CheckResult]:
     for name, service in account.list_service_roles(sources.plan).items():
         try:
             iam.get_role(RoleName=name)
+            exists = True
         except iam.exceptions.NoSuchEntityException:
-            yield account.judge_role(sources.plan, name, service, exists=False)
-        else:
-            yield account.judge_role(sources.plan, name, service, exists=True)
+            exists = False
+        yield account.judge_role(name, service, exists=exists)
 
 
 def check_version(sources: StackSources) -> Iterator[CheckResult]:
@@ -275,40 +278,49 @@ def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     yield from account.judge_offerings(sources.plan, zones, offered)
 
 
+def check_images(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the images that the stack pins."""
+    if wanted := sorted({group.ami.id for group in sources.plan.node_groups if group.ami.id}):
+        # A filter, because an ID that does not exist is an error otherwise.
+        by = [{"Name": "image-id", "Values": wanted}]
+        images = sources.clients("ec2").describe_images(Filters=by, IncludeDeprecated=True)["Images"]
+        found = {row["ImageId"]: row["Architecture"] for row in images}
+        yield from account.judge_images(sources.plan, sources.region, found)
+
+
 def check_node_groups(sources: StackSources) -> Iterator[CheckResult]:
     """Check the managed node groups of an existing cluster."""
-    if sources.cluster is None:
-        raise OutsideError(f"{_NO_CLUSTER}.")
-    groups = read_unhealthy_groups(sources.clients, sources.plan.cluster.name)
-    yield from account.judge_groups(sources.plan, sources.region, groups)
+    if sources.cluster:
+        groups = read_unhealthy_groups(sources.clients, sources.plan.cluster.name)
+        yield from account.judge_groups(sources.plan, sources.region, groups)
 
 
 def check_chart_hosts(sources: StackSources) -> Iterator[CheckResult]:
     """Check that the hosts of charts answer."""
-    hosts = reach.list_chart_hosts(sources.plan)
-    yield from reach.judge_hosts({host: find_silence(f"https://{host}/") for host in hosts})
+    if hosts := reach.list_chart_hosts(sources.plan):
+        yield reach.judge_hosts({host: find_silence(f"https://{host}/") for host in hosts})
 
 
 def check_api(sources: StackSources) -> Iterator[CheckResult]:
     """Check that the Kubernetes API of an existing cluster answers here."""
     if sources.cluster is None:
-        raise OutsideError(f"{_NO_CLUSTER}.")
-    if not sources.cluster.endpoint:
-        raise OutsideError(f"The cluster is {sources.cluster.status}: it has no endpoint yet.")
+        return
     endpoint, authority = sources.cluster.endpoint, base64.b64decode(sources.cluster.authority).decode()
+    if not endpoint:
+        raise OutsideError(f"The cluster is {sources.cluster.status}: it has no endpoint yet.")
     reason = find_silence(f"{endpoint}/readyz", authority)
     yield reach.judge_api(endpoint, reason, needed=reach.needs_api(sources.plan))
 
 
 def check_releases(sources: StackSources) -> Iterator[CheckResult]:
-    """Check the Helm releases in an existing cluster."""
-    if sources.cluster is None:
-        raise OutsideError(f"{_NO_CLUSTER}.")
+    """Check the stack's Helm releases in an existing cluster."""
+    own = reach.list_releases(sources.plan)
+    if sources.cluster is None or not own:
+        return
     with open_cluster(sources.access) as cluster:
         if cluster.address.rstrip("/") != sources.cluster.endpoint.rstrip("/"):
             hint = "Give the context of the stack's cluster with --context."
             raise OutsideError(f"The kubeconfig's context {cluster.name} is of another cluster.", hint=hint)
-        own = reach.list_releases(sources.plan)
         yield from reach.judge_releases(cluster.list_metadata(SECRETS, "owner=helm"), own)
 
 
@@ -339,17 +351,16 @@ MACHINE_CHECKS: Mapping[str, Check] = {
     "tool": check_tools,
     "credentials": check_credentials,
 }
-STACK_CHECKS: Mapping[str, Check] = {
+AWS_CHECKS: Mapping[str, Check] = {
     "cluster": check_existing_cluster,
     "log group": check_log_group,
     "kubernetes version": check_version,
     "service-linked role": check_roles,
     "quota": check_quotas,
     "instance types": check_offerings,
+    "image": check_images,
     "node groups": check_node_groups,
-    "charts": check_chart_hosts,
     "kubernetes api": check_api,
     "helm release": check_releases,
 }
-"""Every check, in the order of the rows."""
-_WITHOUT_AWS = frozenset({*MACHINE_CHECKS, "charts"})
+"""The checks of a stack that need AWS, in the order of the rows."""

@@ -31,7 +31,7 @@ __all__ = ["ADDRESSES", "FAILURES", "QUOTAS", "SPOT_VCPUS", "SWITCHES", "VCPUS",
 VCPUS: Final = "L-1216C47A"
 """Running on-demand standard instances (A, C, D, H, I, M, R, T, Z): vCPUs, which ``QUOTAS`` counts in EC2."""
 SPOT_VCPUS: Final = "L-34B43A08"
-"""The same for spot requests."""
+"""The same for spot requests; it can be read, and limits nothing."""
 ADDRESSES: Final = "L-0263D0A3"
 """Elastic IP addresses."""
 VPCS: Final = "L-F678F1CE"
@@ -112,13 +112,11 @@ def launch_error(group: FakeAutoScalingGroup) -> str:
 
 
 def launch(group: FakeAutoScalingGroup, count_needed: int, propagated_tags: dict[str, str]) -> None:
-    """Start as many instances as the vCPU quota allows; the others are a failed activity."""
-    spot, kind = _is_spot(group), group.instance_type
-    limit = QUOTAS.get(SPOT_VCPUS if spot else VCPUS)
-    fits = count_needed
-    if limit is not None and _STANDARD.match(kind):
-        fits = max(0, min(count_needed, int((limit - _used(group.ec2_backend, spot=spot)) // _vcpus(kind))))
-    vars(group)["sandbox_launch_error"] = _too_many(spot=spot, limit=limit or 0) if fits < count_needed else ""
+    """Start as many on-demand instances as the vCPU quota allows; the others are a failed activity."""
+    limit, kind, fits = QUOTAS.get(VCPUS), group.instance_type, count_needed
+    if limit is not None and _STANDARD.match(kind) and not _is_spot(group):
+        fits = max(0, min(count_needed, int((limit - _used(group.ec2_backend)) // _vcpus(kind))))
+    vars(group)["sandbox_launch_error"] = _too_many(limit or 0) if fits < count_needed else ""
     if fits:
         _moto_launch(group, fits, propagated_tags)
 
@@ -132,23 +130,18 @@ def _vcpus(instance_type: str) -> int:
     return int(INSTANCE_TYPES[instance_type]["VCpuInfo"]["DefaultVCpus"])
 
 
-def _used(ec2: EC2Backend, *, spot: bool) -> int:
-    """Return the vCPUs of the standard instances that run, of one way to buy them."""
+def _used(ec2: EC2Backend) -> int:
+    """Return the vCPUs of the on-demand standard instances that run."""
     return sum(
         _vcpus(instance.instance_type)
         for instance in ec2.all_instances()
         if instance.state in ("running", "pending")
         and _STANDARD.match(instance.instance_type)
-        and _is_spot(vars(instance).get("autoscaling_group")) == spot
+        and not _is_spot(vars(instance).get("autoscaling_group"))
     )
 
 
-def _too_many(*, spot: bool, limit: float) -> str:
-    if spot:
-        return (
-            "Could not launch Spot Instances. MaxSpotInstanceCountExceeded - Max spot instance count exceeded. "
-            "Launching EC2 instance failed."
-        )
+def _too_many(limit: float) -> str:
     return (
         "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your "
         f"current vCPU limit of {limit:.0f} allows for the instance bucket that the specified instance type belongs "

@@ -9,15 +9,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from pulumi.provider.experimental.property_value import PropertyValue
-
-OF_COMPONENT: Final[Mapping[str, str]] = {"aws": "7.25.0", "kubernetes": "4.19.0"}
-"""The versions of the providers that pulumi-eks brings along: nodejs/eks/package.json of pulumi/pulumi-eks."""
 
 
 class StandInError(Exception):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from multiarch.doctor.programs import BROUGHT_BY_EKS
 from sandbox.aws.faults import Failure
 from sandbox.aws.remote import Remote
-from sandbox.providers import OF_COMPONENT
 from tests.e2e import aws as held
 from tests.e2e.cluster_records import node_pools
 from tests.e2e.conftest import watched
@@ -137,4 +137,4 @@ def test_a_preview_is_empty_for_everybodys_profile(first: World, tmp_path: Path)
     told = first.pulumi(STACK, "preview", "--json", AWS_PROFILE="team", AWS_CONFIG_FILE=str(profiles))
     assert set(json.loads(told.stdout)["changeSummary"]) == {"same"}
     (cluster,) = [row for row in first.resources(STACK) if row["type"] == "aws:eks/cluster:Cluster"]
-    assert f"default_{OF_COMPONENT['aws'].replace('.', '_')}" in cluster["provider"]
+    assert f"default_{BROUGHT_BY_EKS['aws'].replace('.', '_')}" in cluster["provider"]

@@ -10,9 +10,9 @@ import pulumi_aws
 import pytest
 from pulumi_aws._inputs import ProviderEndpointArgs
 
+from multiarch.doctor.programs import BROUGHT_BY_EKS
 from sandbox import environment, plugins
 from sandbox.layout import SandboxUsageError
-from sandbox.providers import OF_COMPONENT
 from sandbox.providers.aws.schemas import SCHEMAS
 from sandbox.state import Engine
 from tests.sandbox.shop import Project
@@ -53,7 +53,7 @@ def test_a_plugin_on_path_serves_all_versions_and_runs_in_place_of_the_stand_in(
     said: list[str] = []
     engine = Engine(Path("/nonexistent"), "v3.999.0", "PATH")
     found = plugins.find_plugins(frozenset({"aws"}), engine, {"PATH": str(program.parent)}, said.append)
-    assert found == {f"aws-v{version}": str(program) for version in (AWS, OF_COMPONENT["aws"])}
+    assert found == {f"aws-v{version}": str(program) for version in (AWS, BROUGHT_BY_EKS["aws"])}
     assert said[0] == f"provider aws {AWS}: the official plugin (PATH, {program}, whatever its version is)"
     environment.write_plugins(project.layout, found)
     made = {file.parent.name: file.read_text() for file in (project.layout.home / "plugins").glob("*/*")}

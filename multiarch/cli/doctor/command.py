@@ -24,8 +24,9 @@ from multiarch.runs.stacks import find_file, find_root, load_plan
 HELP = """Check what `pulumi up` needs before it runs.
 
 Without STACK, the programs of this machine and the AWS credentials are checked. With STACK also its cluster's fixed
-values, quotas, service-linked roles, the Kubernetes version, instance types in their zones, node groups, hosts of
-charts, the Kubernetes API and Helm releases. AWS is queried with the identity that the stack names. Nothing is written.
+values, quotas, service-linked roles, the Kubernetes version, instance types in their zones, images, node groups, hosts
+of charts, the Kubernetes API and Helm releases. AWS is queried with the identity that the stack names. Nothing is
+written.
 
 \b
 States:

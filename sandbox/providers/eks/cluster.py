@@ -15,7 +15,8 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
-from sandbox.providers import OF_COMPONENT, StandInError
+from multiarch.doctor.programs import BROUGHT_BY_EKS
+from sandbox.providers import StandInError
 from sandbox.providers.values import Value
 
 Inputs = Mapping[str, Any]
@@ -37,7 +38,7 @@ class Cluster(pulumi.ComponentResource):
         kubernetes.Provider(
             f"{name}-eks-k8s",
             kubeconfig=self._kubeconfig(_profile(inputs)).apply(_json),
-            opts=pulumi.ResourceOptions(parent=self, version=OF_COMPONENT["kubernetes"]),
+            opts=pulumi.ResourceOptions(parent=self, version=BROUGHT_BY_EKS["kubernetes"]),
         )
         self._access_entries()
         self.state = self._outputs()
@@ -71,7 +72,7 @@ class Cluster(pulumi.ComponentResource):
         }
         child = pulumi.ResourceOptions(
             parent=self,
-            version=OF_COMPONENT["aws"],
+            version=BROUGHT_BY_EKS["aws"],
             ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions", "bootstrapSelfManagedAddons"],
         )
         made: aws.eks.Cluster = aws.eks.Cluster(
@@ -95,7 +96,7 @@ class Cluster(pulumi.ComponentResource):
         entries = self._inputs.get("accessEntries") or {}
         if not isinstance(entries, Mapping):
             raise StandInError("accessEntries must be a map that is known before the run; values inside may be outputs")
-        child = pulumi.ResourceOptions(parent=self, depends_on=[self._cluster], version=OF_COMPONENT["aws"])
+        child = pulumi.ResourceOptions(parent=self, depends_on=[self._cluster], version=BROUGHT_BY_EKS["aws"])
         for name in sorted(entries):
             given = _options(entries, name, ("principalArn", "tags", "accessPolicies"))
             entry = aws.eks.AccessEntry(
@@ -115,7 +116,7 @@ class Cluster(pulumi.ComponentResource):
                     policy_arn=association["policyArn"],
                     access_scope=association["accessScope"],
                     opts=pulumi.ResourceOptions(
-                        parent=self, depends_on=[self._cluster, entry], version=OF_COMPONENT["aws"]
+                        parent=self, depends_on=[self._cluster, entry], version=BROUGHT_BY_EKS["aws"]
                     ),
                 )
 

@@ -146,15 +146,11 @@ class KubernetesProvider(api.Provider):
     def _create(self, urn: str, inputs: Record) -> tuple[Record, str]:
         self._reach.require()
         wanted = _without_own(inputs)
-        live, error = manifests(urn).get(wanted), ""
-        if live is not None and self._settings.get("upsertExistingObjects") in (True, "true"):
-            error = fields.find_conflict(live, wanted, urn)
-        elif live is not None:
-            error = f'{objects.resource_of(wanted)} "{wanted["metadata"]["name"]}" already exists {_EXISTS}'
-        if error:
+        if manifests(urn).get(wanted) is not None:
             said = f'resource "{urn}" was not successfully created by the Kubernetes API server'
-            raise StandInError(f"{said}: {error}")
-        return _write(urn, live or wanted, {}, wanted), ""
+            named = f'{objects.resource_of(wanted)} "{wanted["metadata"]["name"]}"'
+            raise StandInError(f"{said}: {named} already exists {_EXISTS}")
+        return _write(urn, wanted, {}, wanted), ""
 
     def _apply(self, request: api.UpdateRequest, state: Record, inputs: Record) -> tuple[Record, str]:
         if request.preview and (self._reach.fault or has_unknown(inputs)):

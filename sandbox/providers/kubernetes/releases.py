@@ -17,7 +17,6 @@ from sandbox.providers.values import Record, merged
 
 FIXED: Final = ("name", "namespace")  # Diff: forceNewFields
 _PENDING: Final = frozenset({"pending-install", "pending-upgrade", "pending-rollback"})
-_LATE: Final = "context deadline exceeded"
 
 
 def identifier(inputs: Record) -> str:
@@ -30,12 +29,9 @@ def install(store: Manifests, inputs: Record) -> tuple[Record, str]:
     if store.get(_record(inputs)):
         raise StandInError("cannot re-use a name that is still in use")  # install.go, availableName
     late = is_late(inputs)
-    if late and inputs.get("atomic"):  # install.go, failRelease
-        gone = f"release {inputs['name']} failed, and has been uninstalled due to atomic being set: {_LATE}"
-        raise StandInError(gone)
     status = _put(store, inputs, 1, "failed" if late else "deployed")
     said = f'Helm release "{identifier(inputs)}" was created, but failed to initialize completely.'
-    return status, _explain(said, inputs, _LATE) if late else ""
+    return status, _explain(said, inputs) if late else ""
 
 
 def upgrade(store: Manifests, inputs: Record) -> tuple[Record, str]:
@@ -47,12 +43,8 @@ def upgrade(store: Manifests, inputs: Record) -> tuple[Record, str]:
         raise StandInError("another operation (install/upgrade/rollback) is in progress")
     revision, late = int(live["status"]["revision"]) + 1, is_late(inputs)
     status = _put(store, inputs, revision, "failed" if late else "deployed")
-    cause = _LATE
-    if late and inputs.get("atomic"):  # upgrade.go, failRelease: Helm rolls back, and the provider keeps what failed
-        _put(store, {**live["metadata"], **live["spec"]}, revision + 1, "deployed")
-        cause = f"release {inputs['name']} failed, and has been rolled back due to atomic being set: {_LATE}"
     said = f'Helm release "{identifier(inputs)}" failed to initialize completely.'
-    return status, _explain(said, inputs, cause) if late else ""
+    return status, _explain(said, inputs) if late else ""
 
 
 def read(store: Manifests, state: Record) -> Record | None:
@@ -88,11 +80,11 @@ def _put(store: Manifests, inputs: Record, revision: int, state: str) -> Record:
     return status
 
 
-def _explain(said: str, inputs: Record, cause: str) -> str:
+def _explain(said: str, inputs: Record) -> str:
     """Return the provider's message. helm_release.go, releaseFailedError."""
     return (
         f"{said} Use Helm CLI to investigate: failed to become available within allocated timeout. "
-        f"Error: Helm Release {identifier(inputs)}: {cause}"
+        f"Error: Helm Release {identifier(inputs)}: context deadline exceeded"
     )
 
 
