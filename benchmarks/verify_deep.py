@@ -104,7 +104,7 @@ def _push(registry: Server, size_mb: int, folder: Path) -> str:
 
 def _verify(name: str, folder: Path) -> Run:
     command = [str(BIN / "multiarch"), "image", "verify", name, "--platform", "linux/arm64", "--deep", "-o", "json"]
-    return run(command, env=os.environ | {"XDG_CACHE_HOME": str(folder), "DOCKER_CONFIG": str(folder)})
+    return run(command, env=os.environ | {"DOCKER_CONFIG": str(folder)})
 
 
 def main() -> None:

@@ -120,7 +120,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def report(run: type_of_run, page: Path) -> Ran:
-    options = ("--live", "--kubeconfig", str(page.with_name("kubeconfig")), "--no-cache", "--timeout", "2")
+    options = ("--live", "--kubeconfig", str(page.with_name("kubeconfig")), "--timeout", "2")
     return run("report", "checkout-dev", "--html", str(page), *options)
 
 
