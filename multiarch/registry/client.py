@@ -5,7 +5,6 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
@@ -37,9 +36,6 @@ _ROUNDS = 100
 """The most requests for one response, with one credential tried after the other; the deadline may end them before."""
 
 _TAGS_PER_PAGE = 1000
-_FEW_VALUES = 1000
-_SECONDS_PER_VALUE = 4e-6
-"""A pause of at least four times what decoding and reading a value takes."""
 
 
 class RegistryClient:
@@ -59,7 +55,6 @@ class RegistryClient:
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
-        self._turn = asyncio.Lock()
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
         limit = max(settings.memory_limit, settings.manifest_limit)
         self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(limit, lambda each: len(each.content))
@@ -122,7 +117,7 @@ class RegistryClient:
                     check.add(chunk)
                     body += chunk
                 check.finish()
-                await self._await_turn(operation, body)
+                self._check_values(operation, body)
                 return bytes(body)
 
         return await self._attempts.run(operation, endpoints, fetch)
@@ -178,7 +173,7 @@ class RegistryClient:
             if known is not None and response.status == _NOT_MODIFIED:
                 return known
             body = await read_body(operation, response, self._settings.manifest_limit)
-            await self._await_turn(operation, body)
+            self._check_values(operation, body)
             return check_manifest(operation, reference, response, body)
 
     async def _head(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> str | None:
@@ -215,17 +210,10 @@ class RegistryClient:
 
     # Requests
 
-    async def _await_turn(self, operation: ReadOperation, content: bytes | bytearray) -> None:
-        """Wait until a document may be decoded: large ones one after the other, with pauses for other work.
-
-        Raises RegistryError, TOO_LARGE for too many values.
-        """
-        values, limit = count_values(content), self._settings.values_limit
-        if values > limit:
+    def _check_values(self, operation: ReadOperation, content: bytes | bytearray) -> None:
+        """Raise RegistryError (TOO_LARGE) for a document of too many values: it takes long to decode."""
+        if count_values(content) > (limit := self._settings.values_limit):
             raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {limit} values")
-        if values > _FEW_VALUES:
-            async with self._turn:
-                await asyncio.sleep(values * _SECONDS_PER_VALUE)
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
         return ReadOperation.start(reference, seconds or self._settings.total_seconds)

@@ -1,7 +1,4 @@
-"""``multiarch audit images`` on a real API server, with a real registry that lets in nobody without credentials.
-
-Ten thousand pods are in test_reading_many.py, where they are made once.
-"""
+"""``multiarch audit images`` on a real API server, with a real registry that lets in nobody without credentials."""
 
 from __future__ import annotations
 

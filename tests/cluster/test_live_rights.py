@@ -1,4 +1,4 @@
-"""``multiarch cost --live`` and ``capacity --live`` on a real API server, with the rights that their pages name."""
+"""``cost``, ``capacity`` and ``report`` with ``--live`` on a real API server, with the rights that their pages name."""
 
 from __future__ import annotations
 
@@ -59,13 +59,19 @@ def capacity(ran: Ran) -> None:
     assert lost["lost"] == [{"group": GROUP, "nodes": 1}]
 
 
+def report(ran: Ran) -> None:
+    assert ran.code == 0
+    assert Path("page.html").read_text(encoding="utf-8").count("Not read.") == 1  # costs, without prices
+
+
 @pytest.mark.parametrize(
     ("command", "check"),
     [
-        (("cost", "checkout-dev", "--prices", str(ROOT / "examples" / "prices.json")), cost),
-        (("capacity", "checkout-dev"), capacity),
+        (("cost", "checkout-dev", "--prices", str(ROOT / "examples" / "prices.json"), "-o", "json"), cost),
+        (("capacity", "checkout-dev", "-o", "json"), capacity),
+        (("report", "checkout-dev", "--html", "page.html"), report),
     ],
-    ids=["cost", "capacity"],
+    ids=["cost", "capacity", "report"],
 )
 def test_the_documented_rights_are_enough_and_needed(
     control_plane: ControlPlane,
@@ -77,6 +83,7 @@ def test_the_documented_rights_are_enough_and_needed(
 ) -> None:
     kube: Kube = control_plane.kube
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     name = f"{NAME}-{command[0]}"
     token = account_token(kube, name, "default", [])
@@ -97,7 +104,7 @@ def test_the_documented_rights_are_enough_and_needed(
     run = runner(capsys)
 
     def asked() -> Ran:
-        return run("--project", str(ROOT), *command, "--live", "--kubeconfig", str(kubeconfig), "-o", "json")
+        return run("--project", str(ROOT), *command, "--live", "--kubeconfig", str(kubeconfig))
 
     try:
         assert asked().code == 3
