@@ -11,10 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-BENCHMARKS = (
-    "stack_check", "simulate", "capacity", "rebalance", "many_stacks", "review", "verify_deep", "audit_images",
-    "verify_nodes", "verify_pods", "webhook_load", "webhook_memory",
-)  # fmt: skip
+BENCHMARKS = ("stack_check", "simulate", "capacity", "audit_images", "webhook_load", "webhook_memory")
 
 
 def main() -> None:

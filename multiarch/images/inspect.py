@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from multiarch.images.manifests import (
     IMAGE_CONFIGS,
-    check_types,
     describe_artifact,
     identify_kind,
     list_objects,
@@ -48,8 +47,6 @@ async def inspect_manifest(registry: Registry, reference: Reference, manifest: M
     """Read what a fetched manifest points at. Raises as :func:`inspect_image` does."""
     content = read_object(manifest.content, reference)
     kind, note = identify_kind(manifest.media_type, content)
-    if kind in (ImageKind.INDEX, ImageKind.IMAGE):
-        note = check_types(content)
     if kind is ImageKind.INDEX:
         entries = await _IndexReader(registry, reference).entries(content, depth=1)
     elif kind is ImageKind.IMAGE:
@@ -126,8 +123,6 @@ class _IndexReader:
         at = self.reference.at(entry.digest)
         content = read_object((await self.registry.manifest(at)).content, at)
         kind, note = identify_kind(entry.media_type, content)
-        if kind in (ImageKind.INDEX, ImageKind.IMAGE) and (fault := check_types(content)):
-            return replace(entry, kind=EntryKind.UNREADABLE, note=fault)
         if kind is ImageKind.INDEX:
             if depth >= DEEPEST:
                 note = f"more than {DEEPEST} levels of nested indexes"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from multiarch.images.model import ImageKind, escape_printable
 from multiarch.registry.model import (
@@ -69,79 +66,6 @@ def identify_kind(media_type: str, content: Mapping[str, object]) -> tuple[Image
         ImageKind.UNRECOGNISED,
         f"neither an image nor an index: media type {escape_printable(media_type) or 'missing'}",
     )
-
-
-def check_types(content: Mapping[str, object]) -> str:
-    """Return what in a manifest or index Go can't decode, so that containerd rejects all of it; else an empty string.
-
-    Source: https://github.com/opencontainers/image-spec/tree/main/specs-go/v1 (Descriptor, Index, Manifest, Platform)
-    """
-    try:
-        _Manifest.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = first["loc"]
-        if first["type"] == "value_error":
-            key = escape_printable(first["msg"].removeprefix("Value error, "))
-            return f"the key {key} is written in another case, and containerd reads it all the same"
-        path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place)
-        return f"{escape_printable(path[1:])} has another type than in a manifest or an index; containerd rejects it"
-    return ""
-
-
-class _Typed(BaseModel):
-    """Keys with the types that Go decodes, in any case. Null counts as unset, and other keys have any type."""
-
-    model_config = ConfigDict(strict=True)
-    _keys: ClassVar[Mapping[str, str]] = {}
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **options: object) -> None:
-        """Map each key's lower case to the key."""
-        super().__pydantic_init_subclass__(**options)
-        names = (field.alias or name for name, field in cls.model_fields.items())
-        cls._keys = {name.lower(): name for name in names}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reject_other_case(cls, content: object) -> object:
-        for key in content if isinstance(content, Mapping) else ():
-            if cls._keys.get(key.lower(), key) != key:
-                raise ValueError(key)
-        return content
-
-
-_Text = str | None
-_Number = Annotated[int, Field(ge=-LARGEST - 1, le=LARGEST)] | None
-
-
-class _Platform(_Typed):
-    architecture: _Text = None
-    os: _Text = None
-    version: _Text = Field(None, alias="os.version")
-    features: list[_Text] | None = Field(None, alias="os.features")
-    variant: _Text = None
-
-
-class _Annotated(_Typed):
-    media_type: _Text = Field(None, alias="mediaType")
-    artifact_type: _Text = Field(None, alias="artifactType")
-    annotations: dict[str, _Text] | None = None
-
-
-class _Descriptor(_Annotated):
-    digest: _Text = None
-    size: _Number = None
-    urls: list[_Text] | None = None
-    platform: _Platform | None = None
-
-
-class _Manifest(_Annotated):
-    schema_version: _Number = Field(None, alias="schemaVersion")
-    subject: _Descriptor | None = None
-    config: _Descriptor | None = None
-    layers: list[_Descriptor | None] | None = None
-    manifests: list[_Descriptor | None] | None = None
 
 
 def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:

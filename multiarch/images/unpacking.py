@@ -12,7 +12,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from multiarch.errors import MultiarchError
 from multiarch.images.elf import HEAD
@@ -91,53 +91,14 @@ class _Counted:
 class _Archive(tarfile.TarFile):
     extended = 0
     """Bytes of the extended headers that count now."""
-    has_pax = False
-    """Whether a pax header counts now."""
-
-
-class _Again:
-    """A stream whose ``content`` was read already: it is read once more."""
-
-    def __init__(self, content: bytes, stream: Any) -> None:  # noqa: ANN401  (tarfile's own)
-        self._content = content
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        content, self._content = self._content, b""
-        return content or self._stream.read(size)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        return getattr(self._stream, name)
-
-
-def _check_records(content: bytes) -> None:
-    """Reject what is not a row of ``LENGTH KEY=VALUE`` and a newline, LENGTH counting all of it: tarfile guesses."""
-    while content:
-        digits, _, _ = content[:20].partition(b" ")
-        record = content[: int(digits) if digits.isdigit() else 0]
-        if len(record) <= len(digits) or len(record) != int(digits) or b"=" not in record or record[-1:] != b"\n":
-            raise LayerError("invalid tar extended header")
-        content = content[len(record) :]
 
 
 class _Member(tarfile.TarInfo):
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        found = super().frombuf(buf, encoding, errors)
-        if buf[257:263] != b"ustar\0":
-            # GNU's format has other fields in place of the POSIX prefix.
-            found.name = bytes(buf[:100]).partition(b"\0")[0].decode(encoding, errors)
-        return found
-
-    @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
             return super().fromtarfile(archive)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            if archive.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
-                raise LayerError("invalid tar header: data after its end") from None
-            raise
-        except tarfile.EmptyHeaderError:  # type: ignore[attr-defined]
+        except (tarfile.EOFHeaderError, tarfile.EmptyHeaderError):  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
             # Left to tarfile, an invalid header ends the archive as if it were whole.
@@ -145,7 +106,7 @@ class _Member(tarfile.TarInfo):
 
     def _proc_member(self, archive: _Archive) -> Self:
         if self.type not in _EXTENDED:
-            archive.extended, archive.has_pax = 0, False
+            archive.extended = 0
         elif self.size > EXTENDED_LIMIT or archive.extended > EXTENDED_LIMIT:
             raise LayerError(f"tar extended headers of more than {EXTENDED_LIMIT} bytes")
         else:
@@ -157,18 +118,6 @@ class _Member(tarfile.TarInfo):
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise LayerError("sparse files are not supported")
         return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
-
-    def _proc_pax(self, archive: _Archive) -> Self:
-        if archive.has_pax:
-            raise LayerError("two tar extended headers before one member")
-        stream = archive.fileobj
-        content = stream.read(self.size + -self.size % tarfile.BLOCKSIZE)
-        _check_records(content[: self.size])
-        archive.has_pax, archive.fileobj = True, _Again(content, stream)
-        try:
-            return super()._proc_pax(archive)  # type: ignore[misc,no-any-return]
-        finally:
-            archive.fileobj = stream
 
     def _reject_sparse(self, *_: object) -> None:
         raise LayerError("sparse files are not supported")

@@ -13,7 +13,7 @@ from multiarch.images.entry_point import StartCommand, follow_entry_point, read_
 from multiarch.images.file_tree import FileTree, Lookup, LowerLayerNeededError
 from multiarch.images.inspect import fetch_config, inspect_image
 from multiarch.images.layers import Layer, LayerBudget, is_layer, read_layer
-from multiarch.images.manifests import check_types, identify_kind, list_objects, read_descriptor
+from multiarch.images.manifests import identify_kind, list_objects, read_descriptor
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, escape_printable, read_platform
 from multiarch.images.unpacking import LayerError
 from multiarch.images.verdict import judge_image
@@ -114,8 +114,6 @@ async def verify_platform(
         kind, note = identify_kind(manifest.media_type, content)
         if kind is not ImageKind.IMAGE:
             return ImageVerification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
-        if fault := check_types(content):
-            return ImageVerification(reference, platform, digest, (first, Check("manifest", Verdict.UNKNOWN, fault)))
         config = await fetch_config(registry, at, content)
         checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
         tree = FileTree(deadline=deadline)

@@ -86,7 +86,7 @@ def check_manifest(
 def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
     """Return the Content-Type; the manifest's own mediaType if the server sends a general type or none."""
     given = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    # Bytes of a header that are not UTF-8 become characters that no cache can store.
+    # Bytes of a header that are not UTF-8 become characters that no encoding can write.
     given = given.encode("ascii", errors="backslashreplace").decode()
     if given in MANIFEST_TYPES:
         return given

@@ -183,13 +183,3 @@ def test_a_check_imports_nothing_heavy(clone: Path) -> None:
     heavy = {"asyncio", "boto3", "botocore", "components", "concurrent", "jsonschema", "pulumi", "rich", "ruamel"}
     assert not imported & heavy
     assert not modules & {"multiarch.cli.audit", "multiarch.kubernetes", "multiarch.nodes.user_data.kubelet_start"}
-
-
-@pytest.mark.usefixtures("clone")
-def test_colours_are_for_terminals_and_no_color_is_respected(monkeypatch: pytest.MonkeyPatch, run: type_of_run) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b" not in run("stack", "check", "legacy-al2").err
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert "\x1b[33mwarning\x1b[0m: " in run("stack", "check", "legacy-al2").err
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in run("stack", "check", "legacy-al2").err

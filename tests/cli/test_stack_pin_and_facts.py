@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,38 +63,6 @@ def test_a_pinned_stack_is_the_same_file_with_lines_added(clone: Path, run: type
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize(
-    ("family", "alias"), [("al2023", "al2023@v20261106"), ("bottlerocket", "bottlerocket@v1.52.0")]
-)
-def test_karpenters_alias_is_one_that_karpenter_finds_in_aws(
-    clone: Path, run: type_of_run, family: str, alias: str
-) -> None:
-    file = stack_file(clone, "payments-prod")
-    file.write_text(file.read_text().replace("amiAlias: al2023@v20260715", f"amiAlias: {family}@latest # pinned"))
-    ran = run("stack", "pin", "payments-prod")
-    assert ran.code == 0, ran.err
-    assert f'      amiAlias: "{alias}" # pinned\n' in file.read_text()
-    assert "ami-not-pinned" not in run("stack", "check", "payments-prod").err
-
-
-@pytest.mark.usefixtures("aws")
-@pytest.mark.parametrize(
-    ("stack", "kinds", "release"),
-    [
-        ("legacy-al2", ("AL2_ARM_64", "AL2_x86_64"), "1.32.9-20251120"),
-        ("checkout-dev", ("AL2023_ARM_64_STANDARD", "AL2023_x86_64_STANDARD"), "1.35.4-20261106"),
-    ],
-)
-def test_a_group_gets_its_image_with_the_release_beside_it(
-    clone: Path, run: type_of_run, stack: str, kinds: tuple[str, ...], release: str
-) -> None:
-    run("stack", "pin", stack)
-    text = stack_file(clone, stack).read_text()
-    for kind in kinds:
-        assert re.search(rf'id: "ami-[0-9a-f]{{17}}" # {kind}\n +release: "{release}"\n', text)
-
-
-@pytest.mark.usefixtures("aws")
-@pytest.mark.parametrize(
     ("family", "types", "release"),
     [
         ("AL2023", "[m7g.large]", "1.35.4-20251001"),
@@ -129,24 +96,6 @@ def test_a_dry_run_writes_nothing(clone: Path, run: type_of_run) -> None:
     assert "multiArchitectureGroups.either.ami.arm64.id" in ran.out
     assert "11 values would be written" in ran.err
     assert stack_file(clone, "gke-parity").read_bytes() == before
-
-
-@pytest.mark.usefixtures("aws")
-def test_an_outdated_pin_is_renewed_by_an_upgrade_alone(clone: Path, run: type_of_run) -> None:
-    file = stack_file(clone, "checkout-dev")
-    file.write_text(
-        file.read_text().replace("[m7i.large]", '[m7i.large]\n      ami: {release: "1.34.9-20260101"} # ours', 1)
-    )
-    rejected = run("stack", "pin", "checkout-dev")
-    assert rejected.code == 2
-    assert "multiarch stack pin --upgrade" in rejected.err
-    ran = run("stack", "pin", "checkout-dev", "--upgrade", "-o", "json")
-    assert (ran.code, ran.json["kind"], ran.json["written"]) == (0, "stack-pins", True)
-    renewed = {change["key"]: change["old"] for change in ran.json["changes"]}
-    assert renewed["nodeGroups.general.ami.release"] == "1.34.9-20260101"
-    assert renewed["nodeGroups.graviton.ami.release"] is None
-    assert "} # ours\n" in file.read_text()
-    assert run("stack", "check", "checkout-dev").code == 0
 
 
 @pytest.mark.usefixtures("aws")

@@ -34,16 +34,6 @@ def test_the_tree_is_shown_and_the_files_are_written(clone: Path, run: type_of_r
     assert "resources.json" in files
 
 
-def test_several_stacks_at_once_come_in_order_and_as_if_alone(clone: Path, run: type_of_run) -> None:
-    together = run("stack", "render", "legacy-al2", "checkout-dev", "--jobs", "2", "-d", "together")
-    assert together.code == 0, together.err
-    tops = [line for line in together.out.splitlines() if line.startswith("pulumi:")]
-    assert tops == [f"pulumi:pulumi:Stack multiarch-eks-{name}" for name in ("legacy-al2", "checkout-dev")]
-    for name in ("legacy-al2", "checkout-dev"):
-        assert run("stack", "render", name, "-d", "alone").code == 0
-    assert written(clone / "together") == written(clone / "alone")
-
-
 def test_a_rejected_stack_does_not_keep_the_others_from_being_rendered(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", "nat: single", "nat: double")
     ran = run("stack", "render", "legacy-al2", "checkout-dev", "-o", "json")
@@ -56,15 +46,6 @@ def test_a_rejected_stack_does_not_keep_the_others_from_being_rendered(clone: Pa
         "aws:eks/nodeGroup:NodeGroup",
     }
     assert not (clone / "build" / "legacy-al2").exists()
-
-
-def test_a_folder_with_somebody_elses_resources_json_is_not_replaced(clone: Path, run: type_of_run) -> None:
-    folder = clone / "mine" / "checkout-dev"
-    folder.mkdir(parents=True)
-    (folder / "resources.json").write_text('{"mine": true}')
-    ran = run("stack", "render", "checkout-dev", "-d", "mine")
-    assert (ran.code, "resources.json is not from a rendering" in ran.err) == (2, True)
-    assert written(folder) == {"resources.json": b'{"mine": true}'}
 
 
 def test_markdown_has_the_resources_and_stderr_what_is_invalid(clone: Path, run: type_of_run) -> None:

@@ -1,4 +1,4 @@
-"""``multiarch cost --live`` and ``capacity --live`` on a real API server, with the rights that their pages name."""
+"""``cost``, ``capacity`` and ``report`` with ``--live`` on a real API server, with the rights that their pages name."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sandbox.cluster.programs import wait_for
 from tests.cli.running import Ran, runner
 from tests.cluster.reading import account_token, write_kubeconfig
 from tests.quotations import ROOT, blocks
+from tests.report.page_text import sections
 
 NAME = "live-rights"
 RBAC = "rbac.authorization.k8s.io"
@@ -59,13 +60,20 @@ def capacity(ran: Ran) -> None:
     assert lost["lost"] == [{"group": GROUP, "nodes": 1}]
 
 
+def report(ran: Ran) -> None:
+    assert ran.code == 0
+    found = sections(Path("page.html").read_text(encoding="utf-8"))
+    assert [name for name, text in found.items() if "Not read." in text] == ["cost"]
+
+
 @pytest.mark.parametrize(
     ("command", "check"),
     [
-        (("cost", "checkout-dev", "--prices", str(ROOT / "examples" / "prices.json")), cost),
-        (("capacity", "checkout-dev"), capacity),
+        (("cost", "checkout-dev", "--prices", str(ROOT / "examples" / "prices.json"), "-o", "json"), cost),
+        (("capacity", "checkout-dev", "-o", "json"), capacity),
+        (("report", "checkout-dev", "--html", "page.html"), report),
     ],
-    ids=["cost", "capacity"],
+    ids=["cost", "capacity", "report"],
 )
 def test_the_documented_rights_are_enough_and_needed(
     control_plane: ControlPlane,
@@ -77,6 +85,7 @@ def test_the_documented_rights_are_enough_and_needed(
 ) -> None:
     kube: Kube = control_plane.kube
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     name = f"{NAME}-{command[0]}"
     token = account_token(kube, name, "default", [])
@@ -97,7 +106,7 @@ def test_the_documented_rights_are_enough_and_needed(
     run = runner(capsys)
 
     def asked() -> Ran:
-        return run("--project", str(ROOT), *command, "--live", "--kubeconfig", str(kubeconfig), "-o", "json")
+        return run("--project", str(ROOT), *command, "--live", "--kubeconfig", str(kubeconfig))
 
     try:
         assert asked().code == 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.nodes import UNREGISTERED, for_karpenter, for_managed_group, node, reserved_millicores, status
+from tests.cluster.nodes import UNREGISTERED, for_karpenter, for_managed_group, node, status
 
 
 def instance(kind: str, architecture: str) -> dict[str, Any]:
@@ -58,8 +58,3 @@ def test_disk_and_pods_are_the_node_classs_where_it_says_so() -> None:
     said = {"kubelet": {"maxPods": 17}, "blockDeviceMappings": [{"ebs": {"volumeSize": "50Gi"}}]}
     capacity = status(instance("m7g.large", "arm64"), for_karpenter(said))["capacity"]
     assert (capacity["pods"], capacity["ephemeral-storage"]) == ("17", "51200Mi")
-
-
-@pytest.mark.parametrize(("vcpus", "reserved"), [(1, 60), (2, 70), (4, 80), (8, 90), (96, 310)])
-def test_reserved_cpu_is_that_of_eks_nodes(vcpus: int, reserved: int) -> None:
-    assert reserved_millicores(vcpus) == reserved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,9 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
-from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess
-from multiarch.registry.credentials.pull_secrets import PullSecretError, read_secret
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
@@ -119,25 +117,6 @@ def test_a_namespace_that_is_not_there_is_told_apart_from_an_empty_one(cluster: 
     assert cluster.missing_namespaces([SPACES[0], "no-such", "default"]) == ("no-such",)
 
 
-def test_a_pull_secret_is_read_by_name_and_others_are_rejected(cluster: KubernetesCluster, plane: ControlPlane) -> None:
-    config = {"auths": {"registry.example.com": {"auth": "dTpw"}}}
-    data = {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
-    kind = "kubernetes.io/dockerconfigjson"
-    for name, type_of, content in (("pull", kind, data), ("other", "Opaque", {"a": "c2VjcmV0"})):
-        meta = {"name": name, "namespace": SPACES[0]}
-        plane.kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": type_of, "data": content})
-    found, other = cluster.secret(SPACES[0], "pull"), cluster.secret(SPACES[0], "other")
-    assert found is not None
-    assert read_secret(found) == (f"{SPACES[0]}/pull", config)
-    assert cluster.secret(SPACES[0], "none") is None
-    assert other is not None
-    with pytest.raises(
-        PullSecretError, match=rf"reading-a/other: its type must be {kind} or .*, not 'Opaque'"
-    ) as raised:
-        read_secret(other)
-    assert "secret" not in str(raised.value).replace("kubectl create secret", "")
-
-
 def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
     plane: ControlPlane, tmp_path: Path, kube: Kube
 ) -> None:
@@ -205,63 +184,3 @@ def test_a_credential_plugin_gives_the_token(plane: ControlPlane, tmp_path: Path
     with open_cluster(ClusterAccess(file)) as cluster:
         assert len(names(cluster, Kind.POD, namespaces=SPACES, limit=2)) == 6
     assert calls.read_text() == "['--cluster', 'here'] eu-west-1\n"
-
-
-def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, tmp_path: Path) -> None:
-    calls = tmp_path / "calls"
-    write_plugin(
-        tmp_path / "get-token",
-        [
-            f"with open({str(calls)!r}, 'a') as file: print('called', file=file)",
-            "status = {'token': 'stale-and-secret'}",
-            "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': status}))",
-        ],
-    )
-    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./get-token", "interactiveMode": "Never"}
-    file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
-    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
-        names(cluster, Kind.POD)
-    assert "rejects the credentials of user me. The token of get-token is rejected" in str(raised.value)
-    assert "stale-and-secret" not in str(raised.value)
-    assert calls.read_text() == "called\ncalled\n"
-
-
-def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path) -> None:
-    file = write_kubeconfig(tmp_path / "config", plane, {"token": "long-gone"})
-    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
-        names(cluster, Kind.POD)
-    assert str(raised.value).endswith(
-        "of context here rejects the credentials of user me. "
-        "The credentials have expired, or are of another cluster: renew them."
-    )
-    assert (raised.value.status, raised.value.exit_code) == (401, 3)
-
-
-def test_another_clusters_authority_is_not_trusted(plane: ControlPlane, tmp_path: Path, other_authority: bytes) -> None:
-    token = {"token": plane.kube.access.token}
-    file = write_kubeconfig(tmp_path / "config", plane, token, authority=other_authority)
-    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
-        names(cluster, Kind.POD)
-    assert "of context here is not trusted: " in str(raised.value)
-    assert "Recreate the kubeconfig" in raised.value.hint
-
-
-def test_the_servers_name_is_checked_and_may_be_said(plane: ControlPlane, tmp_path: Path) -> None:
-    token = {"token": plane.kube.access.token}
-    wrong = write_kubeconfig(tmp_path / "wrong", plane, token, server_name="other.example.com")
-    with (
-        open_cluster(ClusterAccess(wrong)) as cluster,
-        pytest.raises(ClusterError, match="is not trusted: Hostname mismatch"),
-    ):
-        names(cluster, Kind.POD)
-    right = write_kubeconfig(tmp_path / "right", plane, token, server_name="kubernetes.default.svc")
-    with open_cluster(ClusterAccess(right)) as cluster:
-        assert "pod-1" in names(cluster, Kind.POD)
-
-
-@pytest.fixture(scope="module")
-def other_authority(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A certificate authority that the API server's certificate does not come from."""
-    from tests.kubernetes.certificates import authority  # noqa: PLC0415 # beside what else needs certificates
-
-    return authority(tmp_path_factory.mktemp("authority")).certificate.read_bytes()

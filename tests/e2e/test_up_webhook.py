@@ -44,19 +44,6 @@ def test_it_comes_as_a_release_with_a_role_that_reads_repositories(installed: Wo
     assert "arn:aws:ecr:eu-west-3:123456789012:repository/*" in json.dumps(policy)
 
 
-def test_the_cron_job_comes_with_its_rights_and_the_stack_file(installed: World) -> None:
-    found = records(installed, STACK)
-    job = found["CronJob", REBALANCE]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    (container,) = job["containers"]
-    assert container["image"] == IMAGE
-    assert {"--apply", "--namespace=shop"} <= set(container["args"])
-    assert container["resources"]["limits"] == {"memory": "1024Mi"}
-    assert found["Role", f"{REBALANCE}-evictions"]["metadata"]["namespace"] == "shop"
-    assert "nodeGroups" in found["ConfigMap", REBALANCE]["data"][f"Pulumi.{installed.plan(STACK).stack}.yaml"]
-    assert ("ValidatingAdmissionPolicyBinding", f"{REBALANCE}-nodes") in found
-    assert REBALANCE in identities(installed, STACK)
-
-
 def test_a_preview_right_after_shows_no_change(installed: World) -> None:
     assert installed.preview(STACK) == []
 

@@ -89,41 +89,6 @@ def test_an_index_with_an_image_s_key_is_rejected_whatever_its_value(value: obje
     assert judged(held).verdict is Verdict.UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("annotations", {"a": 1}),
-        ("annotations", "text"),
-        ("schemaVersion", "2"),
-        ("schemaVersion", 2.5),
-        ("mediaType", []),
-        ("subject", {"size": 10**30}),
-        ("manifests", {}),
-        ("manifests", [5]),
-        ("manifests", [{"digest": "", "size": True}]),
-        ("manifests", [{"digest": "", "platform": {"os.features": "erofs"}}]),
-    ],
-)
-def test_what_go_can_t_decode_is_rejected_as_a_whole(key: str, value: object) -> None:
-    held = Held()
-    entry = image(held, platform=platform("linux/arm64"))
-    more = {"manifests": [entry, *value]} if key == "manifests" and isinstance(value, list) else {key: value}
-    held.index([entry], **more)
-    got = judged(held)
-    assert got.verdict is Verdict.UNKNOWN
-    assert got.reason.endswith(" has another type than in a manifest or an index; containerd rejects it")
-    assert got.reason.startswith(key)
-
-
-@pytest.mark.parametrize("key", ["Manifests", "MEDIATYPE"])
-def test_a_key_in_another_case_is_unknown_because_containerd_reads_it(key: str) -> None:
-    held = Held()
-    held.index([image(held, platform=platform("linux/arm64"))], **{key: []})
-    got = judged(held)
-    assert got.verdict is Verdict.UNKNOWN
-    assert got.reason == f"the key {key} is written in another case, and containerd reads it all the same"
-
-
 def test_nulls_and_unknown_keys_have_no_type() -> None:
     held = Held()
     entry = image(held, platform=platform("linux/arm64") | {"variant": None}, annotations={"a": None}, other=[1])

@@ -16,11 +16,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
     yield from make_project(tmp_path / "clone of shop")  # with spaces: paths must be quoted where a shell reads them
 
 
-@pytest.fixture
-def second_project(tmp_path: Path) -> Iterator[Project]:
-    yield from make_project(tmp_path / "second")
-
-
 def make_project(root: Path) -> Iterator[Project]:
     made = Project(root)
     made.stack_file().parent.mkdir(parents=True)

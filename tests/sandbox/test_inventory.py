@@ -72,27 +72,6 @@ def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inve
     assert "KMS keys" not in found
 
 
-def test_a_key_that_aws_makes_itself_is_not_counted(aws: inventory.Aws) -> None:
-    volume = aws.client("ec2").create_volume(AvailabilityZone=f"{REGION}a", Size=1, Encrypted=True)
-    assert volume["KmsKeyId"]
-    assert "KMS keys" not in aws.everything()
-
-
-def test_deletion_protection_of_clusters_can_be_switched_off(aws: inventory.Aws) -> None:
-    subnets = [subnet["SubnetId"] for subnet in aws.client("ec2").describe_subnets()["Subnets"][:2]]
-    for name, protected in (("guarded", True), ("open", False)):
-        aws.client("eks").create_cluster(
-            name=name,
-            roleArn="arn:aws:iam::123456789012:role/cluster",
-            resourcesVpcConfig={"subnetIds": subnets},
-            deletionProtection=protected,
-        )
-    assert aws.unprotect_clusters() == ["guarded"]
-    assert aws.unprotect_clusters() == []
-    for name in ("guarded", "open"):
-        aws.client("eks").delete_cluster(name=name)
-
-
 def test_a_self_managed_group_is_told_with_its_architecture(aws: inventory.Aws) -> None:
     make_group(aws, "shop-arm", {"kubernetes.io/cluster/shop": "owned"}, InstanceType="m7g.large")
     make_group(aws, "shop-odd", {"kubernetes.io/cluster/shop": "owned"})

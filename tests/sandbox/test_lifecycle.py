@@ -95,14 +95,6 @@ def test_a_preview_needs_no_up_and_shows_everything_as_new(project: Project) -> 
     assert "warning" not in shown  # those about the sandbox's own programs are neither shown nor counted
 
 
-def test_two_sandboxes_do_not_meet(project: Project, second_project: Project) -> None:
-    project.run("up", "shop-dev")
-    second_project.run("up", "shop-dev")
-    assert server_of(project).url != server_of(second_project).url
-    project.run("down")
-    assert "3 unchanged" in second_project.run("preview", "shop-dev", "--expect-no-changes").stdout
-
-
 def test_when_the_server_died_up_says_that_the_world_is_gone_and_starts_from_nothing(project: Project) -> None:
     project.run("up", "shop-dev")
     old = server_of(project)
@@ -116,20 +108,6 @@ def test_when_the_server_died_up_says_that_the_world_is_gone_and_starts_from_not
     )
     assert "+ 3 created" in again.stderr
     assert server_of(project) != old
-
-
-def test_a_process_that_got_the_servers_number_is_left_alone(project: Project) -> None:
-    other = subprocess.Popen(["sleep", "600"])
-    try:
-        stale = state.Server(processes.ProcessId(other.pid, "long ago"), "http://127.0.0.1:9")
-        state.save(project.layout, state.State(server=stale))
-        assert "+ 3 created" in project.run("up", "shop-dev").stderr
-        assert server_of(project).process.pid != other.pid
-        project.run("down")
-        assert other.poll() is None
-    finally:
-        other.kill()
-        other.wait()
 
 
 def test_stopping_the_first_up_leaves_no_process_and_no_lock(project: Project, tmp_path: Path) -> None:

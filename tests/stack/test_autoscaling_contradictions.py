@@ -165,6 +165,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("ami-not-pinned", karpenter(amiAlias=None), f"{ROOT}.karpenter.amiAlias", "al2023@latest", WARNING),
     ("controller-group", karpenter(controllerGroup="nowhere"), CONTROLLER, "to run Karpenter's controller", ERROR),
     ("controller-group", on("web", kind="self-managed"), CONTROLLER, "self-managed", ERROR),
+    ("controller-group", on("web-arm", minSize=0), CONTROLLER, "It can run on web", ERROR),
     ("controller-nowhere", merged(KARPENTER, {"nodeGroups": {"web": {"minSize": 0}}}), CONTROLLER,
      "web starts without nodes", ERROR),
     ("controller-single-node", on("web", minSize=1), CONTROLLER, "Raise its minSize", WARNING),

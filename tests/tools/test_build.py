@@ -75,13 +75,6 @@ def test_the_key_changes_with_every_file_the_build_reads(copied_tools: Path, fil
     assert build.key(tool) != before
 
 
-def test_the_key_does_not_change_with_files_the_build_does_not_read(copied_tools: Path) -> None:
-    tool = build.TOOLS_BY_NAME["nodeconfig"]
-    before = build.key(tool)
-    (copied_tools / "nodeconfig" / "README.md").write_text("words")
-    assert build.key(tool) == before
-
-
 def test_the_language_host_is_rebuilt_when_the_engine_it_borrows_a_script_from_changes(copied_tools: Path) -> None:
     host, other = build.TOOLS_BY_NAME["pulumi-language-python"], build.TOOLS_BY_NAME["nodeconfig"]
     before = build.key(host), build.key(other)
@@ -89,15 +82,6 @@ def test_the_language_host_is_rebuilt_when_the_engine_it_borrows_a_script_from_c
         handle.write("// changed\n")
     assert build.key(host) != before[0]
     assert build.key(other) == before[1]
-
-
-def test_tools_of_one_folder_are_kept_apart_and_all_change_with_its_module_file(copied_tools: Path) -> None:
-    tools = [tool for tool in build.TOOLS_BY_NAME.values() if tool.module_folder == "kubernetes"]
-    before = [build.key(tool) for tool in tools]
-    assert len(set(before)) == len(tools) == 6
-    with (copied_tools / "kubernetes" / "go.mod").open("a") as handle:
-        handle.write("// changed\n")
-    assert not set(before) & {build.key(tool) for tool in tools}
 
 
 def pins(folder: str, module: str) -> set[str]:
@@ -147,11 +131,6 @@ def test_karpenters_two_modules_and_kubernetes_staging_modules_are_of_one_releas
     assert {version for _, version in staging} == {kubernetes.replace("v1.", "v0.", 1)}
 
 
-def test_a_relative_cache_folder_is_ignored_as_the_xdg_specification_asks() -> None:
-    assert build.cache_root({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "tools"
-    assert build.cache_root({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/tools")
-
-
 def test_without_go_the_message_says_what_for_and_what_works_without(tmp_path: Path) -> None:
     result = run(tmp_path, "pulumi", "nodeconfig")
     assert result.returncode == 3
@@ -160,16 +139,6 @@ def test_without_go_the_message_says_what_for_and_what_works_without(tmp_path: P
     assert "`make render STACK=…` and `make check` need only Python" in result.stderr
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_tool_is_wrong_usage(tmp_path: Path) -> None:
-    result = run(tmp_path, "kubectl")
-    assert result.returncode == 2
-    assert "unknown tool kubectl" in result.stderr
-
-
-def test_naming_nothing_is_wrong_usage(tmp_path: Path) -> None:
-    assert run(tmp_path).returncode == 2
 
 
 def test_what_was_built_is_found_without_go(tmp_path: Path, stand_in_go: Path) -> None:
@@ -247,13 +216,6 @@ def test_what_a_killed_build_left_is_swept_by_the_next(tmp_path: Path, stand_in_
     assert not left.exists()
 
 
-def test_the_built_engine_says_its_version() -> None:
-    engine = build.ensure("pulumi")
-    environ = os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "1"}
-    result = subprocess.run([engine, "version"], env=environ, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == build.PULUMI_VERSION
-
-
 def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> None:
     host = build.ensure("pulumi-language-python")
     script = host.parent / "pulumi-language-python-exec"
@@ -292,17 +254,6 @@ def test_the_folder_of_a_module_holds_the_files_that_karpenter_installs() -> Non
     assert {file.name for file in core.iterdir()} >= {"karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"}
     assert (provider / "pkg" / "apis" / "crds" / "karpenter.k8s.aws_ec2nodeclasses.yaml").is_file()
     assert (provider / "charts" / "karpenter" / "Chart.yaml").is_file()
-
-
-def test_a_module_that_nobody_pins_is_an_error_that_says_what_go_said() -> None:
-    with pytest.raises(build.BuildError, match=r"go mod download example\.invalid/nothing failed in"):
-        build.module_dir("karpenter", "example.invalid/nothing")
-
-
-def test_a_tool_for_another_architecture_is_another_file_of_the_same_name() -> None:
-    own, other = build.executable("kubelet"), build.executable("kubelet-arm64")
-    assert own.name == other.name == "kubelet"
-    assert own.parent != other.parent
 
 
 @pytest.mark.parametrize(("name", "machine"), [("machine-amd64", 62), ("machine-arm64", 183), ("machine-s390x", 22)])

@@ -18,7 +18,6 @@ from components.provider.host import Host
 from tests.components import declared
 from tests.components.autoscaled import RELEASE
 from tests.components.declared import Found, walk
-from tests.components.provider import programs
 from tests.components.provider.programs import (
     CLUSTER_AUTOSCALER,
     KARPENTER,
@@ -126,16 +125,6 @@ def test_a_self_managed_node_group_joins_with_the_cluster_s_facts() -> None:
     assert "172.20.0.0/16" in user_data
     assert found.one(declared.ACCESS_ENTRY).inputs["type"] == "EC2_LINUX"
     assert found.inputs(declared.SCALING_GROUP)["vpcZoneIdentifiers"] == ["subnet-1", "subnet-2"]
-
-
-def test_two_node_groups_are_declared_side_by_side() -> None:
-    def program() -> None:
-        NodeGroup("graviton", programs.NODE_GROUP)
-        NodeGroup("general", changed(NODE_GROUP, "instanceTypes", value=["m7i.large"]))
-
-    found = run(program)
-    images = {group.name: group.inputs["amiType"] for group in found.all(declared.MANAGED)}
-    assert images == {"graviton": "AL2023_ARM_64_STANDARD", "general": "AL2023_x86_64_STANDARD"}
 
 
 def test_karpenter_runs_on_the_named_group_and_adds_nodes_in_the_given_subnets() -> None:

@@ -134,11 +134,6 @@ def test_two_processes_render_the_same_bytes(tmp_path: Path) -> None:
     assert content(tmp_path / "there" / "shop-dev") == here
 
 
-def test_a_second_stack_in_one_process_is_rendered_as_if_it_were_the_first(tmp_path: Path, smallest: Path) -> None:
-    render(plan({"team": "search", **declared.FULL}), tmp_path / "after")
-    assert content(render(plan(), tmp_path / "after").directory) == content(smallest)
-
-
 def test_files_of_an_earlier_rendering_go(tmp_path: Path) -> None:
     folder = render(plan(declared.FULL), tmp_path).directory
     assert (folder / "node-groups" / "own.json").exists()

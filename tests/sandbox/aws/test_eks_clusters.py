@@ -14,26 +14,6 @@ from sandbox.aws.remote import Remote
 from tests.sandbox.served import Served
 
 
-def test_describe_keeps_what_create_was_told(aws: Served) -> None:
-    key = "arn:aws:kms:eu-west-1:123456789012:key/k"
-    aws.cluster(
-        kubernetesNetworkConfig={"serviceIpv4Cidr": "10.100.0.0/16"},
-        logging={"clusterLogging": [{"types": ["api", "audit"], "enabled": True}]},
-        encryptionConfig=[{"resources": ["secrets"], "provider": {"keyArn": key}}],
-        deletionProtection=True,
-        upgradePolicy={"supportType": "STANDARD"},
-        tags={"team": "shop"},
-    )
-    cluster = aws.client("eks").describe_cluster(name="shop")["cluster"]
-    assert cluster["kubernetesNetworkConfig"]["serviceIpv4Cidr"] == "10.100.0.0/16"
-    assert cluster["logging"]["clusterLogging"][0] == {"types": ["api", "audit"], "enabled": True}
-    assert cluster["encryptionConfig"][0]["provider"]["keyArn"] == key
-    assert cluster["deletionProtection"] is True
-    assert cluster["upgradePolicy"] == {"supportType": "STANDARD"}
-    assert cluster["accessConfig"]["authenticationMode"] == "API"
-    assert cluster["tags"] == {"team": "shop"}
-
-
 def test_the_cluster_has_a_network_an_issuer_and_a_certificate_of_its_own(aws: Served) -> None:
     one, other = aws.cluster("one"), aws.cluster("other")
     for cluster in (one, other):
@@ -119,25 +99,3 @@ def test_one_kind_of_configuration_changes_at_a_time(aws: Served) -> None:
     cluster = eks.describe_cluster(name="shop")["cluster"]
     assert cluster["resourcesVpcConfig"]["endpointPrivateAccess"] is True
     assert [row["enabled"] for row in cluster["logging"]["clusterLogging"]] == [False]
-
-
-def test_encryption_is_added_once(aws: Served) -> None:
-    eks = aws.client("eks")
-    aws.cluster()
-    config = [{"resources": ["secrets"], "provider": {"keyArn": "arn:aws:kms:eu-west-1:123456789012:key/k"}}]
-    eks.associate_encryption_config(clusterName="shop", encryptionConfig=config)
-    assert eks.describe_cluster(name="shop")["cluster"]["encryptionConfig"] == config
-    with pytest.raises(ClientError, match="already has encryption"):
-        eks.associate_encryption_config(clusterName="shop", encryptionConfig=config)
-
-
-def test_everything_of_a_cluster_takes_tags(aws: Served) -> None:
-    eks = aws.client("eks")
-    cluster = aws.cluster()
-    role = aws.role("node")
-    addon = eks.create_addon(clusterName="shop", addonName="coredns")["addon"]["addonArn"]
-    entry = eks.create_access_entry(clusterName="shop", principalArn=role)["accessEntry"]["accessEntryArn"]
-    for arn in (cluster["arn"], addon, entry):
-        eks.tag_resource(resourceArn=arn, tags={"a": "1", "b": "2"})
-        eks.untag_resource(resourceArn=arn, tagKeys=["a", "never-there"])
-        assert eks.list_tags_for_resource(resourceArn=arn)["tags"] == {"b": "2"}

@@ -8,8 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.aws.facts import AMI_TYPES, latest_release
-from tests.sandbox.leftovers import leftovers
-from tests.sandbox.served import REGION, Served
+from tests.sandbox.served import Served
 
 ARM: dict[str, Any] = {"amiType": "AL2023_ARM_64_STANDARD", "instanceTypes": ["m7g.large"]}
 
@@ -73,23 +72,6 @@ def test_a_group_owns_an_auto_scaling_group_with_instances_of_its_architecture(s
     assert tags["eks:nodegroup-name"] == "arm"
 
 
-def test_the_launch_template_of_the_team_reaches_the_instances(shop: Shop) -> None:
-    tags = [{"ResourceType": "instance", "Tags": [{"Key": "team", "Value": "shop"}]}]
-    group = shop.group(**ARM, launchTemplate=shop.template(TagSpecifications=tags))
-    assert group["launchTemplate"]["version"] == "1"
-    assert "diskSize" not in group
-    for instance in shop.running():
-        assert {"Key": "team", "Value": "shop"} in instance["Tags"]
-        data = shop.ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")
-        assert data["UserData"]["Value"] == "aGk="
-
-
-def test_a_spot_group_buys_spot(shop: Shop) -> None:
-    shop.group(**ARM, capacityType="SPOT")
-    distribution = shop.scaling_group()["MixedInstancesPolicy"]["InstancesDistribution"]
-    assert distribution["OnDemandPercentageAboveBaseCapacity"] == 0
-
-
 def test_a_new_release_replaces_the_instances_and_nothing_else(shop: Shop) -> None:
     shop.group(**ARM, releaseVersion="1.35.2-20260801")
     name, before = shop.scaling_group()["AutoScalingGroupName"], shop.running()
@@ -132,33 +114,6 @@ def test_the_image_of_a_template_stays_when_the_template_changes(shop: Shop) -> 
     assert {row["ImageId"] for row in shop.running()} == {image}
 
 
-def test_sizes_labels_and_taints_change_in_place(shop: Shop) -> None:
-    shop.group(**ARM, labels={"a": "1"})
-    before = {row["InstanceId"] for row in shop.running()}
-    taint = {"key": "arch", "value": "arm64", "effect": "NO_SCHEDULE"}
-    shop.eks.update_nodegroup_config(
-        clusterName="shop",
-        nodegroupName="arm",
-        scalingConfig={"maxSize": 9},
-        labels={"addOrUpdateLabels": {"b": "2"}, "removeLabels": ["a"]},
-        taints={"addOrUpdateTaints": [taint]},
-    )
-    group = shop.described()
-    assert group["scalingConfig"]["maxSize"] == 9
-    assert group["labels"] == {"b": "2"}
-    assert group["taints"] == [taint]
-    assert shop.scaling_group()["MaxSize"] == 9
-    assert {row["InstanceId"] for row in shop.running()} == before
-
-
-def test_deleting_a_group_takes_everything_of_it_away(shop: Shop) -> None:
-    before = leftovers(shop.aws.endpoint, REGION)
-    shop.group(**ARM)
-    assert leftovers(shop.aws.endpoint, REGION) != before
-    shop.eks.delete_nodegroup(clusterName="shop", nodegroupName="arm")
-    assert leftovers(shop.aws.endpoint, REGION) == before
-
-
 def test_a_custom_image_brings_its_own_architecture(shop: Shop) -> None:
     image = shop.aws.image("arm64")
     template = shop.template(ImageId=image)
@@ -198,10 +153,6 @@ def test_what_eks_rejects_is_rejected(shop: Shop, settings: dict[str, Any], mess
         shop.eks.create_nodegroup(clusterName="shop", nodegroupName="arm", nodeRole=shop.role, **settings)
     assert shop.eks.list_nodegroups(clusterName="shop")["nodegroups"] == []
     assert shop.running() == []
-
-
-def test_fifty_taints_are_fine(shop: Shop) -> None:
-    assert len(shop.group(**ARM, taints=TAINTS[:50])["taints"]) == 50
 
 
 def test_another_launch_template_is_rejected(shop: Shop) -> None:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from botocore.exceptions import ClientError
 
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, latest_release, offered
 from tests.sandbox.served import Served
 
 MINORS = list(CLUSTER_VERSIONS)
-
-
-def test_every_minor_from_1_31_to_1_36_is_known() -> None:
-    assert MINORS == ["1.31", "1.32", "1.33", "1.34", "1.35", "1.36"]
 
 
 @pytest.mark.parametrize("minor", MINORS)
@@ -25,13 +20,6 @@ def test_every_parameter_names_an_image_of_the_right_architecture(aws: Served, m
         assert ec2.describe_images(ImageIds=[image])["Images"][0]["Architecture"] == architecture_of(row)
         release = ssm.get_parameter(Name=row.ssm_parameter(minor, "release_version"))["Parameter"]["Value"]
         assert release == latest_release(row, minor)
-
-
-def test_amazon_linux_2_ends_with_1_32(aws: Served) -> None:
-    path = "/aws/service/eks/optimized-ami/{}/amazon-linux-2-arm64/recommended/image_id"
-    aws.client("ssm").get_parameter(Name=path.format("1.32"))
-    with pytest.raises(ClientError, match="ParameterNotFound"):
-        aws.client("ssm").get_parameter(Name=path.format("1.33"))
 
 
 def test_images_come_back_after_moto_is_emptied(aws: Served) -> None:

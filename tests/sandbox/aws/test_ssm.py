@@ -163,34 +163,3 @@ def test_requests_beyond_the_limits_are_rejected(aws: Served, remote: Remote) ->
     assert rejected(ssm.describe_instance_information, MaxResults=4) == "ValidationException"
     assert rejected(ssm.list_command_invocations, CommandId="0" * 36) == "InvalidCommandId"
     assert rejected(ssm.get_command_invocation, CommandId="0" * 36, InstanceId=NAME) == "InvocationDoesNotExist"
-
-
-def test_console_outputs_are_those_that_were_set(aws: Served, remote: Remote) -> None:
-    ec2 = aws.client("ec2")
-    started = ec2.run_instances(ImageId=aws.image(), InstanceType="m7i.large", MinCount=2, MaxCount=2)["Instances"]
-    first, second = (row["InstanceId"] for row in started)
-    remote.set_console(first, "cloud-init: no route to host\n")
-    assert ec2.get_console_output(InstanceId=first)["Output"] == "cloud-init: no route to host\n"
-    assert "Output" not in ec2.get_console_output(InstanceId=second)
-    assert rejected(ec2.get_console_output, InstanceId=NAME) == "InvalidInstanceID.NotFound"
-
-
-def test_calls_are_counted_by_operation(aws: Served, remote: Remote) -> None:
-    cluster = aws.cluster("shop")["name"]
-    remote.forget_calls()
-    aws.client("ec2").describe_vpcs()
-    aws.client("autoscaling").describe_auto_scaling_groups()
-    aws.client("sts").get_caller_identity()
-    aws.client("eks").describe_cluster(name=cluster)
-    aws.client("eks").list_nodegroups(clusterName=cluster)
-    aws.client("ssm").describe_instance_information()
-    assert dict(remote.calls()) == {
-        "ec2:DescribeVpcs": 1,
-        "autoscaling:DescribeAutoScalingGroups": 1,
-        "sts:GetCallerIdentity": 1,
-        "eks:DescribeCluster": 1,
-        "eks:ListNodegroups": 1,
-        "ssm:DescribeInstanceInformation": 1,
-    }
-    aws.empty()
-    assert not remote.calls()

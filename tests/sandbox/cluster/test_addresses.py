@@ -48,7 +48,3 @@ def test_a_closed_target_closes_the_connection(gateway: Gateway) -> None:
         closed = target.getsockname()[1]
     with socket.create_connection(("127.0.0.1", gateway.forward(closed)), timeout=5) as client:
         assert client.recv(1) == b""
-
-
-def test_an_address_that_is_not_there_can_be_removed() -> None:
-    addresses.remove(FOLDER)

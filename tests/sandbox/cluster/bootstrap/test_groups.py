@@ -12,10 +12,10 @@ from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.nodes.user_data import render_user_data
-from sandbox.cluster.bootstrap.groups import READERS, ManagedGroup, expected, group_start, made_group, render_eks_part
+from sandbox.cluster.bootstrap.groups import ManagedGroup, expected, group_start
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.registration import registration
-from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
+from tests.nodes.builders import CLUSTER, node_group, usual_options
 from tests.sandbox.cluster.bootstrap.stacks import STACKS, groups_of, name_of
 
 OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
@@ -40,22 +40,6 @@ def test_every_group_of_a_stack_registers_as_planned(stack: Path) -> None:
         assert (start.cluster, start.endpoint) == (CLUSTER.name, CLUSTER.endpoint)
         assert start.certificate_authority == CLUSTER.certificate_authority
         assert start.config["clusterDNS"] == ["172.20.0.10"]
-
-
-def test_the_arm64_groups_of_the_stacks_register_with_the_taint() -> None:
-    taints = {
-        (name_of(stack), str(taint))
-        for stack in STACKS
-        for group in groups_of(stack)
-        if group.architecture is Architecture.ARM64
-        for taint in registration(started(group)).taints
-        if "arch" in taint.key
-    }
-    assert taints >= {
-        ("legacy-al2", "arch=arm64:NoSchedule"),
-        ("checkout-dev", "arch=arm64:NoSchedule"),
-        ("gke-parity", "kubernetes.io/arch=arm64:NoSchedule"),
-    }
 
 
 @pytest.mark.parametrize(("family", "case", "architecture"), list(product(NODE_FAMILIES, BootstrapCase, Architecture)))
@@ -100,26 +84,10 @@ def test_eks_adds_its_labels_to_those_of_the_node_group_api() -> None:
     }
 
 
-@pytest.mark.parametrize("family", [AmiFamily.AL2023, AmiFamily.BOTTLEROCKET])
-def test_labels_and_taints_do_not_depend_on_the_place_of_ekss_part(family: AmiFamily) -> None:
-    group = usual(family, BootstrapCase.EKS)
-    documents = [render_user_data(group, CLUSTER), render_eks_part(group, CLUSTER, made_group(group))]
-    assert registration(READERS[family](documents)) == expected(group)
-
-
 def test_eks_merges_only_archives() -> None:
     group = node_group(AmiFamily.AL2, BootstrapCase.EKS)
     with pytest.raises(NodeStartError, match="EKS rejects the launch template"):
         group_start(group, "#!/bin/bash\ntrue\n", CLUSTER)
-
-
-@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
-def test_a_node_registers_otherwise_when_its_user_data_loses_the_taint(family: AmiFamily, case: BootstrapCase) -> None:
-    group = usual(family, case)
-    without = usual(family, case, Architecture.AMD64)
-    found = registration(group_start(group, render_user_data(without, CLUSTER), CLUSTER))
-    assert found.taints == ()
-    assert found != expected(group)
 
 
 @pytest.mark.parametrize(
@@ -156,10 +124,3 @@ def test_a_kubelet_does_not_start_with_the_eks_apis_spelling_of_an_effect(
 def test_without_user_data_a_self_managed_node_does_not_join(family: AmiFamily) -> None:
     with pytest.raises(NodeStartError, match="does not join"):
         group_start(node_group(family), "", CLUSTER)
-
-
-def test_a_group_without_labels_and_taints_registers_with_none() -> None:
-    for family in NODE_FAMILIES:
-        group = node_group(family, options=GroupOptions())
-        assert registration(started(group)) == expected(group)
-        assert expected(group).labels == {}
