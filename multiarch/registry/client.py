@@ -5,8 +5,9 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
@@ -18,14 +19,15 @@ from yarl import URL
 from multiarch.registry.answers import describe_rejection, read_body, read_chunks
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, describe_identity
+from multiarch.registry.cache import Cache
 from multiarch.registry.checks import BlobCheck, check_manifest, find_next_page, read_tag_names
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
-from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compute_digest
 from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference, check_digest
-from multiarch.registry.settings import REMEMBERED, RegistrySettings, count_values
+from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings, count_values
 from multiarch.registry.transport import RegistryTransport
 
 __all__ = ["RegistryClient"]
@@ -35,30 +37,34 @@ _ACCEPT = ", ".join(MANIFEST_TYPES)
 _ROUNDS = 100
 """The most requests for one response, with one credential tried after the other; the deadline may end them before."""
 
+_CACHED_BLOB = MIB
+"""Blobs up to this size are cached: configs are, layers are not."""
+_ANY_BLOB = "application/octet-stream"
+"""The media type of cached blobs whose type is not known. A registry may also serve a manifest as a blob."""
+
 _TAGS_PER_PAGE = 1000
 
 
 class RegistryClient:
     """Implements ``multiarch.registry.model.Registry``. Use it with ``async with``, in one event loop.
 
-    One client is one identity: it remembers the manifests that ``credentials`` were allowed to read, by digest, and
-    which digest a tag had.
+    One client is one identity: its cache holds what ``credentials`` were allowed to read.
     """
 
-    def __init__(self, settings: RegistrySettings, credentials: Sequence[Credentials] = ()) -> None:
-        """Open no connection yet.
+    def __init__(
+        self, settings: RegistrySettings, credentials: Sequence[Credentials] = (), cache: Cache | None = None
+    ) -> None:
+        """Open no connection yet. The caller closes the cache; without one, a cache in memory is made.
 
         One of ``credentials`` is queried when the registry has rejected all credentials of those before it. A source
         that fails is skipped; its error counts if no source has a credential.
         """
         self._settings = settings
+        self._cache = Cache() if cache is None else cache
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
-        limit = max(settings.memory_limit, settings.manifest_limit)
-        self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(limit, lambda each: len(each.content))
-        self._digests: LRUCache[tuple[str, str], str] = LRUCache(REMEMBERED)
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -74,16 +80,30 @@ class RegistryClient:
     async def manifest(self, reference: Reference) -> Manifest:
         """Return the manifest that the reference's digest, or else its tag, names.
 
-        A known digest needs no request, a known tag a HEAD request. Raises RegistryError.
+        A cached digest needs no request, nor does a tag that was checked within ``fresh_seconds``; an older tag is
+        checked with a HEAD request. Raises RegistryError.
         """
-        name, digest, tag = reference.name, reference.digest, reference.tag or ""
-        known = self._manifests.get((name, digest or self._digests.get((name, tag), "")))
-        if digest is not None and known is not None:
+        name = reference.name
+        if reference.digest is not None:
+            content = self._cache.content(name, reference.digest)
+            if content is None or content.media_type == _ANY_BLOB:
+                content = await self._fetched(reference, None)
+                self._cache.keep(name, content)
+            return content
+        tag, pointer_name = reference.tag or "", self._pointer_name(reference)
+        pointer = self._cache.pointer(pointer_name, tag)
+        known = None if pointer is None else self._cache.content(name, pointer.digest)
+        if (
+            pointer is not None
+            and known is not None
+            and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
+        ):
             return known
-        content = await self._fetched(reference, known)
-        self._manifests[name, content.digest] = content
-        if digest is None:
-            self._digests[name, tag] = content.digest
+        with self._forgetting(pointer_name, tag):
+            content = await self._fetched(reference, known)
+        if content is not known:
+            self._cache.keep(name, content)
+        self._cache.point(pointer_name, tag, content.digest)
         return content
 
     async def resolve(self, reference: Reference) -> str:
@@ -95,8 +115,15 @@ class RegistryClient:
             return reference.digest
         operation = self._operation(reference)
         endpoints = self._endpoints_of(operation, reference)
-        found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
-        return found or (await self.manifest(reference)).digest
+        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
+        with self._forgetting(pointer_name, tag):
+            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
+            if found is None:
+                content = await self._fetched(reference, None)
+                self._cache.keep(reference.name, content)
+                found = content.digest
+        self._cache.point(pointer_name, tag, found)
+        return found
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """Return a blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
@@ -105,6 +132,9 @@ class RegistryClient:
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
+        known = self._cache.content(reference.name, descriptor.digest)
+        if known is not None:
+            return known.content
         endpoints = self._endpoints_of(operation, reference)
 
         async def fetch(operation: ReadOperation, endpoint: Endpoint) -> bytes:
@@ -120,7 +150,10 @@ class RegistryClient:
                 self._check_values(operation, body)
                 return bytes(body)
 
-        return await self._attempts.run(operation, endpoints, fetch)
+        content = await self._attempts.run(operation, endpoints, fetch)
+        if len(content) <= _CACHED_BLOB:
+            self._cache.keep(reference.name, Manifest(_ANY_BLOB, descriptor.digest, content))
+        return content
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         """Yield a blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
@@ -150,6 +183,16 @@ class RegistryClient:
         return tuple(sorted(found))
 
     # Manifests
+
+    @contextmanager
+    def _forgetting(self, pointer_name: str, tag: str) -> Iterator[None]:
+        """Remove a tag from the cache if the registry says that it does not exist."""
+        try:
+            yield
+        except RegistryError as error:
+            if error.reason is RegistryReason.NOT_FOUND:
+                self._cache.forget(pointer_name, tag)
+            raise
 
     async def _fetched(self, reference: Reference, known: Manifest | None) -> Manifest:
         operation = self._operation(reference)
@@ -217,6 +260,18 @@ class RegistryClient:
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
         return ReadOperation.start(reference, seconds or self._settings.total_seconds)
+
+    def _pointer_name(self, reference: Reference) -> str:
+        """Return the name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
+
+        Content is verified by its digest, but nothing verifies a tag: what a mirror or plain HTTP says of it must not
+        reach clients that use others. Raises RegistryError as ``_endpoints_of`` does.
+        """
+        endpoints = self._endpoints_of(self._operation(reference), reference)
+        usual = RegistrySettings()
+        if self._settings.ca_files == usual.ca_files and endpoints == list_endpoints(reference.registry, usual):
+            return reference.name
+        return f"{reference.name} {compute_digest(repr((endpoints, self._settings.ca_files)).encode())}"
 
     def _endpoints_of(self, operation: ReadOperation, reference: Reference) -> tuple[Endpoint, ...]:
         """Return the servers of the reference's registry. Raises RegistryError if they may not be queried."""

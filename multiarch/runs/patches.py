@@ -72,11 +72,15 @@ def check_images(
     access: RegistryAccess,
     *,
     progress: Progress = ignore_progress,
-) -> list[EditedFile]:
-    """Return the files with a fault for every image that lacks an architecture, a note for one that can't be read."""
+) -> tuple[list[EditedFile], tuple[str, ...]]:
+    """Return the files with a fault for every image that lacks an architecture, and a note for one that can't be read.
+
+    Notes about the registries are returned too.
+    """
     uses = [use for each in files for outcome in each.edited.outcomes for use in _list_uses(outcome)]
-    judged = look_up(uses, architectures, access, progress=progress).by_use()
-    return [_check_file(each, judged) for each in files]
+    images = look_up(uses, architectures, access, progress=progress)
+    judged = images.by_use()
+    return [_check_file(each, judged) for each in files], images.notes
 
 
 def _check_file(file: EditedFile, judged: dict[tuple[str, str, bool], ImageRow]) -> EditedFile:

@@ -150,7 +150,7 @@ class _PageParts:
         given, taint, access = self.source.given, self.plan.arm64_taint, self.access
         own = given.credentials.credentials
         images = look_up(list_uses(given.objects), Architecture, access, credentials=own, progress=self.progress)
-        self.notes += given.credentials.notes
+        self.notes += (*given.credentials.notes, *images.notes)
         subjects = gather_subjects(given.objects, taint)
         return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
 

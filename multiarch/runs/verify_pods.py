@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,9 @@ from multiarch.observed.images import Progress, RegistryAccess, use_registry
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.registry.credentials.pull_secrets import PodCredentials
+from multiarch.ssm.model import InstanceAnswer
 from multiarch.verify.on_node.collect import collect_reports
+from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import Pods, PodVerification
 from multiarch.verify.pods.verification import list_instances, verify_pods
@@ -43,13 +45,23 @@ def verify_containers(
                 reports = collect_reports(
                     on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step
                 )
+    verified, more = _verify(found, reports, registries, secrets, progress)
+    return replace(verified, notes=(*notes, *secrets.notes, *more, *verified.notes))
+
+
+def _verify(
+    found: Pods,
+    reports: Mapping[str, NodeReport | InstanceAnswer] | None,
+    registries: RegistryAccess,
+    secrets: PodCredentials,
+    progress: ShowProgress,
+) -> tuple[PodVerification, tuple[str, ...]]:
     with progress("reading digests") as step:
-        verified = use_registry(
+        return use_registry(
             registries,
             lambda registry: verify_pods(registry, found, reports, looked_up=step),
             credentials=secrets.credentials,
         )
-    return replace(verified, notes=(*notes, *secrets.notes, *verified.notes))
 
 
 def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:

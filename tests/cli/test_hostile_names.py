@@ -55,7 +55,7 @@ def test_what_others_wrote_is_shown_and_steers_nothing(
 ) -> None:
     file = tmp_path / "evil.json"
     file.write_text("\n".join(json.dumps(each) for each in manifests()))
-    more = () if command.startswith("simulate") else ("--timeout", "2")
+    more = () if command.startswith("simulate") else ("--no-cache", "--timeout", "2")
     ran = run(*command.split(), str(file), "-o", output, *more)
     assert ran.out
     for text in (ran.out.replace("\r\n", "\n"), ran.err):

@@ -34,7 +34,7 @@ def registry(project: Path) -> Iterator[tuple[str, ...]]:
     """The options that lead to a registry with the images of the examples."""
     with server.running(repositories()) as url:
         server.write_hosts(project / "hosts", url)
-        yield "--hosts-dir", "hosts"
+        yield "--hosts-dir", "hosts", "--no-cache"
 
 
 @pytest.mark.usefixtures("project")
@@ -133,7 +133,7 @@ def test_names_that_are_html_or_steer_a_terminal_stay_text_from_the_manifest_to_
     written = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": metadata}
     daemon = {**written, "kind": "DaemonSet", "spec": {"template": {"metadata": metadata, "spec": spec}}}
     Path("evil.json").write_text(json.dumps({**written, "spec": daemon["spec"]}) + "\n" + json.dumps(daemon))
-    options = ("--workloads", "evil.json", "--prices", PRICES, "--timeout", "2")
+    options = ("--workloads", "evil.json", "--prices", PRICES, "--no-cache", "--timeout", "2")
     ran = run("report", "payments-prod", "--html", "page.html", *options)
     assert (ran.code, ran.err) == (0, "Wrote page.html.\n")
     html = Path("page.html").read_text(encoding="utf-8")

@@ -82,7 +82,7 @@ def test_what_is_ready_is_there_once_its_patch_is_applied(
         kube.request("PATCH", kube.path_of(patch), body=patch, content_type=STRATEGIC)
 
     def there() -> bool:
-        states = {name: row["state"] for name, row in rows(audited(run, control_plane)).items()}
+        states = {name: row["state"] for name, row in rows(audited(run, control_plane, "--no-cache")).items()}
         return states == {**dict.fromkeys(before, "already there"), "a-job": "ready"}
 
     wait_for(there, "new pods in place of the old ones", timeout=60, pause=0.5)

@@ -198,14 +198,10 @@ def test_a_configuration_that_is_none_is_rejected(tmp_path: Path, text: str, wor
     assert SECRET not in str(caught.value)
 
 
-def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(tmp_path: Path) -> None:
     assert users(docker_config.load_docker_config(tmp_path / "config.json"), "quay.io/app") == []
     assert docker_config.find_config_file({"DOCKER_CONFIG": "/there"}) == Path("/there/config.json")
     assert docker_config.find_config_file({}) == Path.home() / ".docker" / "config.json"
-    monkeypatch.setattr(docker_config, "find_home", lambda: None)
-    assert docker_config.find_config_file({}) == Path(".docker/config.json")
 
 
 def test_an_entry_may_be_empty_or_hold_a_token() -> None:

@@ -155,14 +155,18 @@ def test_no_more_requests_at_once_than_allowed(proxy: Proxy) -> None:
     assert 2 <= proxy.most_at_once <= 3
 
 
-def test_a_known_tag_takes_one_head_request(proxy: Proxy) -> None:
+def test_a_warm_cache_asks_nothing_while_fresh_and_one_head_later(proxy: Proxy) -> None:
     async def read() -> None:
         async with client() as opened:
-            found = [await opened.manifest(image(proxy)) for _ in range(2)]
-            assert found == [found[0]] * 2
+            await opened.manifest(image(proxy))
+            await opened.manifest(image(proxy))
+            assert [asked.method for asked in proxy.asked if "/manifests/" in asked.path] == ["GET"]
+        async with client(dataclasses.replace(QUICK, fresh_seconds=0.0)) as opened:
+            for _ in range(3):
+                await opened.manifest(image(proxy))
 
     asyncio.run(read())
-    assert [asked.method for asked in proxy.asked if "/manifests/" in asked.path] == ["GET", "HEAD"]
+    assert [asked.method for asked in proxy.asked if "/manifests/" in asked.path] == ["GET", "GET", "HEAD", "HEAD"]
 
 
 BLOB = Descriptor(CONFIG_TYPE, digest_of(CONFIG), len(CONFIG))
@@ -214,7 +218,7 @@ def test_a_registry_that_says_no_digest_is_asked_whether_it_changed(proxy: Proxy
     proxy.says_digest = False
 
     async def read() -> None:
-        async with client() as opened:
+        async with client(dataclasses.replace(QUICK, fresh_seconds=0.0)) as opened:
             first = await opened.manifest(image(proxy))
             assert await opened.manifest(image(proxy)) == first
             assert proxy.asked[-1].headers["if-none-match"] == f'"{first.digest}"'
@@ -225,7 +229,7 @@ def test_a_registry_that_says_no_digest_is_asked_whether_it_changed(proxy: Proxy
 
 def test_a_tag_that_is_gone_is_not_found_though_it_was_known() -> None:
     async def read(registry: Server) -> None:
-        async with client() as opened:
+        async with client(dataclasses.replace(QUICK, fresh_seconds=0.0)) as opened:
             reference = registry.reference("team/image", "1.0")
             found = await opened.manifest(reference)
             registry.delete("team/image", found.digest)

@@ -167,25 +167,6 @@ def test_a_config_has_a_limit() -> None:
     assert server.asked == []
 
 
-def test_a_client_remembers_a_bounded_number_of_bytes_of_each_repository_by_itself() -> None:
-    bodies = [b'{"manifests":[],"x":"' + bytes([97 + number]) * 2000 + b'"}' for number in range(3)]
-    first, second, third = digests = [compute_digest(each) for each in bodies]
-    answers = {at: http(200, body, ("Content-Type", OCI_INDEX)) for at, body in zip(digests, bodies, strict=True)}
-    server = Hostile(lambda asked: answers.get(asked.path.rpartition("/")[2], http(200)))
-
-    async def read(opened: RegistryClient, reference: Reference) -> None:
-        other = dataclasses.replace(reference, repository="team/other")
-        for at, where in ((first, reference), (first, reference), (first, other), (second, reference)):
-            assert (await opened.manifest(where.at(at))).digest == at
-        for at in (second, third, first):
-            await opened.manifest(reference.at(at))
-
-    asking(server, read, settings=dataclasses.replace(PATIENT, memory_limit=5000, manifest_limit=5000))
-    assert [digests.index(asked.path.rpartition("/")[2]) for asked in server.asked if "sha256" in asked.path] == [
-        0, 0, 1, 2, 0
-    ]  # fmt: skip
-
-
 # Addresses that a registry may not name
 
 

@@ -35,7 +35,7 @@ def test_it_starts_once_leads_the_commands_to_it_and_goes_with_down(tmp_path: Pa
         own = str(tmp_path / ".sandbox" / "registry")
         multiarch = str(Path(sys.executable).with_name("multiarch"))
         audit, inspect, verify, cost = (
-            [multiarch, *(own if word == ".sandbox/registry" else word for word in words), "-o", "json"]
+            [multiarch, *(own if word == ".sandbox/registry" else word for word in words), "--no-cache", "-o", "json"]
             for words in printed
         )
         told = {image["image"].rpartition("/")[2]: image for image in json.loads(run(*audit).stdout)["images"]}

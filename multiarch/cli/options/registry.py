@@ -54,6 +54,10 @@ class RegistryOptions:
             help="Read credentials from this config.json. Default: docker's own.",
         ),
     ] = None
+    no_cache: Annotated[
+        bool,
+        typer.Option("--no-cache", help="Bypass the on-disk cache (audits otherwise trust cached tags for 5 minutes)."),
+    ] = False
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -81,5 +85,6 @@ class RegistryOptions:
             ca_files=tuple(self.ca_file or ()),
             mirrors=self.hosts_dir,
             docker_config=self.docker_config,
+            cache=not self.no_cache,
             seconds=self.timeout,
         )

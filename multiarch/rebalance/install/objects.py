@@ -67,7 +67,7 @@ def build_namespace() -> Object:
 
 def build_arguments(plan: RebalancePlan, stack: str) -> list[str]:
     """Return the arguments of ``multiarch`` for one run."""
-    found = ["rebalance", f"{_STACK_FOLDER}/{_file(stack)}", f"--max-pods={plan.max_pods}"]
+    found = ["rebalance", f"{_STACK_FOLDER}/{_file(stack)}", "--no-cache", f"--max-pods={plan.max_pods}"]
     found += [f"--pace={plan.pace}", *(f"--namespace={each}" for each in plan.namespaces)]
     if plan.quiet_hours:
         found.append(f"--quiet-hours={plan.quiet_hours.schedule} {plan.quiet_hours.duration}")
