@@ -12,7 +12,7 @@ import sys
 
 
 def main(path: str, name: str, *arguments: str) -> None:
-    """Hand the stand-in its streams, then wait; without the process at ``path``, become the stand-in."""
+    """Pass the streams to the stand-in, then wait; without a process at ``path``, become the stand-in."""
     # By Python's own handlers an end could come late: see quiet_end in __init__.py.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -49,7 +49,7 @@ def serve(path: Path) -> NoReturn:
 
 
 def _become(connection: socket.socket) -> NoReturn:
-    """Be the stand-in that the other end of the connection asks for."""
+    """Become the stand-in that the other end of the connection requests."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, streams, _, _ = socket.recv_fds(connection, _MAX_REQUEST, _STREAMS)
     while not request.endswith(b"\n"):
