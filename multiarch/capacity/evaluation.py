@@ -69,7 +69,13 @@ class Evaluation:
         if known := next((each[2] for each in self._known if explain and each[:2] == asked), None):
             return known
         before = settle_before(
-            plan, self.pods, self.context, nodes=self.nodes, images=self.images, zonal_volumes=self.zonal_volumes
+            plan,
+            self.pods,
+            self.context,
+            nodes=self.nodes,
+            images=self.images,
+            budgets=self.budgets,
+            zonal_volumes=self.zonal_volumes,
         )
         workloads = group_replicas(before.pods)
         minimums = Minimums(workloads, self.budgets, without_budget=self.without_budget)
