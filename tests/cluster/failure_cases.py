@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from multiarch.capacity.model import CapacityFailure
+from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
 from multiarch.scheduling.pods import Pod, read_pods
 from sandbox.cluster.kube import Object
 from tests.cluster.failure_stacks import STACKS, FailingStack
@@ -41,6 +42,10 @@ class Case:
     def pods(self) -> Iterator[Pod]:
         """The pods as the model reads them, with one for each DaemonSet."""
         return read_pods((*PRIORITY_CLASSES, *self.manifests))
+
+    def budgets(self) -> tuple[DisruptionBudget, ...]:
+        """The PodDisruptionBudgets as the model reads them."""
+        return tuple(read_disruption_budgets(self.manifests))
 
 
 def cases(seed: int, count: int) -> Iterator[Case]:

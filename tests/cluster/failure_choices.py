@@ -18,6 +18,7 @@ from multiarch.simulate.batches import make_batches
 from multiarch.simulate.context import build_simulation_context
 from multiarch.simulate.model import Batch
 from multiarch.simulate.nodes import Nodes, SimNode
+from multiarch.simulate.preemption import Guard
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import settle_pods
 from tests.cluster.failure_run import Run
@@ -87,9 +88,10 @@ def next_nodes(run: Run, failure: CapacityFailure) -> tuple[Sequence[NodeState],
 def _placed(run: Run, states: Sequence[NodeState], lost: Unavailable) -> Settled:
     """What the model makes of the pods that are waiting."""
     plan, pods = run.case.stack.plan, [*run.waiting(), *run.daemons]
-    return settle_pods(
-        plan.autoscaling, plan.node_groups, build_simulation_context(plan), states, pods, unavailable=lost
-    )
+    # Their minAvailable is a number.
+    guards = [Guard(each, each.least(0)) for each in run.case.budgets()]
+    context = build_simulation_context(plan)
+    return settle_pods(plan.autoscaling, plan.node_groups, context, states, pods, unavailable=lost, guards=guards)
 
 
 def _moves(states: Sequence[NodeState], made: Settled) -> list[str]:
