@@ -26,7 +26,6 @@ from multiarch.capacity.workloads import (
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ZONE
-from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.nodes.model import CapacityType
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.context import SimulationContext
@@ -190,7 +189,7 @@ class Before:
     settled: Settled
     images: Mapping[WorkloadName, ImageSupport]
     written: Mapping[WorkloadName, Pod]
-    guards: tuple[Guard, ...] = ()
+    guards: Sequence[Guard] = ()
     zonal_volumes: bool = True
 
     @property
@@ -237,7 +236,7 @@ def settle_before(
     *,
     nodes: Sequence[NodeState] | None = None,
     images: Mapping[WorkloadName, ImageSupport] | None = None,
-    budgets: Iterable[DisruptionBudget] = (),
+    guards: Sequence[Guard] = (),
     zonal_volumes: bool = True,
 ) -> Before:
     """Place all pods while nothing fails; parameters as in :class:`multiarch.capacity.evaluation.Evaluation`."""
@@ -251,11 +250,6 @@ def settle_before(
     else:
         given = [replace(node, pods=tuple(restrict_pods(node.pods, support))) for node in nodes]
     daemons = tuple(pod for pod in everything if pod.per_node)
-    workloads = (pod for pod in (*everything, *(pod for node in given for pod in node.pods)) if can_move(pod))
-    counts = Counter((pod.namespace, pod.labels) for pod in workloads)
-    guards = tuple(
-        Guard(each, each.least(sum(count for key, count in counts.items() if each.selects(*key)))) for each in budgets
-    )
     settled = settle_pods(plan.autoscaling, plan.node_groups, context, given, everything, guards=guards)
     before = (*written, *(pod for node in nodes or () for pod in node.pods))
     samples = {get_workload_name(pod): pod for pod in reversed(before) if get_workload_name(pod) in support}

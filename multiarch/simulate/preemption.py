@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right, insort_right
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.manifests.disruption_budgets import DisruptionBudget
@@ -48,6 +48,14 @@ class Guard:
 
     budget: DisruptionBudget
     least: int
+
+
+def make_guards(budgets: Iterable[DisruptionBudget], pods: Iterable[Pod]) -> tuple[Guard, ...]:
+    """Return the budgets with how many of ``pods``, which are all that there should be, each of them keeps."""
+    counts = Counter((pod.namespace, pod.labels) for pod in pods)
+    return tuple(
+        Guard(each, each.least(sum(count for key, count in counts.items() if each.selects(*key)))) for each in budgets
+    )
 
 
 _Ranked = Sequence[tuple[bool, Pod]]

@@ -18,7 +18,6 @@ from multiarch.simulate.batches import make_batches
 from multiarch.simulate.context import build_simulation_context
 from multiarch.simulate.model import Batch
 from multiarch.simulate.nodes import Nodes, SimNode
-from multiarch.simulate.preemption import Guard
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import settle_pods
 from tests.cluster.failure_run import Run
@@ -88,9 +87,7 @@ def next_nodes(run: Run, failure: CapacityFailure) -> tuple[Sequence[NodeState],
 def _placed(run: Run, states: Sequence[NodeState], lost: Unavailable) -> Settled:
     """What the model makes of the pods that are waiting."""
     plan, pods = run.case.stack.plan, [*run.waiting(), *run.daemons]
-    # Their minAvailable is a number.
-    guards = [Guard(each, each.least(0)) for each in run.case.budgets()]
-    context = build_simulation_context(plan)
+    context, guards = build_simulation_context(plan), run.case.guards()
     return settle_pods(plan.autoscaling, plan.node_groups, context, states, pods, unavailable=lost, guards=guards)
 
 
