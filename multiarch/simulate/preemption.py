@@ -159,13 +159,12 @@ class _Preemption:
 
     def _ranked(self, less: Sequence[Pod]) -> _Ranked:
         """The pods whose eviction violates a budget come first, then the most important ones."""
-        left = dict(self._allowed)
+        gone: Counter[int] = Counter()
         found = []
         for pod in less:
             guards = self._guards_of(pod)
-            for number in guards:
-                left[number] -= 1
-            found.append((any(left[number] < 0 for number in guards), pod))
+            gone.update(guards)
+            found.append((any(gone[number] > self._allowed[number] for number in guards), pod))
         return sorted(found, key=lambda each: not each[0])
 
     def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], ResourceAmounts]:
@@ -223,12 +222,14 @@ class _Preemption:
         found = None
         while heap and found is None:
             choice = heapq.heappop(heap)
-            if self._guards and (now := self._by_room(batch, self._nodes.all[choice[1]]))[0] > choice[0]:
+            node = self._nodes.all[choice[1]]
+            now = self._by_room(batch, node) if self._guards else choice
+            if now[0] > choice[0]:
                 heapq.heappush(heap, now)
-            elif self._nodes.why_not(batch, self._nodes.all[choice[1]].node) is None:
-                found = choice
+            elif self._nodes.why_not(batch, node.node) is None:
+                found = now
             else:
-                aside.append(choice)
+                aside.append(now)
         for choice in aside:
             heapq.heappush(heap, choice)
         return found
