@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from multiarch.capacity.model import CapacityFailure
-from multiarch.manifests.disruption_budgets import read_disruption_budgets
 from multiarch.scheduling.pods import Pod, read_pods
-from multiarch.simulate.preemption import Guard, make_guards
 from sandbox.cluster.kube import Object
 from tests.cluster.failure_stacks import STACKS, FailingStack
 from tests.cluster.failure_workloads import PRIORITY_CLASSES, TRAITS, Ask, Trait
@@ -43,10 +41,6 @@ class Case:
     def pods(self) -> Iterator[Pod]:
         """The pods as the model reads them, with one for each DaemonSet."""
         return read_pods((*PRIORITY_CLASSES, *self.manifests))
-
-    def guards(self) -> tuple[Guard, ...]:
-        """The PodDisruptionBudgets as the model reads them."""
-        return make_guards(read_disruption_budgets(self.manifests), self.pods())
 
 
 def cases(seed: int, count: int) -> Iterator[Case]:

@@ -87,8 +87,9 @@ def next_nodes(run: Run, failure: CapacityFailure) -> tuple[Sequence[NodeState],
 def _placed(run: Run, states: Sequence[NodeState], lost: Unavailable) -> Settled:
     """What the model makes of the pods that are waiting."""
     plan, pods = run.case.stack.plan, [*run.waiting(), *run.daemons]
-    context, guards = build_simulation_context(plan), run.case.guards()
-    return settle_pods(plan.autoscaling, plan.node_groups, context, states, pods, unavailable=lost, guards=guards)
+    return settle_pods(
+        plan.autoscaling, plan.node_groups, build_simulation_context(plan), states, pods, unavailable=lost
+    )
 
 
 def _moves(states: Sequence[NodeState], made: Settled) -> list[str]:

@@ -182,7 +182,7 @@ def _by_group(nodes: Iterable[NodeState]) -> Counter[str]:
 
 def _settled(case: Case, pods: Iterable[Pod], nodes: Sequence[NodeState] | None = None) -> Before:
     plan = case.stack.plan
-    return settle_before(plan, pods, build_simulation_context(plan), nodes=nodes, guards=case.guards())
+    return settle_before(plan, pods, build_simulation_context(plan), nodes=nodes)
 
 
 def _count(pods: Iterable[Pod]) -> Counter[str]:

@@ -47,8 +47,7 @@ class Run:
         self._steps: dict[str, int] = {}
         self._evicted: list[tuple[Pod, str]] = []
         self.daemons = [pod for pod in case.pods() if pod.per_node]
-        made = case.of_kind("Deployment", "StatefulSet", "DaemonSet")
-        self._templates = {each["metadata"]["name"]: each["spec"]["template"] for each in made}
+        self._templates = {each["metadata"]["name"]: each["spec"]["template"] for each in case.manifests}
 
     def begin(self) -> None:
         """Create the namespace and the DaemonSets."""
@@ -65,8 +64,6 @@ class Run:
             spec = {"clusterIP": "None", "selector": each["spec"]["selector"]["matchLabels"], "ports": ports}
             metadata = {"name": each["metadata"]["name"], "namespace": name}
             self.kube.create({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
-        for each in self.case.of_kind("PodDisruptionBudget"):
-            self.kube.create(each)
         for each in self.case.of_kind("DaemonSet"):
             template = each["spec"]["template"]
             self.kube.create({**each, "spec": {**each["spec"], "template": _selecting(template, name)}})

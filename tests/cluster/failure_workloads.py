@@ -160,17 +160,6 @@ def _one_by_one(ask: Ask) -> list[Object]:
     return [made]
 
 
-def _guarded(ask: Ask) -> list[Object]:
-    """Pods of low priority that a budget keeps: none of them is ever ready here, so it allows no eviction."""
-    budget: Object = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": ask.name, "namespace": ask.namespace},
-        "spec": {"minAvailable": ask.replicas, "selector": {"matchLabels": {"app": ask.name}}},
-    }
-    return [ask.deployment(priorityClassName="expendable", **_TOLERANT), budget]
-
-
 _AMD, _ARM = expression(ARCHITECTURE, "In", "amd64"), expression(ARCHITECTURE, "In", "arm64")
 TRAITS = (
     Trait("amd64-only", _plain()),
@@ -215,7 +204,6 @@ TRAITS = (
     Trait("important-that-waits", _of_priority("important-that-waits")),
     Trait("unimportant", _of_priority("unimportant", **_TOLERANT)),
     Trait("expendable", _of_priority("expendable", **_TOLERANT)),
-    Trait("expendable-guarded", _guarded),
     Trait("agent", _agent(tolerations=[_EVERYTHING])),
     Trait("arm64-agent", _agent(tolerations=[_EVERYTHING], nodeSelector={ARCHITECTURE: "arm64"})),
     Trait("untolerant-agent", _agent()),
