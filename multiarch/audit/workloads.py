@@ -15,7 +15,7 @@ from multiarch.manifests.owners import WorkloadKey
 from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
 from multiarch.patching.patches import Json, build_strategic_merge_patch
-from multiarch.patching.transform import SchedulingChange
+from multiarch.patching.transform import SchedulingChange, explain_feature_flags
 
 SYSTEM_NAMESPACE = "kube-system"
 _FIXED = (Kind.JOB, Kind.POD)
@@ -217,6 +217,8 @@ def _excluding(subject: Subject) -> Iterator[str]:
 
 def _notes(subject: Subject, taint: Taint | None, *, tolerates: bool, blocked: bool) -> Iterator[str]:
     said: tuple[PodConstraints, ...] = (*subject.templates, *subject.running)
+    if taint is not None and not tolerates and subject.manifests:
+        yield from explain_feature_flags(subject.manifests[0].value.get("apiVersion"), ["tolerations"])
     if taint is not None and tolerates:
         if blocked and not any(each.excluded for each in said):
             yield f"tolerates {taint} already: its pods can be scheduled to arm64 nodes, and fail there"

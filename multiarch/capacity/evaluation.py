@@ -31,6 +31,7 @@ from multiarch.capacity.workloads import (
 from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.context import SimulationContext
+from multiarch.simulate.preemption import Guard, make_guards
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.supply import Supply
 from multiarch.stack.model import Plan
@@ -58,7 +59,13 @@ class Evaluation:
     node_start: int = NODE_START
     without_budget: PodCount = ALL
     zonal_volumes: bool = True
+    _guards: Sequence[Guard] = field(init=False)
     _known: list[tuple[Plan, tuple[CapacityFailure, ...], CapacityReport]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        """Find out how many pods each budget keeps."""
+        placed = (pod for node in self.nodes or () for pod in node.pods)
+        self._guards = make_guards(self.budgets, (pod for pod in (*self.pods, *placed) if can_move(pod)))
 
     def __call__(self, plan: Plan, failures: Iterable[CapacityFailure], *, explain: bool = True) -> CapacityReport:
         """Say of every workload what it keeps in each failure; what is known is not evaluated again.
@@ -69,7 +76,13 @@ class Evaluation:
         if known := next((each[2] for each in self._known if explain and each[:2] == asked), None):
             return known
         before = settle_before(
-            plan, self.pods, self.context, nodes=self.nodes, images=self.images, zonal_volumes=self.zonal_volumes
+            plan,
+            self.pods,
+            self.context,
+            nodes=self.nodes,
+            images=self.images,
+            guards=self._guards,
+            zonal_volumes=self.zonal_volumes,
         )
         workloads = group_replicas(before.pods)
         minimums = Minimums(workloads, self.budgets, without_budget=self.without_budget)

@@ -29,6 +29,7 @@ from multiarch.facts.labels import ZONE
 from multiarch.nodes.model import CapacityType
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.context import SimulationContext
+from multiarch.simulate.preemption import Guard
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from multiarch.stack.model import Plan
@@ -179,6 +180,7 @@ class Before:
 
     ``zonal_volumes``: volumes of PersistentVolumeClaims stay in their zone, as EBS volumes do.
     ``written`` are pods of workloads about whose images something is known, one of each, as their manifest has them.
+    ``guards`` are the PodDisruptionBudgets.
     """
 
     plan: Plan
@@ -187,6 +189,7 @@ class Before:
     settled: Settled
     images: Mapping[WorkloadName, ImageSupport]
     written: Mapping[WorkloadName, Pod]
+    guards: Sequence[Guard] = ()
     zonal_volumes: bool = True
 
     @property
@@ -233,6 +236,7 @@ def settle_before(
     *,
     nodes: Sequence[NodeState] | None = None,
     images: Mapping[WorkloadName, ImageSupport] | None = None,
+    guards: Sequence[Guard] = (),
     zonal_volumes: bool = True,
 ) -> Before:
     """Place all pods while nothing fails; parameters as in :class:`multiarch.capacity.evaluation.Evaluation`."""
@@ -246,10 +250,10 @@ def settle_before(
     else:
         given = [replace(node, pods=tuple(restrict_pods(node.pods, support))) for node in nodes]
     daemons = tuple(pod for pod in everything if pod.per_node)
-    settled = settle_pods(plan.autoscaling, plan.node_groups, context, given, everything)
+    settled = settle_pods(plan.autoscaling, plan.node_groups, context, given, everything, guards=guards)
     before = (*written, *(pod for node in nodes or () for pod in node.pods))
     samples = {get_workload_name(pod): pod for pod in reversed(before) if get_workload_name(pod) in support}
-    return Before(plan, context, daemons, settled, support, samples, zonal_volumes)
+    return Before(plan, context, daemons, settled, support, samples, guards, zonal_volumes)
 
 
 def fail_nodes(before: Before, failure: CapacityFailure) -> After:
@@ -291,4 +295,5 @@ def place_again(before: Before, after: After) -> Settled:
         (*before.daemons, *before.settled.unplaced, *after.displaced),
         unavailable=list_unavailable(after.failure, plan),
         desired=Counter(node.group for node in before.settled.nodes),
+        guards=before.guards,
     )

@@ -84,7 +84,8 @@ class Explainer:
         found = {}
         for key, count in Counter(map(get_pod_key, after.pending)).items():
             workload = workloads[key]
-            parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key]))
+            even = -(-len(workload.pods) // max(1, len(self._supply.zones(workload.pods[0].spec))))
+            parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key], even))
             if key in outcomes:
                 case = _Case(workload, after, outcomes[key], needed, self._supply.architectures(workload.pods[0].spec))
                 parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
@@ -233,8 +234,11 @@ class Explainer:
         return self._before.images.get(workload.key, ImageSupport())
 
 
-def _of_lost_pods(failure: CapacityFailure, bare: int, staying: int, held: int) -> Iterator[Explanation]:
-    """Yield why pods of lost nodes get no other node, whatever room there is."""
+def _of_lost_pods(failure: CapacityFailure, bare: int, staying: int, held: int, even: int) -> Iterator[Explanation]:
+    """Yield why pods of lost nodes get no other node, whatever room there is.
+
+    ``even`` pods of the workload are in a zone if it is spread over those that it can use.
+    """
     if bare:
         yield Explanation("no controller replaces its pods", "let a Deployment or Job create them")
     if staying:
@@ -242,7 +246,11 @@ def _of_lost_pods(failure: CapacityFailure, bare: int, staying: int, held: int) 
         yield Explanation(limit, "set tolerationSeconds")
     if held:
         limit = f"{held} pod{'s' * (held > 1)} with volumes in zone {' and '.join(failure.zones)}"
-        yield Explanation(limit, "keep its data in volumes that every zone can attach, such as EFS, or replicate it")
+        anywhere = "keep its data in volumes that every zone can attach, such as EFS, or replicate it"
+        spread = (
+            f"spread its pods, and so its new volumes, over zones: topologySpreadConstraints with topologyKey {ZONE}"
+        )
+        yield Explanation(limit, spread if held > even else anywhere)
 
 
 def _lost(failure: CapacityFailure) -> str:

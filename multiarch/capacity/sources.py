@@ -13,7 +13,9 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.manifests import format_names
 from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
+from multiarch.manifests.kinds import find_pod_spec, find_pod_template
 from multiarch.manifests.objects import Object, unpack_objects
+from multiarch.manifests.templates import find_templates
 from multiarch.manifests.values import ManifestError
 from multiarch.observed.cluster import read_object_pods
 from multiarch.plurals import format_count
@@ -24,7 +26,7 @@ _AUTOSCALER = "HorizontalPodAutoscaler"
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """Pods, DaemonSets' templates among them, and budgets; ``notes`` say where a cluster has another number of pods."""
+    """Pods, DaemonSets' templates among them, and budgets; ``notes`` say where a cluster has other pods."""
 
     pods: tuple[Pod, ...]
     budgets: tuple[DisruptionBudget, ...]
@@ -37,25 +39,40 @@ def read_workloads(objects: Sequence[LoadedObject], files: Sequence[str]) -> Wor
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
     pods, budgets = read_object_pods(objects), read_budgets(objects)
+    notes = tuple(_list_other_pods(objects, pods))
     if all(pod.per_node for pod in pods):
         there = f": {format_count(len(pods), 'DaemonSet')}, and no node is created for a DaemonSet" if pods else ""
         hint = "Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods."
         if not objects and "-" in files:
             hint = f"Did the command before the pipe fail? {hint}"
+        hint = " ".join((*notes, hint))
         raise MultiarchError(f"{format_names(files)}: no workloads found{there}.", hint=hint)
-    return Workloads(pods, budgets, tuple(_scaled(objects, pods)))
+    return Workloads(pods, budgets, notes)
 
 
-def _scaled(objects: Iterable[LoadedObject], pods: Iterable[Pod]) -> Iterator[str]:
-    """Yield a sentence for each workload that a HorizontalPodAutoscaler gives another number of pods."""
+def _list_other_pods(objects: Iterable[LoadedObject], pods: Sequence[Pod]) -> Iterator[str]:
+    """Yield a sentence for each workload of which a cluster has other pods than are counted."""
     counts = Counter(get_workload_name(pod) for pod in pods)
+    making = {f"{pod.owner.kind} {pod.namespace}/{pod.owner.name}" for pod in pods if pod.owner}
     for each in objects:
         try:
             for found in unpack_objects(each.value, 1):
                 if found.kind == _AUTOSCALER:
                     yield from _number_of(found, counts)
+                elif not _is_counted(found):
+                    titles = {template.title for template in find_templates(found.value.mapping(), 1)}
+                    for title in sorted(titles - making):
+                        yield (
+                            f"{title}: its pods are not simulated, because their number is not known. Give the pods "
+                            "themselves: `kubectl get pods -o yaml`."
+                        )
         except ManifestError as error:
             raise add_object_source(error, [each]) from error
+
+
+def _is_counted(found: Object) -> bool:
+    own = find_pod_spec(found.kind, found.value["apiVersion"].text())
+    return own is not None or find_pod_template(found.kind, found.value) is not None
 
 
 def _number_of(scaler: Object, counts: Counter[WorkloadName]) -> Iterator[str]:

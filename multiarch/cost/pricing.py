@@ -1,6 +1,6 @@
 """What node groups, control planes and NAT gateways cost in a month: reviews and ``multiarch cost`` count the same.
 
-Without volumes, traffic, and discounts such as Savings Plans.
+Without what :data:`OMITTED` names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from multiarch.prices.amounts import average_amounts, compute_month
 from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, Plan
 
-OMITTED = "without volumes, traffic, discounts and taxes"
+OMITTED = "without endpoints, public IPv4 addresses, KMS keys, volumes, traffic, discounts and taxes"
 
 
 @dataclass(frozen=True, slots=True)

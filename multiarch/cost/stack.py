@@ -14,7 +14,7 @@ from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amount
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
-from multiarch.stack.model import Plan
+from multiarch.stack.model import NewNetwork, Plan
 
 
 class NodePrices:
@@ -156,6 +156,12 @@ def _pools(plan: Plan) -> Iterator[OtherAmount]:
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
     yield from _notes_on_prices(pricing)
+    network = plan.network
+    interfaces = network.interface_endpoints * network.zone_count if isinstance(network, NewNetwork) else 0
+    # Each NAT gateway has an address, and each stack a key.
+    counts = (("interfaces of endpoints", interfaces), ("public IPv4 addresses", count_nat_gateways(plan)))
+    uncounted = [f"{what} ({number})" for what, number in (*counts, ("KMS keys", 1)) if number]
+    yield f"Not counted: {', '.join(uncounted)}."
     if nodes is None:
         yield "Node groups count with their desired size."
     elif not running:

@@ -11,6 +11,8 @@ from multiarch.manifests.values import Value
 
 DAEMON_SET = "DaemonSet"
 _TEMPLATE: KeyPath = ("spec", "template")
+_MOST_PODS = 150_000
+"""What a cluster can have: https://kubernetes.io/docs/setup/best-practices/cluster-large/."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,12 @@ class _WorkloadKind:
 
 
 def _replicas(spec: Value) -> int:
-    return spec["replicas"].whole(1, least=0)
+    return spec["replicas"].whole(1, least=0, most=_MOST_PODS)
 
 
 def _parallel(spec: Value) -> int:
     """Return how many pods a Job runs at once: as many as it may, and none while it is suspended."""
-    count = spec["parallelism"].whole(1, least=0)
+    count = spec["parallelism"].whole(1, least=0, most=_MOST_PODS)
     if not spec["completions"].missing:
         count = min(count, spec["completions"].whole(0, least=0))
     return 0 if spec["suspend"].truth() else count
@@ -77,10 +79,11 @@ def find_pod_spec(kind: str, api_version: object) -> KeyPath | None:
 def find_pod_template(kind: str, content: Value) -> PodTemplate | None:
     """Return the pod template of an object, ``None`` where it has none, as a Pod.
 
-    A kind that is not known has one where ``spec.template.spec.containers`` is a list, and makes ``spec.replicas``
-    pods (1 if that is missing). Raises ManifestError for a known kind without its template, and for invalid counts.
+    A kind that is not Kubernetes' own has one where ``spec.template.spec.containers`` is a list, and makes
+    ``spec.replicas`` pods (1 if that is missing). Raises ManifestError for one of these without its template, and for
+    invalid counts.
     """
-    row = KINDS.get(kind)
+    row = KINDS.get(kind) if find_pod_spec(kind, content["apiVersion"].raw) else None
     if row is None:
         here: object = content.raw
         for key in (*_TEMPLATE, "spec", "containers"):

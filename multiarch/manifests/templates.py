@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from multiarch.errors import KeyPath
 from multiarch.manifests.containers import CONTAINER_LISTS, find_pod_specs
+from multiarch.manifests.image_fields import list_field_images
 from multiarch.manifests.kinds import find_pod_spec, find_pod_template
 from multiarch.manifests.objects import Object, unpack_objects
 from multiarch.manifests.selectors import LabelSelector
@@ -39,7 +41,7 @@ class PodSpecPlace:
 
 @dataclass(frozen=True, slots=True)
 class UnknownContainers:
-    """Containers in an object of an unknown kind that are not in a template: what reads them is unknown."""
+    """Containers or an image in an object of an unknown kind, not in a template: what reads them is unknown."""
 
     title: str
     path: str
@@ -76,7 +78,8 @@ def find_templates(document: object, number: int) -> Iterator[PodSpecPlace | Unk
     """Yield the pod specs of one loaded document in its order, lists of objects unpacked.
 
     Kubernetes' own kinds have one at a known path. In objects of other kinds it is every mapping ``spec`` that has
-    containers, below a key ``template`` or ``…Template``; other containers are yielded as :class:`UnknownContainers`.
+    containers, below a key ``template`` or ``…Template``; other containers, and the first image of a known field, are
+    yielded as :class:`UnknownContainers`.
     Raises ManifestError for what is not a Kubernetes object.
     """
     if isinstance(document, list) and document and all(_says_its_kind(each) for each in document):
@@ -120,6 +123,8 @@ def _specs(each: Object) -> Iterator[Value | UnknownContainers]:
         spec = each.value.at(path)
         lists = [spec[key].path for key in CONTAINER_LISTS if key in written]
         yield spec if _in_a_template(spec) else UnknownContainers(spec.reference.title, lists[0])
+    for path, _ in islice(list_field_images(each.value.mapping()), 1):
+        yield UnknownContainers(each.value.reference.title, each.value.at(path).path)
 
 
 def _in_a_template(value: Value) -> bool:

@@ -119,14 +119,16 @@ class Value:
             raise self.error("is missing or empty.")
         return text
 
-    def whole(self, default: int, *, least: int) -> int:
-        """Return the value as an integer of at least ``least``."""
+    def whole(self, default: int, *, least: int, most: int | None = None) -> int:
+        """Return the value as an integer of at least ``least`` and at most ``most``."""
         if self.raw is None:
             return default
         if isinstance(self.raw, bool) or not isinstance(self.raw, int):
             raise self.error(f"must be an integer, not {_shown(self.raw)}.")
         if self.raw < least:
             raise self.error(f"must be {least} or more, not {self.raw}.")
+        if most is not None and self.raw > most:
+            raise self.error(f"must be {most} or less, not {_shown(self.raw)}.")
         return int(self.raw)
 
     def truth(self) -> bool:

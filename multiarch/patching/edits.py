@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.templates import PodSpecPlace, Selection, UnknownContainers, find_templates
-from multiarch.patching.transform import SchedulingChange, Transformed, transform_pod_spec
+from multiarch.patching.transform import SchedulingChange, Transformed, explain_feature_flags, transform_pod_spec
 from multiarch.yaml_text.additions import Addition, add_values
 from multiarch.yaml_text.documents import DocumentText, split_documents
 from multiarch.yaml_text.edit import EditError, insert_additions
@@ -183,6 +183,9 @@ class _Worker:
                     self.unknown.append(each)
                 elif self._selection.selects(each):
                     transformed = transform_pod_spec(each.spec, self._change)
+                    keys = [str(addition.path[0]) for addition in transformed.additions]
+                    flags = explain_feature_flags(each.written.get("apiVersion"), keys)
+                    transformed = replace(transformed, notes=(*transformed.notes, *flags))
                     self.outcomes.append(TemplateOutcome(each, line_of(each.where), transformed))
                     yield from (addition.below((*each.where, *each.path)) for addition in transformed.additions)
             except MultiarchError as error:

@@ -8,7 +8,7 @@ replaced: what is there is kept, known or not, and doing the same twice changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from multiarch.errors import KeyPath, MultiarchError
@@ -122,6 +122,20 @@ def transform_pod_spec(pod_spec: Mapping[str, object] | Value, change: Schedulin
         done=tuple(text for step in steps for text in step.done),
         notes=tuple(text for step in steps for text in step.notes),
     )
+
+
+def explain_feature_flags(api_version: object, keys: Iterable[str]) -> Iterator[str]:
+    """Yield a clause where an object's API rejects ``keys`` in its pod spec unless flags are on, as Knative Serving's.
+
+    Source: https://knative.dev/docs/serving/configuration/feature-flags/
+    """
+    if isinstance(api_version, str) and api_version.startswith("serving.knative.dev/"):
+        flags = [f"kubernetes.podspec-{key.lower()}" for key in sorted(set(keys))]
+        if flags:
+            yield (
+                f"Knative rejects it unless {' and '.join(flags)} {'is' if len(flags) == 1 else 'are'} enabled in "
+                "ConfigMap knative-serving/config-features"
+            )
 
 
 def build_requirement(architecture: Architecture) -> dict[str, object]:

@@ -8,7 +8,7 @@ Source: https://pkg.go.dev/k8s.io/client-go/tools/leaderelection
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -53,10 +53,11 @@ class Lease:
         self._cluster, self._clock, self._run = cluster, clock, run
         self._renewed = 0.0
 
-    def acquire(self, patience: Patience) -> None:
+    def acquire(self, patience: Patience, say: Callable[[str], None]) -> None:
         """Take the Lease. Raises LeaseHeldError if another run renews it.
 
         ``patience`` is for a cluster that has answered: one that does not answer the first request is not waited for.
+        ``say`` is told that it waits, a sentence.
         """
         seen, since = None, self._clock.elapsed()
         found = self._read()
@@ -73,6 +74,9 @@ class Lease:
             elif seen not in (None, state) or self._clock.wait(_LOOK_SECONDS):
                 raise LeaseHeldError(holder)
             else:
+                if seen is None:
+                    lasts = spec.get("leaseDurationSeconds") or SECONDS
+                    say(f"Run {holder} holds the Lease: waiting for up to {lasts} s, in case it was killed.")
                 seen = state
             found = patience.do(self._read)
 

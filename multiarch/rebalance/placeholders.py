@@ -39,6 +39,7 @@ class Placeholders:
         """Nothing is created yet."""
         self._cluster, self._clock, self._patience, self._lease = cluster, clock, patience, lease
         self._run = run
+        self._there: set[str] = set()
 
     def make(self, moves: Sequence[Move], seconds: float) -> tuple[set[str], str]:
         """Create one for each of ``moves``, and wait until they have nodes, for ``seconds`` at most.
@@ -52,7 +53,9 @@ class Placeholders:
         except ClusterError as error:
             if error.status is None or error.status >= _SERVER_FAULT:
                 raise
-            return set(), f"no placeholder can be created in namespace {PLACEHOLDER_NAMESPACE}: {error.message}"
+            self._patience.do(self.clear)
+            has_room = {move.uid for move in moves if not move.new_node}
+            return has_room, f"no placeholder can be created in namespace {PLACEHOLDER_NAMESPACE}: {error.message}"
         end = self._clock.elapsed() + seconds
         while True:
             placed = self._placed(moves)
@@ -62,10 +65,16 @@ class Placeholders:
         for move in moves:
             if move.uid not in placed:
                 self._patience.do(partial(self._delete, _name(move, self._run)))
+        self._there = placed
         return placed, f"no arm64 node was added for it within {seconds:.0f} s"
 
     def free(self, move: Move) -> str:
-        """Delete a move's placeholder, and wait until it is gone. Returns why it is not, a clause, or nothing."""
+        """Delete a move's placeholder, if it has one, and wait until it is gone.
+
+        Returns why it is not, a clause, or an empty string.
+        """
+        if move.uid not in self._there:
+            return ""
         name, end = _name(move, self._run), self._clock.elapsed() + _GONE_SECONDS
         self._patience.do(partial(self._delete, name))
         while self._patience.do(partial(self._cluster.get, _PODS, PLACEHOLDER_NAMESPACE, name)) is not None:

@@ -158,7 +158,7 @@ def _moves(
             new_node=expected.new,
             grace_seconds=get_grace_seconds(each.value),
             needs_another=needs_another(each, snapshot, choice),
-            placeholder=build_placeholder_spec(each.value, each.pod.requests) if expected.new else {},
+            placeholder=build_placeholder_spec(each.value, each.pod.requests),
         )
         moves.append((each, move, expected.node))
     return moves

@@ -74,7 +74,7 @@ class Run:
 
         Raises ClusterError if the cluster can't be reached at all.
         """
-        self._lease.acquire(self._patience)
+        self._lease.acquire(self._patience, self._say)
         error: MultiarchError | None = None
         try:
             ended = self._under_lease()
@@ -172,22 +172,21 @@ class Run:
         return ended
 
     def _with_room(self, nodes: NodeMoves) -> tuple[Move, ...]:
-        """Return the moves for which an arm64 node has room; one is added for those that need one."""
-        wanted = [each for each in nodes.moves if each.new_node]
-        if not wanted:
+        """Return the moves for which an arm64 node has room; one is added for those that need one.
+
+        Then the others have placeholders too: without them, those that wait for a node would take the others' room.
+        """
+        placed = {each.uid for each in nodes.moves if not each.new_node}
+        if len(placed) == len(nodes.moves):
             return nodes.moves
-        placed: set[str] = set()
         if not self._no_room:
-            self._say(f"{nodes.node}: waiting for room on new arm64 nodes for {len(wanted)} of its pods.")
-            placed, why = self._placeholders.make(wanted, self._settings.timeout)
-            self._no_room = "" if len(placed) == len(wanted) else why
-        for each in wanted:
+            self._say(f"{nodes.node}: waiting for room on arm64 nodes for {len(nodes.moves)} of its pods.")
+            placed, why = self._placeholders.make(nodes.moves, self._settings.timeout)
+            self._no_room = "" if len(placed) == len(nodes.moves) else why
+        for each in nodes.moves:
             if each.uid not in placed:
                 self._told(nodes.node, PodOutcome(each, Result.LEFT, self._no_room))
-        return tuple(each for each in nodes.moves if not each.new_node or each.uid in placed)
-
-    def _make_way(self, move: Move) -> str:
-        return self._placeholders.free(move) if move.new_node else ""
+        return tuple(each for each in nodes.moves if each.uid in placed)
 
     def _told(self, node: str, outcome: PodOutcome) -> PodOutcome:
         self._outcomes.append(outcome)
@@ -205,7 +204,7 @@ class Run:
                 self._say(f"{node}: left alone: {why}.")
                 return ""
             try:
-                moved = self._mover.move(move, node, self._make_way)
+                moved = self._mover.move(move, node, self._placeholders.free)
             except MultiarchError as error:
                 self._told(node, PodOutcome(move, Result.INTERRUPTED, f"it may have been evicted: {error.message}"))
                 raise

@@ -96,7 +96,8 @@ def _describe_nodes(given: WorkloadInput, placement: Placement) -> tuple[str, ..
     """Return what to know about the nodes that are counted."""
     if given.cluster is None:
         lacking = len(placement.unplaced)
-        return (f"{format_count(lacking, 'pod')} got no node and cost nothing.",) if lacking else ()
+        unplaced = (f"{format_count(lacking, 'pod')} got no node and cost nothing.",) if lacking else ()
+        return (*unplaced, *given.notes)
     names = ", ".join(given.cluster.state.unknown)
     unknown = f"Nodes of no node group or NodePool of the stack are counted too: {names}."
     return (*given.cluster.state.notes, *((unknown,) if names else ()))

@@ -65,6 +65,8 @@ def simulate_workloads(
         gated = [OmittedPods(GATED, omitted[f"pod(s) {GATED}"])] if f"pod(s) {GATED}" in omitted else []
         notes = [each for each in given.cluster.state.notes if GATED not in each]
         result = replace(result, omitted=(*result.omitted, *gated), notes=(*result.notes, *notes))
+    else:
+        result = replace(result, notes=(*result.notes, *given.notes))
     return SimulatedStack(
         plan.stack,
         sum(each.pods for each in result.workloads),

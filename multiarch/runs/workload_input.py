@@ -110,7 +110,7 @@ def place_workloads(plan: Plan, given: WorkloadInput) -> Placement:
         state = given.cluster.state
         return Placement(state.nodes, state.pending, live=True, notes=given.notes)
     settled = simulate_nodes(plan.autoscaling, plan.node_groups, given.context, given.workloads.pods)
-    return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
+    return Placement(settled.nodes, settled.unplaced, notes=(*settled.simulation.notes, *given.notes))
 
 
 def read_cluster(

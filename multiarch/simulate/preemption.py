@@ -1,10 +1,11 @@
 """Pods of higher priority take the place of others on nodes that exist, as kube-scheduler lets them.
 
 It does so before an autoscaler adds nodes, which are then for the pods that had to go. On each node the fewest and
-least important pods go, of equally important ones the youngest; of the nodes it takes the one whose most important pod
-that has to go is the least important, then by the sum of their priorities, then by their number. PodDisruptionBudgets
-are not taken into account: it prefers to keep them, and does not have to.
-Source: kubernetes, ``pkg/scheduler/framework/preemption/preemption.go`` and, for the order of pods,
+least important pods go, of equally important ones the youngest, and if possible none that a PodDisruptionBudget keeps.
+It takes the node where the fewest budgets are violated, then the one whose most important pod that has to go is the
+least important, then by the sum of their priorities, then by their number.
+Source: kubernetes, ``pkg/scheduler/framework/preemption/preemption.go`` (``pickOneNodeForPreemption``),
+``plugins/defaultpreemption/default_preemption.go`` beside it and, for the order of pods,
 ``pkg/scheduler/util/utils.go`` (``MoreImportantPod``).
 """
 
@@ -13,9 +14,12 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right, insort_right
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from multiarch.manifests.disruption_budgets import DisruptionBudget
+from multiarch.manifests.selectors import LabelSelector
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.fit import explain_never
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import ResourceAmounts
@@ -38,11 +42,29 @@ class Preempted:
     waiting: list[Pod]
 
 
-_Choice = tuple[tuple[int, int, int], int, Sequence[Pod]]
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A PodDisruptionBudget, and how many of its pods have to stay available."""
+
+    budget: DisruptionBudget
+    least: int
+
+
+def make_guards(budgets: Iterable[DisruptionBudget], pods: Iterable[Pod]) -> tuple[Guard, ...]:
+    """Return the budgets with how many of ``pods``, which are all that there should be, each of them keeps."""
+    counts = Counter((pod.namespace, pod.labels) for pod in pods)
+    return tuple(
+        Guard(each, each.least(sum(count for key, count in counts.items() if each.selects(*key)))) for each in budgets
+    )
+
+
+_Ranked = Sequence[tuple[bool, Pod]]
+"""Pods in the order in which they may stay, each with whether its eviction violates a budget."""
+_Choice = tuple[tuple[int, int, int, int], int, _Ranked]
 """What it costs to place a pod on a node (less is better), the node's number, and the pods that have to go."""
 
 
-def preempt_pods(nodes: Nodes, waiting: Waiting) -> Preempted | None:
+def preempt_pods(nodes: Nodes, waiting: Waiting, guards: Sequence[Guard]) -> Preempted | None:
     """Place ``waiting`` pods where less important ones are; None where that is nowhere.
 
     ``nodes`` can't be used afterwards.
@@ -51,7 +73,7 @@ def preempt_pods(nodes: Nodes, waiting: Waiting) -> Preempted | None:
     able = [batch for batch in waiting if batch.sample.spec.preempts and _rank(batch.sample) > least]
     if not able:
         return None
-    return _Preemption(nodes).run(sorted(able, key=lambda each: -_rank(each.sample)), waiting)
+    return _Preemption(nodes, guards).run(sorted(able, key=lambda each: -_rank(each.sample)), waiting)
 
 
 def _rank(pod: Pod) -> int:
@@ -67,7 +89,8 @@ class _Candidates:
     """Where pods of a batch can take the place of others.
 
     ``heap`` has a choice for each node on which the batch's rules do not depend on the pods that have to go: it is
-    valid until the node has other pods. On the other nodes, ``entangled``, a choice is valid for one pod only.
+    valid until the node has other pods, and costs more once budgets allow less. On the other nodes, ``entangled``, a
+    choice is valid for one pod only.
     """
 
     heap: list[_Choice]
@@ -75,9 +98,13 @@ class _Candidates:
 
 
 class _Preemption:
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes, guards: Sequence[Guard]) -> None:
         self._nodes = nodes
         self._on = [list(node.all_pods) for node in nodes.all]
+        self._guards = guards
+        self._guarding: dict[tuple[str, Labels], list[int]] = {}
+        there = Counter(number for pods in self._on for pod in pods for number in self._guards_of(pod))
+        self._allowed = {number: max(0, there[number] - each.least) for number, each in enumerate(guards)}
         self._sorted: dict[int, list[Pod]] = {}
         self._evicted: list[Pod] = []
         self._selected: dict[int, Counted] = {}
@@ -106,8 +133,39 @@ class _Preemption:
         if self._nodes.has_rules(batch) and any(self._affects(pod, batch) for pod in less):
             candidates.entangled.append(node)
         else:
-            victims = _victims(less, room, sample.requests)
-            heapq.heappush(candidates.heap, (_cost(victims), node.number, victims))
+            heapq.heappush(candidates.heap, self._by_room(batch, node))
+
+    def _by_room(self, batch: Batch, node: SimNode) -> _Choice:
+        """Return the choice on a node where only room matters; as many pods as possible stay."""
+        less, room = self._less_important(batch, node)
+        victims = []
+        for violates, pod in self._ranked(less):
+            rest = room - pod.requests
+            if rest.covers(batch.sample.requests):
+                room = rest
+            else:
+                victims.append((violates, pod))
+        return _cost(victims), node.number, victims
+
+    def _guards_of(self, pod: Pod) -> list[int]:
+        """The numbers of the budgets that select a pod. To kube-scheduler, an empty selector selects none."""
+        key = pod.namespace, pod.labels
+        if key not in self._guarding:
+            budgets = (each.budget for each in self._guards)
+            self._guarding[key] = [
+                number for number, each in enumerate(budgets) if each.selector != LabelSelector() and each.selects(*key)
+            ]
+        return self._guarding[key]
+
+    def _ranked(self, less: Sequence[Pod]) -> _Ranked:
+        """The pods whose eviction violates a budget come first, then the most important ones."""
+        gone: Counter[int] = Counter()
+        found = []
+        for pod in less:
+            guards = self._guards_of(pod)
+            gone.update(guards)
+            found.append((any(gone[number] > self._allowed[number] for number in guards), pod))
+        return sorted(found, key=lambda each: not each[0])
 
     def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], ResourceAmounts]:
         """The less important pods of a node, the most important first, and the room that there is without them."""
@@ -138,7 +196,7 @@ class _Preemption:
         if not choices:
             return False
         best = min(choices)
-        node, victims = self._nodes.all[best[1]], best[2]
+        node, victims = self._nodes.all[best[1]], [pod for _, pod in best[2]]
         if best is not first:
             candidates.entangled.remove(node)
             if first is not None:
@@ -146,6 +204,8 @@ class _Preemption:
         gone = {id(victim) for victim in victims}
         self._on[node.number] = [*(each for each in self._on[node.number] if id(each) not in gone), pod]
         for victim in victims:
+            for number in self._guards_of(victim):
+                self._allowed[number] = max(0, self._allowed[number] - 1)
             node.free += victim.requests
             self._uncount(victim, node)
         node.free -= pod.requests
@@ -162,10 +222,14 @@ class _Preemption:
         found = None
         while heap and found is None:
             choice = heapq.heappop(heap)
-            if self._nodes.why_not(batch, self._nodes.all[choice[1]].node) is None:
-                found = choice
+            node = self._nodes.all[choice[1]]
+            now = self._by_room(batch, node) if self._guards else choice
+            if now[0] > choice[0]:
+                heapq.heappush(heap, now)
+            elif self._nodes.why_not(batch, node.node) is None:
+                found = now
             else:
-                aside.append(choice)
+                aside.append(now)
         for choice in aside:
             heapq.heappush(heap, choice)
         return found
@@ -175,18 +239,18 @@ class _Preemption:
         less, room = self._less_important(batch, node)
         for pod in less:
             self._uncount(pod, node)
-        victims: list[Pod] | None = None
+        victims: list[tuple[bool, Pod]] | None = None
         if self._nodes.why_not(batch, node.node) is None:
             victims = []
-            for pod in less:
+            for violates, pod in self._ranked(less):
                 self._count(pod, node)
                 rest = room - pod.requests
                 if rest.covers(batch.sample.requests) and self._nodes.why_not(batch, node.node) is None:
                     room = rest
                 else:
                     self._uncount(pod, node)
-                    victims.append(pod)
-        for pod in less if victims is None else victims:
+                    victims.append((violates, pod))
+        for pod in less if victims is None else [pod for _, pod in victims]:
             self._count(pod, node)
         return None if victims is None else (_cost(victims), node.number, victims)
 
@@ -199,18 +263,7 @@ class _Preemption:
             self._nodes.placements.remove(pod, node.node)
 
 
-def _victims(less: Sequence[Pod], room: ResourceAmounts, wanted: ResourceAmounts) -> list[Pod]:
-    """Return the pods that have to go; as many as possible stay, the most important ones first."""
-    victims = []
-    for pod in less:
-        rest = room - pod.requests
-        if rest.covers(wanted):
-            room = rest
-        else:
-            victims.append(pod)
-    return victims
-
-
-def _cost(victims: Sequence[Pod]) -> tuple[int, int, int]:
-    ranks = [_rank(each) for each in victims]
-    return max(ranks, default=-_OFFSET), sum(rank + _OFFSET for rank in ranks), len(ranks)
+def _cost(victims: _Ranked) -> tuple[int, int, int, int]:
+    ranks = [_rank(pod) for _, pod in victims]
+    violated = sum(violates for violates, _ in victims)
+    return violated, max(ranks, default=-_OFFSET), sum(rank + _OFFSET for rank in ranks), len(ranks)

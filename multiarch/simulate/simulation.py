@@ -23,7 +23,7 @@ from multiarch.simulate.model import Batch, Reasons, Simulation, Waiting
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import list_node_notes
 from multiarch.simulate.outcome import FinalState, build_simulation
-from multiarch.simulate.preemption import preempt_pods
+from multiarch.simulate.preemption import Guard, preempt_pods
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.shapes import get_group_capacity
 from multiarch.simulate.supply import Supply, group_shapes
@@ -85,6 +85,7 @@ def settle_pods(
     unavailable: Unavailable | None = None,
     desired: Mapping[str, int] | None = None,
     preempting: bool = True,
+    guards: Sequence[Guard] = (),
 ) -> Settled:
     """Place ``pods`` on ``nodes``, which keep the pods that they have; autoscalers add nodes for the others.
 
@@ -93,7 +94,7 @@ def settle_pods(
     in its other zones. ``desired`` is the number of nodes that node groups are to have: an Auto Scaling group replaces
     lost nodes by itself, before an autoscaler sees pods without a node. Without it, no node is replaced. Nodes of
     NodePools count against the pools' limits. ``preempting``: pods take the place of others of lower priority on nodes
-    that exist, before an autoscaler adds nodes for those.
+    that exist, before an autoscaler adds nodes for those; of pods of ``guards`` only if there are no others.
 
     Raises ValueError for two nodes of one name.
     """
@@ -110,7 +111,7 @@ def settle_pods(
     for group in growing:
         _replace_lost(group, sim, (desired or {}).get(group.name, 0))
     waiting = _bind(sim, batches)
-    preempted = preempt_pods(sim, waiting) if preempting else None
+    preempted = preempt_pods(sim, waiting, guards) if preempting else None
     if preempted is None:
         for autoscaler in _installed(plan):
             if autoscaler is Autoscaler.KARPENTER:
@@ -118,12 +119,14 @@ def settle_pods(
             elif plan.cluster_autoscaler is not None:
                 add_nodes(plan.cluster_autoscaler, growing, sim, waiting, reasons)
         _bind_left(sim, waiting)
-        preempted = preempt_pods(sim, waiting) if preempting else None
+        preempted = preempt_pods(sim, waiting, guards) if preempting else None
     if preempted is not None:
         pairs = zip(_states(sim, plan, groups), preempted.pods, strict=True)
         states = [replace(state, pods=pods) for state, pods in pairs]
         again = (*daemons, *preempted.waiting)
-        return settle_pods(plan, groups, context, states, again, unavailable=unavailable, desired=desired)
+        return settle_pods(
+            plan, groups, context, states, again, unavailable=unavailable, desired=desired, guards=guards
+        )
     state = FinalState(plan, supply, sim, reasons)
     region = context.region or find_region(context.zones)
     return Settled(

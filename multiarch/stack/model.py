@@ -64,6 +64,11 @@ class NewNetwork:
     endpoints: tuple[str, ...]
     flow_logs: FlowLogs | None = None
 
+    @property
+    def interface_endpoints(self) -> int:
+        """How many of its endpoints have network interfaces, one in each zone: ``ecr`` is two, ``s3`` is a gateway."""
+        return len(self.endpoints) + ("ecr" in self.endpoints) - ("s3" in self.endpoints)
+
 
 @dataclass(frozen=True, slots=True)
 class ExistingNetwork:

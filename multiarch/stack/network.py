@@ -124,9 +124,7 @@ def check_room(
     interfaces are in the same subnets.
     """
     room = {s.zone: IPv4Network(s.cidr).num_addresses - _RESERVED_PER_SUBNET for s in network.subnets if not s.public}
-    # "ecr" is two endpoints, and S3's is a gateway without an address.
-    interfaces = len(network.endpoints) + ("ecr" in network.endpoints) - ("s3" in network.endpoints)
-    need = dict.fromkeys(room, _CONTROL_PLANE_ADDRESSES + interfaces)
+    need = dict.fromkeys(room, _CONTROL_PLANE_ADDRESSES + network.interface_endpoints)
     for group in groups:
         zones = [network.zones.index(z) for z in group.zones if z in network.zones] or sorted(room)
         nodes = -(-group.sizes.maximum // len(zones))

@@ -137,6 +137,11 @@ def test_a_pod_that_may_come_up_where_its_image_does_not_run_is_warned_of(amd64:
     assert only(audited(deployment("api", spec(amd64, **TOLERATES, **ON_AMD64)))).notes == ()
 
 
+def test_a_toleration_that_knative_rejects_without_a_flag_is_warned_of(both: str) -> None:
+    made = {**of("Service", "api", spec={"template": {"spec": spec(both)}}), "apiVersion": "serving.knative.dev/v1"}
+    assert "kubernetes.podspec-tolerations is enabled" in only(audited(made)).notes[0]
+
+
 def test_what_cannot_be_read_is_unknown_with_the_reason_and_the_rest_goes_on(both: str) -> None:
     bad = deployment("bad", spec(both, tolerations=[{"key": "a", "operator": "Maybe"}]))
     custom = of("Rollout", "odd", spec={"pods": spec(both)})

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from multiarch.manifests.disruption_budgets import PodCount
-from tests.capacity.evaluated import budget, of, report
+from tests.capacity.evaluated import budget, in_failure, of, report
 from tests.scheduling.manifests import pod_manifest
-from tests.simulate.simulated import grown, pods
+from tests.simulate.simulated import NONE, grown, pods
+from tests.stack.words import merged
 
 WORDS = grown({"amd": {"instanceTypes": ["m7i.large"]}})
 
@@ -72,3 +73,16 @@ def test_pods_without_a_controller_need_a_number() -> None:
     bare = pod_manifest(labels={"app": "api"})
     (warning,) = warnings(bare, budget(maxUnavailable=1))
     assert warning.endswith("selects pods without a controller, for which only a number as minAvailable has an effect.")
+
+
+def test_pods_that_a_budget_keeps_are_not_displaced_where_others_would_do() -> None:
+    rest = {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}
+    words = merged(NONE, {"nodeGroups": {"amd": {**rest, "minSize": 1, "maxSize": 1}, "rest": rest}})
+    full = [pods("important", cpu="1800m", priority=1000), pods("low", cpu="1800m"), pods("kept", cpu="1800m")]
+
+    def displaced(*more: object) -> list[str]:
+        found = in_failure(report(words, *full, *more), "group amd")
+        return [each.name for each in found.workloads if each.pending]
+
+    kept = displaced(budget("kept", maxUnavailable=0))
+    assert (kept, displaced(budget("low", maxUnavailable=0))) == (["Deployment/low"], ["Deployment/kept"])

@@ -9,7 +9,7 @@ import pytest
 from multiarch.capacity.model import CapacityFailure
 from multiarch.facts.architectures import Architecture
 from multiarch.manifests.disruption_budgets import PodCount
-from tests.capacity.evaluated import B, C, budget, counts, in_failure, of, report
+from tests.capacity.evaluated import A, B, C, budget, counts, in_failure, of, report
 from tests.scheduling.manifests import ARM64_TOLERATION, pod_manifest
 from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
 from tests.stack.words import merged
@@ -313,6 +313,20 @@ def test_pods_stay_in_the_zone_of_their_volumes() -> None:
     assert counts(of(node, "db")) == (2, 1, 0)
     ((group, _),) = node.lost
     assert node.added == ((group, 1),)
+
+
+@pytest.mark.parametrize(
+    ("zones", "change"), [([B, C], "spread its pods"), ([A], "keep its data in volumes that every zone")]
+)
+def test_a_spread_is_the_fix_where_more_pods_with_volumes_than_needed_are_in_one_zone(
+    zones: list[str], change: str
+) -> None:
+    first = {"instanceTypes": ["m7i.xlarge"], "zones": [A], "minSize": 1, "maxSize": 2}
+    words = grown({"first": first, "rest": {**first, "minSize": 0, "zones": zones}})
+    (zone,) = report(words, stateful(), failures=[CapacityFailure(zones=(A,))]).failures
+    found = of(zone, "db")
+    assert (counts(found), found.limit) == ((0, 0, 3), "3 pods with volumes in zone eu-west-1a; 0 of 3 pods run")
+    assert found.change.startswith(change)
 
 
 def test_all_groups_are_named_where_volumes_keep_the_pods_of_a_workload_in_several_zones() -> None:

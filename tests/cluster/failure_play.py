@@ -45,6 +45,8 @@ class Played:
     case: Case
     before: Stage = field(default_factory=Stage)
     after: Stage = field(default_factory=Stage)
+    from_manifests: Mapping[str, int] = field(default_factory=dict)
+    """The pods without a node after the failure as simulated without knowing where kube-scheduler put them."""
 
     @property
     def agrees(self) -> bool:
@@ -111,6 +113,8 @@ def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
         before = _settled(run.case, [*run.waiting(), *run.daemons], run.states())
         after[run] = fail_nodes(before, run.case.failure)
         played[run].after.simulated = _count(after[run].settled.unplaced)
+        alone = fail_nodes(_settled(run.case, run.case.pods()), run.case.failure)
+        played[run].from_manifests = _count(alone.settled.unplaced)
         replaced[run], new = _replaced(after[run], before)
         played[run].after.nodes_simulated = _by_group(new)
     runs.each(lambda run: run.lose(each.name for each in after[run].lost))

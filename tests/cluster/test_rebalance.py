@@ -231,17 +231,28 @@ def not_started(moving: Moving) -> bool:
     )
 
 
-def test_where_the_autoscaler_has_to_add_nodes_there_is_room_before_a_pod_is_evicted(moving: Moving) -> None:
+@pytest.mark.parametrize(("nodes", "pods"), [(0, REPLICAS), (1, 2)])
+def test_where_the_autoscaler_has_to_add_nodes_there_is_room_before_a_pod_is_evicted(
+    moving: Moving, nodes: int, pods: int
+) -> None:
+    """Also where one arm64 node has room for one of the two pods of an amd64 node: the other's placeholder waits."""
+    moving.add_nodes(ARM64_NODES[:nodes])
+    on_arm64_only = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
+    moving.run(deployment("there", f"{moving.root}:both", nodes, cpu="900m", **on_arm64_only), nodes)
     with Healthy(moving.kube, SPACE).watched() as healthy:
-        running = moving.start(rebalance_plan(autoscaler="cluster-autoscaler", **FAST))
-        wait_for(lambda: len(placeholders(moving)) >= 1, "placeholders", timeout=60)
+        running = moving.start(rebalance_plan(autoscaler="cluster-autoscaler", **FAST | {"maxPods": pods}))
+        wait_for(lambda: any(map(unschedulable, placeholders(moving))), "an autoscaler to be needed", timeout=60)
         assert moving.marked() == {}, "no node is cordoned while it waits"
-        moving.add_nodes(ARM64_NODES)
+        moving.add_nodes(ARM64_NODES[nodes:])
         code, said = end_of(running)
-        assert code == 0, said
-        assert moved(moving), said
+        assert (code, on_arm64(moving)) == (0, pods), said
     assert healthy.fewest[API] >= AT_LEAST
     assert (placeholders(moving), moving.marked()) == ([], {})
+
+
+def unschedulable(pod: Object) -> bool:
+    """Whether an autoscaler adds a node for it."""
+    return any(each.get("reason") == "Unschedulable" for each in pod["status"].get("conditions", ()))
 
 
 def placeholders(moving: Moving) -> list[Object]:

@@ -47,8 +47,10 @@ def test_control_plane_and_nat_gateways_belong_to_no_group() -> None:
     each = monthly(compute_stack_costs(plan({"network": {"zones": 3, "nat": "per-zone"}}), PRICING))
     assert each["NAT gateways (3)"] == 3 * HOURS * Decimal("0.048")
     endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
-    none = monthly(compute_stack_costs(plan({"network": {"nat": "none", "endpoints": endpoints}}), PRICING))
-    assert not [what for what in none if "NAT" in what]
+    none = compute_stack_costs(plan({"network": {"nat": "none", "zones": 3, "endpoints": endpoints}}), PRICING)
+    assert not [what for what in monthly(none) if "NAT" in what]
+    assert "Not counted: interfaces of endpoints (30), KMS keys (1)." in none.notes
+    assert "Not counted: public IPv4 addresses (1), KMS keys (1)." in compute_stack_costs(plan(), PRICING).notes
 
 
 def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:

@@ -234,6 +234,44 @@ spec:
     assert [(each.title, each.path) for each in found.unknown] == [("Watcher default/w", "spec.containers")]
 
 
+@pytest.mark.parametrize(
+    ("version", "change", "flags"),
+    [
+        ("serving.knative.dev/v1", TOLERATE, ["kubernetes.podspec-tolerations is"]),
+        ("serving.knative.dev/v1", PREFER, ["kubernetes.podspec-affinity and kubernetes.podspec-tolerations are"]),
+        ("example.com/v1", PREFER, []),
+    ],
+)
+def test_the_feature_flags_that_knative_needs_are_named(
+    version: str, change: SchedulingChange, flags: list[str]
+) -> None:
+    text = f"""\
+apiVersion: {version}
+kind: Service
+metadata: {{name: s}}
+spec: {{template: {{spec: {{containers: [{{image: a}}]}}}}}}
+"""
+    (outcome,) = edit_templates(text, change).outcomes
+    where = "enabled in ConfigMap knative-serving/config-features"
+    assert outcome.transformed.notes == tuple(f"Knative rejects it unless {each} {where}" for each in flags)
+    (again,) = edit_templates(edit_templates(text, change).text, change).outcomes
+    assert not any("Knative" in note for note in again.transformed.notes)
+
+
+def test_an_object_without_a_pod_template_that_runs_images_is_named() -> None:
+    text = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: w}
+spec: {templates: [{container: {image: a}}, {container: {image: b}}]}
+"""
+    found = edit_templates(text, TOLERATE)
+    assert (found.text, found.outcomes) == (text, ())
+    assert [(each.title, each.path) for each in found.unknown] == [
+        ("Workflow default/w", "spec.templates[0].container.image")
+    ]
+
+
 def test_a_job_of_another_group_is_not_taken_for_kubernetes_own() -> None:
     text = """\
 apiVersion: batch.volcano.sh/v1alpha1

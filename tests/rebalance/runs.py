@@ -28,12 +28,19 @@ def world(*, replicas: int = 3, budget: int | None = 2, kind: str = "ReplicaSet"
     return made
 
 
-def needing_nodes(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
-    """Plan as :func:`everything` does, where each pod needs a new node."""
+def needing_nodes(
+    snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int, *, room: int = 0
+) -> MovePlan:
+    """Plan as :func:`everything` does, where each pod but the first ``room`` ones of a node needs a new node."""
     plan = everything(snapshot, aside, done, most)
     spec = {"nodeSelector": {"kubernetes.io/arch": "arm64"}, "containers": [{"name": "placeholder"}]}
     nodes = [
-        replace(node, moves=tuple(replace(each, new_node=True, placeholder=spec) for each in node.moves))
+        replace(
+            node,
+            moves=tuple(
+                replace(each, new_node=number >= room, placeholder=spec) for number, each in enumerate(node.moves)
+            ),
+        )
         for node in plan.nodes
     ]
     return replace(plan, nodes=tuple(nodes))

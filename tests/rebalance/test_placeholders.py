@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import pytest
 
@@ -28,6 +29,37 @@ def test_room_on_new_nodes_is_made_before_pods_are_evicted() -> None:
     assert first[0] > 3, "a node came before the first eviction"
     assert all(each.startswith("arm64-new") for each in made.places(API))
     assert (made.cordoned, made.placeholders, made.fewest_ready[API]) == ([], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("node_after", "left"), [(40.0, []), (float("inf"), ["no arm64 node was added for it within 60 s"])]
+)
+def test_placeholders_do_not_take_the_room_that_other_pods_of_the_node_move_to(
+    node_after: float, left: list[str]
+) -> None:
+    """An arm64 node has room for one of two pods; the amd64 node beside has room for both."""
+    made = World(node_after=node_after)
+    for name, architecture, room in (("amd64-1", "amd64", 10), ("amd64-2", "amd64", 10), ("arm64-1", "arm64", 1)):
+        made.add_node(name, architecture, room=room)
+    made.add_workload(API, ["amd64-1", "amd64-1"])
+    report = run(made, plan=partial(needing_nodes, room=1))
+    assert results(report) == [Result.LEFT] * len(left) + [Result.MOVED] * (2 - len(left))
+    assert ([each.detail for each in report.outcomes if each.detail], report.exit_code) == (left, 0)
+    assert (made.cordoned, made.placeholders, len(made.evicted)) == ([], [], 2 - len(left))
+
+
+def test_pods_with_room_move_where_placeholders_can_not_be_created() -> None:
+    """The second one is rejected, by a quota for example."""
+    made = full(float("inf"))
+    made.add_node("arm64-2", "arm64", room=2)
+
+    def reject(_number: int, name: str) -> None:
+        if name == "create" and made.placeholders:
+            raise ClusterError("exceeded quota: pods=1", status=403)
+
+    made.before = reject
+    report = run(made, plan=partial(needing_nodes, room=1))
+    assert sorted(results(report)) == [Result.LEFT, Result.MOVED, Result.MOVED]
 
 
 def test_without_a_new_node_nothing_is_evicted_and_no_placeholder_stays() -> None:

@@ -199,8 +199,11 @@ def test_a_lease_that_nobody_renews_is_taken_over_after_its_duration() -> None:
     run(made, max_pods=1)
     made.leases[LEASE]["spec"]["holderIdentity"] = "somebody"
     began = made.seconds
-    assert run(made, name="run-2").count(Result.MOVED) == 2
+    said: list[str] = []
+    assert run(made, name="run-2", say=said.append).count(Result.MOVED) == 2
     assert made.seconds - began >= 90
+    assert said[0] == "Run somebody holds the Lease: waiting for up to 90 s, in case it was killed."
+    assert sum("holds the Lease" in each for each in said) == 1
 
 
 def test_a_run_that_loses_the_lease_evicts_nothing_more_and_uncordons() -> None:

@@ -23,6 +23,7 @@ from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.capacity.model import CapacityFailure, CapacityReport, FailureResult, GroupCount, Minimum, WorkloadResult
 from multiarch.cost.model import CostLine, CostReport, GroupAmount, OtherAmount, Saving
+from multiarch.cost.pricing import OMITTED
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import parse_taint
@@ -204,7 +205,7 @@ def cost() -> CostReport:
         others=(OtherAmount("control plane", Decimal("73.00")), OtherAmount("NAT gateways", Decimal("105.12"))),
         fallback=Decimal("58.41"),
         savings=(Saving("shop", "Deployment/billing", ("image registry.example/old:1",), 4, Decimal("41.20")),),
-        notes=("730 hours, without volumes, traffic, discounts and taxes.",),
+        notes=(f"730 hours, {OMITTED}.",),
     )
 
 

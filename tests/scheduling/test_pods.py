@@ -70,6 +70,7 @@ COUNTS = [
     (workload("Job"), ["shop/api-0"]),
     (workload("Job", parallelism=3), ["shop/api-0", "shop/api-1", "shop/api-2"]),
     (workload("Job", parallelism=3, completions=2), ["shop/api-0", "shop/api-1"]),
+    (workload("Job", parallelism=1, completions=10**9), ["shop/api-0"]),
     (workload("Job", parallelism=3, suspend=True), []),
     (workload("DaemonSet"), ["shop/api"]),
     (workload("Rollout", replicas=2), ["shop/api-0", "shop/api-1"]),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pytest
+
+from multiarch.manifests.disruption_budgets import read_disruption_budgets
 from multiarch.scheduling.pods import Pod, read_pods
 from multiarch.simulate.context import SimulationContext
+from multiarch.simulate.preemption import Guard
 from multiarch.simulate.settled import NodeState, Settled
 from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.scheduling.manifests import ZONES
@@ -27,9 +31,11 @@ def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
     return settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted).nodes
 
 
-def then(words: dict[str, Any], nodes: Iterable[NodeState], *documents: object) -> Settled:
+def then(
+    words: dict[str, Any], nodes: Iterable[NodeState], *documents: object, guards: Sequence[Guard] = ()
+) -> Settled:
     made = plan(words)
-    return settle_pods(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), read_pods(documents))
+    return settle_pods(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), read_pods(documents), guards=guards)
 
 
 def on_nodes(settled: Settled) -> list[list[str]]:
@@ -51,6 +57,38 @@ def test_pods_that_may_stay_are_spared_the_oldest_first() -> None:
     result = then(STATIC, nodes, pods("high", cpu="900m", **HIGH))
     assert unplaced(result) == ["low-2"]
     assert [len(each) for each in on_nodes(result)] == [2, 2]
+
+
+GUARDED: dict[str, Any] = {"matchLabels": {"app": "guarded"}}
+
+
+@pytest.mark.parametrize(
+    ("there", "high", "selector", "least", "gone"),
+    [
+        ({"guarded": (1, 1800, -5), "low": (1, 1800, -5)}, 1, GUARDED, 1, ["low-0"]),
+        ({"guarded": (1, 1800, -5), "low": (1, 1800, 5)}, 1, GUARDED, 1, ["low-0"]),
+        ({"guarded": (1, 1800, -5), "low": (1, 1800, -5)}, 1, GUARDED, 0, ["guarded-0"]),
+        ({"guarded": (1, 1800, -5), "low": (1, 1800, -5)}, 1, {}, 1, ["guarded-0"]),
+        ({"low": (2, 900, -5), "guarded": (2, 900, -5)}, 2, GUARDED, 2, ["low-0", "low-1"]),
+        ({"guarded": (2, 1800, -5)}, 1, GUARDED, 2, ["guarded-0"]),
+        ({"guarded": (2, 900, -5), "low": (2, 900, 5)}, 2, GUARDED, 1, ["guarded-0", "low-0"]),
+    ],
+    ids=["kept", "kept before priority", "allowed", "empty selector", "one node", "no other", "one allowed"],
+)
+def test_pods_that_a_budget_keeps_go_only_where_no_others_would_do(
+    there: dict[str, tuple[int, int, int]], high: int, selector: dict[str, Any], least: int, gone: list[str]
+) -> None:
+    made = [
+        pods(name, count, cpu=f"{cpu}m", priority=rank, preemptionPolicy="Never")
+        for name, (count, cpu, rank) in there.items()
+    ]
+    nodes = started(STATIC, *made)
+    size = max(cpu for _, cpu, _ in there.values())
+    spec = {"selector": selector, "minAvailable": least}
+    document = {"kind": "PodDisruptionBudget", "metadata": {"name": "guard", "namespace": "shop"}, "spec": spec}
+    (budget,) = read_disruption_budgets([document])
+    guards = [Guard(budget, least)]
+    assert unplaced(then(STATIC, nodes, pods("high", high, cpu=f"{size}m", **HIGH), guards=guards)) == gone
 
 
 def test_equal_priority_and_preemption_policy_never_take_no_place() -> None:
