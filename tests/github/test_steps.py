@@ -80,7 +80,7 @@ def test_a_repository_that_is_not_a_clone_takes_the_projects_scripts_and_package
     tool.mkdir()
     for name in ("ci", "Makefile", "pyproject.toml", "requirements.lock", "setup.py", ".venv"):
         (checkout.root / name).rename(tool / name)
-    where = {"multiarch_repository": "example/multiarch-eks", "multiarch_ref": "0" * 40}
+    where: dict[str, Any] = {"multiarch_repository": "example/multiarch-eks", "multiarch_ref": "0" * 40}
     job = checkout.job("review.yml", "check", **where)
     assert failures(job) == []
     assert "maxSize" in (checkout.root / "reports" / "render.diff").read_text()
