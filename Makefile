@@ -35,9 +35,10 @@ $(STAMP): requirements.lock pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' 2>/dev/null || { \
 	  found=$$($(PYTHON) --version 2>/dev/null | sed -n '/^Python [0-9]/p'); \
 	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11.5 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
-	@echo "making $(VENV): about 830 MB of Python packages, a few minutes (once, and when the requirements change)"
+	@echo "making $(VENV): about 900 MB of Python packages, 1.2 GB once they have run, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --no-compile --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) --no-compile --require-hashes --only-binary :all: -r requirements.lock || { \
+	  echo "packages could not be installed: if no version of a package was found, the package index is out of reach" >&2; exit 2; }
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -68,7 +68,7 @@ Providers = Annotated[
 
 
 def _out() -> Console:
-    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH_OF_FILES)
 
 
 def _runnable(text: str) -> str:
@@ -77,13 +77,10 @@ def _runnable(text: str) -> str:
     return lines.make_runnable(text, program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
 
 
-def _columns() -> int:
-    return shutil.get_terminal_size().columns
-
-
 def _say(text: str) -> None:
     line = f"sandbox: {_runnable(text)}"
-    for each in lines.wrap_lines(line, _columns(), others="  ") if sys.stderr.isatty() else (line,):
+    room = lines.count_columns(sys.stderr)
+    for each in lines.wrap_lines(line, room, others="  ") if sys.stderr.isatty() else (line,):
         print(each, file=sys.stderr, flush=True)
 
 
@@ -91,7 +88,8 @@ def _show(line: str) -> None:
     """Print a line of Pulumi's output; a terminal gets messages broken between words."""
     line = _runnable(line)
     if sys.stdout.isatty() and (start := _MESSAGE.match(line)):
-        line = "\n".join(lines.wrap_lines(line, _columns(), first=start["indent"], others=start["indent"] + "  "))
+        indent, room = start["indent"], lines.count_columns(sys.stdout)
+        line = "\n".join(lines.wrap_lines(line, room, first=indent, others=f"{indent}  "))
     print(line, flush=True)
 
 

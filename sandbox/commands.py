@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from multiarch.cli.lines import count_columns
 from multiarch.errors import OutsideError
 
 
@@ -24,6 +26,8 @@ def run_multiarch(
     """
     show(f"$ multiarch {' '.join(arguments)}")
     command = [sys.executable, "-m", "multiarch.cli", *arguments]
+    # It writes to a pipe, and we to the reader's terminal.
+    environ = {**(environ or os.environ), "COLUMNS": str(count_columns(sys.stdout))}
     done = subprocess.run(
         command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

@@ -202,9 +202,9 @@ class Aws:
                 continue
             own = tags.get("eks:nodegroup-name")
             mixed = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
-            types = {row["InstanceType"] for row in mixed.get("Overrides", []) if "InstanceType" in row}
+            types = dict.fromkeys(row["InstanceType"] for row in mixed.get("Overrides", []) if "InstanceType" in row)
             template = group.get("LaunchTemplate") or mixed.get("LaunchTemplateSpecification")
-            ordered = tuple(sorted(types or self._template_types(template)))
+            ordered = tuple(types or self._template_types(template))  # their order is a preference
             sizes = (group["MinSize"], group["DesiredCapacity"], group["MaxSize"])
             name = own or group["AutoScalingGroupName"]
             found.append(NodeGroup(name, cluster, own is not None, _architecture(ordered), ordered, *sizes))

@@ -96,11 +96,11 @@ def edited(text: str, change: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """As in a plain terminal of 80 columns, on a fixed day, with the virtual environment's programs first."""
+    """As in a plain shell, which exports no COLUMNS, on a fixed day; the virtual environment's programs come first."""
     here = str(Path(sys.executable).parent)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PULUMI_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "COLUMNS", "PULUMI_"))}
     path = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
-    return kept | {"COLUMNS": "80", "NO_COLOR": "1", "PATH": path, "SOURCE_DATE_EPOCH": DAY, "TERM": "dumb"}
+    return kept | {"NO_COLOR": "1", "PATH": path, "SOURCE_DATE_EPOCH": DAY, "TERM": "dumb"}
 
 
 def ran(command: str, folder: Path) -> str:

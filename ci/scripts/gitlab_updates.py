@@ -64,7 +64,7 @@ def pipeline(stacks: list[str], environ: dict[str, str]) -> dict[str, Any]:
             {"key": {"files": ["requirements.lock"], "prefix": "multiarch-eks-pip"}, "paths": [".cache/pip"]},
             {"key": f"multiarch-eks-pulumi-{environ.get('PULUMI_VERSION', '')}", "paths": [".cache/pulumi"]},
         ],
-        "before_script": [_fetch(environ), '[ -x .venv/bin/multiarch ] || sh -c "$SETUP"', '. "$SCRIPTS/pulumi.sh"'],
+        "before_script": [_fetch(environ), '. "$SCRIPTS/gitlab-setup.sh"', '. "$SCRIPTS/pulumi.sh"'],
         "after_script": ['rm -rf -- "$CREDENTIALS_DIR"'],
     }
     jobs: dict[str, Any] = {}

@@ -15,7 +15,8 @@
 #   BUILDER      buildx or buildah
 #   PROVENANCE   max, min or false, and SBOM, true or false: attestations, which only buildx can write
 #   LOGIN        ecr, gitlab, variables or none: see `login` below
-#   BUILDKIT_IMAGE  the image of the builder that buildx starts, with its digest; empty for buildx's own
+#   BUILDKIT_IMAGE, SBOM_IMAGE
+#                the images of the builder that buildx starts and of what makes SBOMs, with digests; empty for buildx's own
 #   EMULATE      true: QEMU_IMAGE, with its digest, registers an emulator in the kernel first (needs docker). Not needed
 #                where the runner has the architecture, or has emulators already
 #   BUILDX, BUILDAH, BUILDX_BUILDER
@@ -23,11 +24,16 @@
 #
 # Digests are handed from job to job in REPORTS/digests/ARCHITECTURE; `tag` with buildx writes that of the index to
 # REPORTS/digests/index. Credentials are in CREDENTIALS_DIR only.
+#
+# Each index names the pipeline that wrote it, in an annotation. `tag` leaves a tag as it is that a later pipeline has
+# written: an older build that ends last does not replace the newer one. It runs in one job at a time (resource_group,
+# concurrency).
 . "$(dirname "$0")/common.sh"
 
 : "${BUILDX:=docker buildx}" "${BUILDAH:=buildah}" "${BUILDER:=buildx}" "${PROVENANCE:=max}" "${SBOM:=true}"
 : "${CONTEXT:=.}" "${DOCKERFILE:=Dockerfile}" "${LOGIN:=none}"
 digests=$REPORTS/digests
+RUN_ANNOTATION=multiarch-eks/pipeline
 
 architecture() { printf '%s' "${1#linux/}" | tr -d /; }
 registry() { printf '%s' "${IMAGE%%/*}"; }
@@ -38,8 +44,9 @@ registry() { printf '%s' "${IMAGE%%/*}"; }
 #   variables  REGISTRY_USER and REGISTRY_PASSWORD
 login() {
   export DOCKER_CONFIG="$CREDENTIALS_DIR"
+  [ "$LOGIN" != none ] || return 0
+  export REGISTRY_AUTH_FILE="$CREDENTIALS_DIR/config.json" # buildah's
   case $LOGIN in
-  none) return 0 ;;
   gitlab)
     need CI_REGISTRY_USER CI_REGISTRY_PASSWORD
     printf '%s:%s' "$CI_REGISTRY_USER" "$CI_REGISTRY_PASSWORD" | write_auth
@@ -118,14 +125,14 @@ build_with_buildx() {
   *) set -- "$@" --provenance="mode=$PROVENANCE" ;;
   esac
   sbom=false
-  is_true "$SBOM" && sbom=true
+  if is_true "$SBOM"; then sbom=${SBOM_IMAGE:+generator=$SBOM_IMAGE}; fi
   if [ -n "${CACHE:-}" ]; then
     kept=type=registry,ref=$CACHE:cache-$name
     set -- "$@" --cache-from "$kept" --cache-to "$kept,mode=max,image-manifest=true,oci-mediatypes=true"
   fi
   # shellcheck disable=SC2086
-  run $BUILDX build --platform "$platform" --file "$DOCKERFILE" --sbom="$sbom" --progress plain \
-    --output "type=image,name=$IMAGE,push-by-digest=true,name-canonical=true,push=true" \
+  run $BUILDX build --platform "$platform" --file "$DOCKERFILE" --sbom="${sbom:-true}" --progress plain \
+    --output "type=image,name=$IMAGE,push-by-digest=true,name-canonical=true,push=true,oci-mediatypes=true" \
     --metadata-file "$digests/$name.json" "$@" "$CONTEXT"
   sed -n 's/.*"containerimage\.digest": *"\([^"]*\)".*/\1/p' "$digests/$name.json" >"$digests/$name"
   rm -f -- "$digests/$name.json"
@@ -142,10 +149,8 @@ build_with_buildah() {
   trap '$BUILDAH manifest rm "$made-index" >/dev/null 2>&1 || :
     $BUILDAH rmi --force "$made" >/dev/null 2>&1 || :
     rm -rf -- "$layout"; forget_credentials' EXIT
-  auth=
-  [ ! -f "$CREDENTIALS_DIR/config.json" ] || auth="--authfile $CREDENTIALS_DIR/config.json"
   # shellcheck disable=SC2086
-  run $BUILDAH build $auth --platform "$platform" --format oci --file "$DOCKERFILE" --tag "$made" "$@" "$CONTEXT"
+  run $BUILDAH build --platform "$platform" --format oci --file "$DOCKERFILE" --tag "$made" "$@" "$CONTEXT"
   # buildah pushes to a digest only what has this digest already: an index of what a first copy has compressed.
   # shellcheck disable=SC2086
   {
@@ -153,7 +158,7 @@ build_with_buildah() {
     run $BUILDAH manifest create "$made-index"
     run $BUILDAH manifest add "$made-index" "oci:$layout/image"
     run $BUILDAH manifest push --quiet --all --format oci --digestfile "$layout/digest" "$made-index" "dir:$layout/index"
-    run $BUILDAH manifest push --quiet $auth --all --format oci "$made-index" "docker://$IMAGE@$(cat "$layout/digest")"
+    run $BUILDAH manifest push --quiet --all --format oci "$made-index" "docker://$IMAGE@$(cat "$layout/digest")"
   }
   cat "$layout/digest" >"$digests/$name"
 }
@@ -191,33 +196,60 @@ verify() {
 tag() {
   references=$(all_digests)
   login
-  "tag_with_$BUILDER"
-  for each in $TAGS; do say "$IMAGE:$each: $PLATFORMS"; done
+  mine=${CI_SERVER_HOST:-${GITHUB_SERVER_URL:-}}/${CI_PIPELINE_ID:-${GITHUB_RUN_ID:-0}}
+  mine=${mine#https://}
+  own=
+  for each in $TAGS; do
+    later=$(writer "$each")
+    if [ "${later:-0}" -gt "${mine##*/}" ]; then
+      say "$IMAGE:$each stays as it is: a later pipeline, $later, has written it"
+    else
+      own="$own $each"
+    fi
+  done
+  : >"$digests/index"
+  [ -z "$own" ] || "tag_with_$BUILDER"
+  for each in $own; do say "$IMAGE:$each: $PLATFORMS"; done
+}
+
+# writer TAG: print the number of the pipeline that wrote it; nothing if there is no such tag, or it is another server's.
+writer() {
+  # shellcheck disable=SC2086
+  if [ "$BUILDER" = buildx ]; then
+    set -- $BUILDX imagetools inspect --raw "$IMAGE:$1"
+  else
+    set -- $BUILDAH manifest inspect "docker://$IMAGE:$1"
+  fi
+  shown=$CREDENTIALS_DIR/shown
+  if "$@" >"$shown" 2>"$shown.error"; then
+    sed -n "s#.*\"$RUN_ANNOTATION\": *\"${mine%/*}/\([0-9]*\)\".*#\1#p" "$shown" | tail -n 1
+  elif ! grep -qiE 'not found|(manifest|name) unknown' "$shown.error"; then
+    cat "$shown.error" >&2
+    fail "the tag $each of $IMAGE can't be read: nothing is tagged"
+  fi
 }
 
 tag_with_buildx() {
-  set --
-  for each in $TAGS; do set -- "$@" --tag "$IMAGE:$each"; done
+  set -- --annotation "index:$RUN_ANNOTATION=$mine"
+  for each in $own; do set -- "$@" --tag "$IMAGE:$each"; done
   # shellcheck disable=SC2086
   run $BUILDX imagetools create "$@" $references
   # shellcheck disable=SC2086
-  run $BUILDX imagetools inspect "$IMAGE:${TAGS%% *}" --format '{{.Manifest.Digest}}' >"$digests/index"
+  run $BUILDX imagetools inspect "$IMAGE:$each" --format '{{.Manifest.Digest}}' >"$digests/index"
 }
 
 tag_with_buildah() {
   list=multiarch-eks-${CI_JOB_ID:-$$}
   trap '$BUILDAH manifest rm "$list" >/dev/null 2>&1 || :; forget_credentials' EXIT
-  auth=
-  [ ! -f "$CREDENTIALS_DIR/config.json" ] || auth="--authfile $CREDENTIALS_DIR/config.json"
   # shellcheck disable=SC2086
   run $BUILDAH manifest create "$list"
   for reference in $references; do
     # shellcheck disable=SC2086
-    run $BUILDAH manifest add $auth --all "$list" "docker://$reference"
+    run $BUILDAH manifest add --all --annotation "$RUN_ANNOTATION=$mine" "$list" "docker://$reference"
   done
-  for each in $TAGS; do
+  for each in $own; do
     # shellcheck disable=SC2086
-    run $BUILDAH manifest push $auth --all --format oci "$list" "docker://$IMAGE:$each"
+    run $BUILDAH manifest push --all --format oci "$list" "docker://$IMAGE:$each"
   done
 }
 

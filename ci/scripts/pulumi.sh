@@ -24,3 +24,5 @@ if ! command -v pulumi >/dev/null; then
 fi
 PATH=$(pwd)/.venv/bin:$PATH
 export PATH
+# A program that is not in a clone has packages of its own.
+[ -z "${MULTIARCH_EKS_PROJECT:-}" ] || pulumi install

@@ -8,11 +8,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from multiarch.prices.model import Amount, UnknownPrice
 
 _NAME = "multiarch"
+_USUAL = 80
 _NOUNS = (
     "audit|capacity|cost|doctor|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
 )
@@ -35,6 +38,16 @@ def find_own_name(program: Path | None = None) -> str:
         return _NAME
     on_path = shutil.which(_NAME)
     return _NAME if on_path and program.samefile(on_path) else shlex.quote(os.fspath(program))
+
+
+def count_columns(stream: TextIO, in_pipe: int = _USUAL) -> int:
+    """Return the characters of a line: ``COLUMNS``, or those of the terminal that the stream is, or ``in_pipe``."""
+    set_by_user = os.environ.get("COLUMNS", "")
+    if set_by_user.isdecimal() and int(set_by_user):
+        return int(set_by_user)
+    with suppress(OSError):
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL
+    return _USUAL if stream.isatty() else in_pipe
 
 
 def wrap_lines(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import typer
 
-from multiarch.cli.lines import make_runnable, wrap_lines
+from multiarch.cli.lines import count_columns, make_runnable, wrap_lines
 from multiarch.errors import MultiarchError, Problem, ProblemsError, merge_warnings
 from multiarch.escaping import escape_terminal
 from multiarch.rules import Severity
@@ -17,7 +17,6 @@ from multiarch.rules import Severity
 Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
 _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
-_USUAL = 80
 
 
 def print_message(text: str) -> None:
@@ -73,19 +72,9 @@ def show_progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
 def _say_marked(severity: Severity, text: str) -> None:
     mark, terminal = str(severity), sys.stderr.isatty()
     lines = [f"{mark}: {escape_terminal(make_runnable(text))}"]
-    if terminal and len(lines[0]) > (room := _columns()):
+    if terminal and len(lines[0]) > (room := count_columns(sys.stderr)):
         lines = list(wrap_lines(lines[0], room, others="  "))
     if terminal and "NO_COLOR" not in os.environ:
         lines[0] = lines[0].replace(mark, f"\x1b[{_COLORS[severity]}m{mark}\x1b[0m", 1)
     for line in lines:
         typer.echo(line, err=True)
-
-
-def _columns() -> int:
-    """Return characters in a line of the terminal that stderr is."""
-    set_by_user = os.environ.get("COLUMNS", "")
-    if set_by_user.isdecimal() and int(set_by_user):
-        return int(set_by_user)
-    with suppress(OSError):
-        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL
-    return _USUAL

@@ -24,7 +24,7 @@ class Renderer:
             import jinja2  # noqa: PLC0415 (an extra)
         except ImportError as error:
             raise MultiarchError(
-                "Jinja2 is not installed.", hint="Install the extra: python -m pip install 'multiarch-eks[report]'"
+                "Jinja2 is not installed.", hint="Install it beside multiarch: python -m pip install Jinja2"
             ) from error
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_FOLDER),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.ci import gitlab
-from tests.quotations import ROOT
+from tests.quotations import ROOT, blocks
 
 pytestmark = pytest.mark.tools
 
@@ -71,6 +73,12 @@ def test_templates_that_are_included_together_keep_their_own_inputs(forge: gitla
     assert images == {name: f"registry.example.com/python:{number}" for name, number in expected.items()}
 
 
+def write_engine(folder: Path) -> None:
+    engine = folder / "bin" / "pulumi"
+    engine.write_text(ENGINE.format(calls=folder / "calls"))
+    engine.chmod(0o755)
+
+
 @pytest.fixture
 def team(tmp_path: Path) -> tuple[gitlab.GitLab, Path]:
     """A clone of this project with one changed stack, and a stand-in for the engine that says how it was called."""
@@ -86,19 +94,73 @@ def team(tmp_path: Path) -> tuple[gitlab.GitLab, Path]:
     stack = clone / "config/stacks/Pulumi.checkout-dev.yaml"
     stack.write_text(stack.read_text().replace("maxSize: 4", "maxSize: 5"))
     gitlab.commit(clone)
-    engine = tmp_path / "bin" / "pulumi"
-    engine.write_text(ENGINE.format(calls=tmp_path / "calls"))
-    engine.chmod(0o755)
+    write_engine(tmp_path)
     return forge, clone
 
 
-def merge_request(clone: Path, source: str = "team/app") -> dict[str, str]:
-    return {
-        "CI_PIPELINE_SOURCE": "merge_request_event",
-        "CI_MERGE_REQUEST_DIFF_BASE_SHA": gitlab.git(clone, "rev-parse", "HEAD~1"),
-        "CI_MERGE_REQUEST_PROJECT_PATH": "team/app",
-        "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": source,
-    }
+SNIPPETS = [each.text for each in blocks(ROOT / "docs/ci.md") if "ci/gitlab/" in each.text and each.language == "yaml"]
+"""In the documents' order: a clone's stacks, those of another repository, its audits, its images."""
+REQUEST = {
+    "CI_COMMIT_BRANCH": "",
+    "CI_PIPELINE_SOURCE": "merge_request_event",
+    "CI_MERGE_REQUEST_PROJECT_PATH": "team/app",
+}
+EVENTS = {
+    "a merge request": REQUEST | {"CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": "team/app"},
+    "a fork's merge request": REQUEST | {"CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": "somebody/app"},
+    "main": {"CI_COMMIT_BRANCH": "main", "CI_PIPELINE_SOURCE": "push"},
+    "a tag": {"CI_COMMIT_BRANCH": "", "CI_COMMIT_TAG": "v1", "CI_PIPELINE_SOURCE": "push"},
+    "a feature branch": {"CI_COMMIT_BRANCH": "feature", "CI_PIPELINE_SOURCE": "push"},
+    "a schedule": {"CI_COMMIT_BRANCH": "main", "CI_PIPELINE_SOURCE": "schedule"},
+}
+IMAGE = {"build-image", "verify-image", "tag-image"}
+STARTED = {
+    "a merge request": {"multiarch-check", "multiarch-render-diff", "multiarch-review"},
+    "a fork's merge request": {"multiarch-check", "multiarch-render-diff"},
+    "main": {"multiarch-check", "multiarch-updates", "multiarch-update"} | IMAGE,
+    "a tag": IMAGE,
+    "a feature branch": set(),
+    "a schedule": {"multiarch-drift", "multiarch-audit-shop-prod"},
+}
+
+
+def snippet(index: int, ref: str) -> str:
+    return SNIPPETS[index].replace("0123456789abcdef0123456789abcdef01234567", ref)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_each_event_starts_the_jobs_of_the_documents_snippets_that_are_meant(forge: gitlab.GitLab, event: str) -> None:
+    """The last includes of all that another repository has; and a clone's, without images and audits."""
+    includes = [each for index in (1, 2, 3) for each in yaml.safe_load(snippet(index, forge.ref))["include"]]
+    others = forge.team(yaml.safe_dump({"include": includes}))
+    clone = forge.team(SNIPPETS[0], name="team/clone")
+    gitlab.copy_project(clone, "ci")
+    gitlab.commit(clone)
+    for repository, apart in ((others, set()), (clone, {*IMAGE, "multiarch-audit-shop-prod"})):
+        ran = forge.run(repository, "--list-csv", **EVENTS[event])
+        names = {re.split("[;: ]", line)[0] for line in ran.out.splitlines() if re.match("[a-z]+-", line)}
+        assert names == STARTED[event] - apart, ran.out
+
+
+def test_a_repository_that_is_not_a_clone_runs_the_snippet_with_the_projects_packages(
+    forge: gitlab.GitLab, tmp_path: Path
+) -> None:
+    project = forge.folder / f"{gitlab.PROJECT}.git"
+    (project / "Makefile").write_text(f"venv:\n\tln -s {ROOT / '.venv'} .venv\n")
+    forge = dataclasses.replace(forge, ref=gitlab.commit(project), environ={**forge.environ, **TOKEN})
+    stack = "config/stacks/Pulumi.checkout-dev.yaml"
+    clone = forge.team(snippet(1, forge.ref), {each: (ROOT / each).read_text() for each in (stack, "Pulumi.yaml")})
+    (clone / stack).write_text((clone / stack).read_text().replace("maxSize: 4", "maxSize: 5"))
+    gitlab.commit(clone)
+    write_engine(tmp_path)
+    ran = forge.run(clone, **merge_request(clone))
+    assert ran.code == 0, ran.out
+    assert [line.split()[0] for line in (tmp_path / "calls").read_text().splitlines()] == ["install", "preview"]
+
+
+def merge_request(clone: Path) -> dict[str, str]:
+    base = gitlab.git(clone, "rev-parse", "HEAD~1")
+    return EVENTS["a merge request"] | {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
 
 
 def test_a_merge_request_gets_a_check_a_diff_and_a_digest(team: tuple[gitlab.GitLab, Path], tmp_path: Path) -> None:
@@ -117,13 +179,6 @@ def test_a_merge_request_gets_a_check_a_diff_and_a_digest(team: tuple[gitlab.Git
     )
     assert (reports / "review.md").read_text().startswith("<!--")
     assert "the-oidc-token" not in ran.out
-
-
-def test_a_fork_gets_no_job_with_credentials(team: tuple[gitlab.GitLab, Path]) -> None:
-    forge, clone = team
-    ran = forge.run(clone, "--list-csv", **merge_request(clone, source="somebody/app"))
-    jobs = {line.split(";")[0] for line in ran.out.splitlines() if line.startswith("multiarch-")}
-    assert jobs == {"multiarch-check", "multiarch-render-diff"}
 
 
 def test_a_merge_updates_what_changed_by_its_plan_and_production_waits(

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,41 +17,13 @@ import pytest
 import multiarch
 from multiarch.facts.unknown_values import UNKNOWN_TEXT
 from multiarch.review.previews import reading as previews
+from tests.ci.scripts import SCRIPTS, Program, environment, run
 from tests.quotations import ROOT
 from tools import build
 
-SCRIPTS = ROOT / "ci" / "scripts"
 SHELL = sorted(SCRIPTS.glob("*.sh"))
 
 TOKEN = {"AWS_TOKEN": "jwt"}
-
-Program = Callable[[str, str], Path]
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    """Writes a shell script that stands in for a program, into ``bin``."""
-    (tmp_path / "bin").mkdir()
-
-    def write(name: str, text: str) -> Path:
-        file = tmp_path / "bin" / name
-        file.write_text(f"#!/bin/sh\n{text}\n")
-        file.chmod(0o755)
-        return file
-
-    return write
-
-
-def run(folder: Path, script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCRIPTS / script, *arguments], cwd=folder, env=environment(folder, **variables), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-
-
-def environment(folder: Path, **variables: str) -> dict[str, str]:
-    own = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "HOME": str(folder), "CREDENTIALS_DIR": f"{folder}/secret"}
-    return own | variables
 
 
 @pytest.mark.tools
@@ -325,109 +296,3 @@ def test_an_issue_is_opened_for_findings_closed_without_and_left_alone_after_a_f
         "post issue drift.md --name drift --title Drift of stacks",
         "post issue drift.md --name drift --title Drift of stacks",
     ]
-
-
-BUILDX = """case $1 in
-create|rm) echo "$*" >>calls ;;
-build) echo "$*" >>calls; cat "$DOCKER_CONFIG/config.json" >config
-  while [ "$1" != --metadata-file ]; do shift; done
-  [ -n "$FAIL" ] || printf '{"containerimage.digest": "sha256:%064d"}' 7 >"$2" ;;
-imagetools) echo "$*" >>calls ;;
-esac"""
-
-
-def image(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    own = {"IMAGE": "registry.example.com/team/app", "PLATFORMS": "linux/amd64 linux/arm/v7", "TAGS": "1.0 latest"}
-    return run(folder, "image.sh", *arguments, **{**own, "BUILDX": "buildx", **variables})
-
-
-def test_buildx_pushes_by_digest_with_attestations_and_a_cache_per_architecture(
-    tmp_path: Path, program: Program
-) -> None:
-    program("buildx", BUILDX)
-    more = {"CACHE": "registry.example.com/cache", "BUILD_ARGS": "A=it's\nB=$HOME two", "TARGET": "final"}
-    login = {"LOGIN": "variables", "REGISTRY_USER": "me", "REGISTRY_PASSWORD": "secret"}
-    ran = image(tmp_path, "build", "linux/arm/v7", **more, **login)
-    assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "reports/digests/armv7").read_text().strip() == f"sha256:{7:064d}"
-    create, build_, remove = (tmp_path / "calls").read_text().splitlines()
-    assert "--platform linux/arm/v7" in build_
-    assert "push-by-digest=true" in build_
-    assert "--sbom=true" in build_
-    assert "--provenance=mode=max" in build_
-    assert "--cache-from type=registry,ref=registry.example.com/cache:cache-armv7" in build_
-    assert "--build-arg A=it's --build-arg B=$HOME two --target final" in build_
-    assert create.split()[0:2] + remove.split()[0:1] == ["create", "--name", "rm"]
-    auths = json.loads((tmp_path / "config").read_text())["auths"]
-    assert auths == {"registry.example.com": {"auth": "bWU6c2VjcmV0"}}
-    assert not (tmp_path / "secret").exists()
-
-
-def test_an_owner_with_capitals_has_images_too(tmp_path: Path, program: Program) -> None:
-    program("buildx", BUILDX)
-    named = {"IMAGE": "ghcr.io/Team/App", "CACHE": "ghcr.io/Team/App", "PLATFORMS": "linux/amd64", "TAGS": "RC1"}
-    assert image(tmp_path, "build", "linux/amd64", **named).returncode == 0
-    assert image(tmp_path, "tag", **named).returncode == 0
-    calls = (tmp_path / "calls").read_text()
-    assert "Team" not in calls
-    assert "--tag ghcr.io/team/app:RC1" in calls
-    assert "ref=ghcr.io/team/app:cache-amd64" in calls
-
-
-def test_nothing_is_tagged_before_all_platforms_have_a_digest(tmp_path: Path, program: Program) -> None:
-    program("buildx", BUILDX)
-    assert image(tmp_path, "build", "linux/amd64").returncode == 0
-    ran = image(tmp_path, "tag")
-    assert (ran.returncode, "linux/arm/v7 was not built: nothing is tagged" in ran.stderr) == (2, True)
-    assert image(tmp_path, "build", "linux/arm/v7", FAIL="1").returncode != 0
-    assert image(tmp_path, "tag").returncode == 2
-    assert image(tmp_path, "build", "linux/arm/v7").returncode == 0
-    assert image(tmp_path, "tag").returncode == 0
-    tagged, inspected = (tmp_path / "calls").read_text().splitlines()[-2:]
-    place = "registry.example.com/team/app"
-    both = " ".join([f"{place}@sha256:{7:064d}"] * 2)
-    assert tagged == f"imagetools create --tag {place}:1.0 --tag {place}:latest {both}"
-    assert inspected == f"imagetools inspect {place}:1.0 --format {{{{.Manifest.Digest}}}}"
-
-
-@pytest.mark.parametrize("wrong", ["linux/amd64", "linux/arm64"])
-def test_one_platform_with_wrong_binaries_fails_the_verification_of_all(
-    tmp_path: Path, program: Program, wrong: str
-) -> None:
-    """Whichever comes last: a platform that passes must not hide the one before it."""
-    (tmp_path / "reports/digests").mkdir(parents=True)
-    for name in ("amd64", "arm64"):
-        (tmp_path / "reports/digests" / name).write_text(f"sha256:{name}")
-    program("multiarch", f'echo "$*" >>calls; case "$*" in *{wrong}*) exit 1 ;; esac')
-    both = {"PLATFORMS": "linux/amd64 linux/arm64", "MULTIARCH": "multiarch"}
-    assert image(tmp_path, "verify", **both).returncode == 1
-    assert len((tmp_path / "calls").read_text().splitlines()) == 2
-
-
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"BUILDER": "buildah"}, "buildah writes no attestations"),
-        ({"BUILDER": "kaniko"}, "it must be buildx or buildah"),
-        ({"LOGIN": "variables"}, "REGISTRY_USER is not set"),
-        ({"LOGIN": "ecr"}, "registry.example.com is not a registry of Amazon ECR"),
-        ({"EMULATE": "true"}, "QEMU_IMAGE is not set"),
-        ({"PLATFORMS": "linux/arm64"}, "linux/amd64 is not one of PLATFORMS"),
-    ],
-)
-def test_a_wrong_setting_is_named(tmp_path: Path, program: Program, variables: dict[str, str], said: str) -> None:
-    program("buildx", BUILDX)
-    ran = image(tmp_path, "build", "linux/amd64", **variables)
-    assert (ran.returncode, said in ran.stderr) == (2, True), ran.stderr
-
-
-def test_ecr_gets_its_password_by_the_role_of_the_job(tmp_path: Path, program: Program) -> None:
-    program("buildx", BUILDX)
-    program("aws", 'echo "$AWS_ROLE_ARN $*" >aws; cat "$AWS_WEB_IDENTITY_TOKEN_FILE" >>aws; echo from-ecr')
-    place = "111122223333.dkr.ecr.eu-west-1.amazonaws.com"
-    settings = {"IMAGE": f"{place}/app", "LOGIN": "ecr", "AWS_ROLE": "arn:push", "AWS_TOKEN": "jwt"}
-    ran = image(tmp_path, "build", "linux/amd64", **settings)
-    assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "aws").read_text() == "arn:push ecr get-login-password --region eu-west-1\njwt"
-    assert json.loads((tmp_path / "config").read_text())["auths"] == {place: {"auth": "QVdTOmZyb20tZWNy"}}
-    assert "from-ecr" not in ran.stdout + ran.stderr

@@ -110,6 +110,13 @@ def reasons(ran: Ran, name: str, column: str) -> list[dict[str, Any]]:
     return list(cell["reasons"])
 
 
+def test_a_stack_in_place_of_a_file_is_told_how_a_stack_is_given(run: type_of_run) -> None:
+    ran = run("audit", "daemonsets", "checkout-dev")
+    assert (ran.code, ran.err.split(": ", 1)[1]) == (
+        2, "checkout-dev is a stack, not a file with manifests. Write --stack checkout-dev.\n"
+    )  # fmt: skip
+
+
 def test_on_a_plan_every_group_of_nodes_has_its_cell(run: type_of_run, manifest: str, root: str) -> None:
     ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest, "-o", "json")
     assert (ran.code, ran.json["kind"], ran.json["version"]) == (0, "daemonset-audit", "2")

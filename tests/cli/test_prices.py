@@ -97,7 +97,7 @@ def test_the_environments_region_is_the_default(aws: Stand, run: type_of_run, mo
 @pytest.mark.usefixtures("aws")
 def test_prices_are_shown_with_what_is_unknown(run: type_of_run) -> None:
     run("prices", "fetch", "--region", "eu-west-1")
-    ran = run("prices", "show", "m7g.large", "p5.48xlarge")
+    ran = run("prices", "show", "m7g.large", "p5.48xlarge", "--prices", "prices.json")
     assert ran.code == 0
     assert "0.0911" in ran.out
     assert "unknown" in ran.out

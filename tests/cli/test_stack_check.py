@@ -84,7 +84,10 @@ def test_a_warning_that_every_group_has_is_one_line_and_a_record_for_each(run: t
     (found,) = (line for line in told if "not pinned" in line)
     # The number is that of the lines.
     warnings = sum(line.startswith("warning: ") for line in told)
-    assert told[-1] == f"1 stack: 0 errors, {warnings} warning{'s' if warnings > 1 else ''}."
+    count = f"{warnings} warning{'s' if warnings > 1 else ''}"
+    assert told[-1] == f"1 stack: 0 errors, {count}."
+    (row,) = (line for line in run("stack", "list").out.splitlines() if "checkout-dev" in line)
+    assert row.endswith(f"  {count}")
     assert first.partition(" ")[0] in found
     assert others
     assert f"The same applies to {', '.join(others)}. Run `multiarch stack pin checkout-dev`." in found

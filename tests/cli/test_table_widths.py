@@ -27,6 +27,17 @@ def printed_at(capsys: pytest.CaptureFixture[str], columns: int, *rows: tuple[st
     return capsys.readouterr().out
 
 
+def test_columns_count_in_a_pipe_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    reason = "there is no room left on the nodes that are there, and no other group tolerates what the pod asks for"
+    print_table(("group", "reason"), [(NAME, reason)])
+    assert f" {NAME}   {reason}" in capsys.readouterr().out.splitlines()
+    monkeypatch.setenv("COLUMNS", "60")
+    print_table(("group", "reason"), [(NAME, reason)])
+    print_report(Report("any", data=lambda: None, blocks=lambda: [reason]), Format.TABLE)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
 def test_names_stay_whole_and_sentences_fold_between_words(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed_at(capsys, 50, (NAME, "there is no room left on the nodes that are there"), ("a", "b"))
     assert out.splitlines()[2:] == [

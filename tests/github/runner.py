@@ -8,6 +8,7 @@ Source: GitHub documentation, "Workflow syntax", "Evaluate expressions in workfl
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import subprocess
@@ -15,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from tools.generate.documents import load_workflow
 
@@ -73,6 +76,11 @@ class Job:
     def summary(self) -> str:
         """The summaries of all steps."""
         return self.files["STEP_SUMMARY"].read_text(encoding="utf-8")
+
+    @property
+    def starts(self) -> bool:
+        """Whether the job's condition is met. What it needs is not looked at."""
+        return self._is_met(str(self._job.get("if", "success()")))
 
     def run(self) -> list[Ran]:
         """Run all steps whose condition is met."""
@@ -175,6 +183,34 @@ class Job:
         return known[token]
 
 
+def list_started(shown: str, event: str, temp: Path, contexts: Mapping[str, Any]) -> set[str]:
+    """Return the jobs, WORKFLOW/JOB, of the reusable workflows that the workflow ``shown`` calls at an event.
+
+    Of the filters only those of pushes are known.
+    """
+    content = yaml.safe_load(shown)
+    triggers = content[True]  # YAML 1.1 has `on` as a truth value
+    if event not in ([triggers] if isinstance(triggers, str) else triggers):
+        return set()
+    if event == "push":
+        patterns = triggers["push"].get("tags" if contexts["github.ref_type"] == "tag" else "branches", [])
+        if not any(fnmatch.fnmatch(contexts["github.ref_name"], pattern) for pattern in patterns):
+            return set()
+    found: set[str] = set()
+    for call in content["jobs"].values():
+        workflow = call["uses"].rpartition("/")[2].partition("@")[0]
+        jobs = load_workflow(workflow)["jobs"]
+        given = [Job(workflow, name, temp, temp, {}, call["with"], contexts) for name in jobs]
+        if given[0].evaluate(call.get("if", "true")):
+            started: set[str] = set()
+            for job in given:
+                needs = jobs[job.job].get("needs", [])
+                if job.starts and set([needs] if isinstance(needs, str) else needs) <= started:
+                    started.add(job.job)
+            found |= {f"{workflow}/{name}" for name in started}
+    return found
+
+
 def base_environ(folder: Path) -> dict[str, str]:
     """An environment with what a runner has, and nothing of this machine's but PATH; ``folder`` is the home."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TZ", "SSL_CERT_FILE") if name in os.environ}
@@ -185,6 +221,7 @@ def base_environ(folder: Path) -> dict[str, str]:
         "GITHUB_ACTIONS": "true",
         "GITHUB_ACTOR": "somebody",
         "GITHUB_RUN_ID": "42",
+        "GITHUB_SERVER_URL": "https://github.com",
         "HOME": str(folder),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }

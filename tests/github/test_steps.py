@@ -75,6 +75,17 @@ def test_a_fork_gets_the_check_and_the_diff_and_is_told_why_there_is_no_preview(
     assert checkout.job("review.yml", "preview", role=ROLE).text(condition) == "true"
 
 
+def test_a_repository_that_is_not_a_clone_takes_the_projects_scripts_and_packages(checkout: Checkout) -> None:
+    tool = checkout.root / ".multiarch"  # as its checkout leaves it
+    tool.mkdir()
+    for name in ("ci", "Makefile", "pyproject.toml", "requirements.lock", "setup.py", ".venv"):
+        (checkout.root / name).rename(tool / name)
+    where: dict[str, Any] = {"multiarch_repository": "example/multiarch-eks", "multiarch_ref": "0" * 40}
+    job = checkout.job("review.yml", "check", **where)
+    assert failures(job) == []
+    assert "maxSize" in (checkout.root / "reports" / "render.diff").read_text()
+
+
 def test_a_runner_without_the_aws_cli_gets_the_projects_and_keeps_its_own_python(
     checkout: Checkout, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +281,8 @@ def test_an_image_is_tagged_only_if_its_binaries_are_what_they_should_be(checkou
     assert bool(tags) == verified
     if verified:
         assert tags[0].startswith(
-            "docker buildx imagetools create --tag ghcr.io/team/api:1.0 --tag ghcr.io/team/api:latest"
+            "docker buildx imagetools create --annotation index:multiarch-eks/pipeline=github.com/42 "
+            "--tag ghcr.io/team/api:1.0 --tag ghcr.io/team/api:latest"
         )
         assert publish.values["steps.tag.outputs.digest"] == f"sha256:{'b' * 64}"
     assert not list(publish.temp.glob("multiarch-eks-*"))

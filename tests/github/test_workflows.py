@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.github.runner import Job, list_started
+from tests.github.test_linters import BLOCKS
 from tests.quotations import ROOT
 from tools.generate.documents import REUSABLE, WORKFLOWS, load_workflow
 
@@ -138,6 +141,49 @@ def test_a_stack_has_a_lock_of_its_own_and_an_update_is_never_cancelled() -> Non
     assert up["concurrency"] == {"group": "multiarch-up-${{ matrix.stack }}", "cancel-in-progress": False}
     assert up["environment"] == "${{ inputs.environment }}"
     assert up["needs"] == "plan"
+
+
+BRANCH = {"github.ref_type": "branch", "github.event.repository.default_branch": "main"}
+REQUEST = BRANCH | {"github.event_name": "pull_request", "github.ref_name": "3/merge", "github.repository": "team/app"}
+HEAD = "github.event.pull_request.head.repo.full_name"
+PUSH = BRANCH | {"github.event_name": "push", HEAD: None, "github.repository": "team/app"}
+IMAGE = {f"image.yml/{job}" for job in ("plan", "build", "publish")}
+STARTED: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "a pull request": (REQUEST | {HEAD: "team/app"}, {"review.yml/check", "review.yml/preview"}),
+    "a fork's": (REQUEST | {HEAD: "somebody/app"}, {"review.yml/check"}),
+    "main": (PUSH | {"github.ref_name": "main"}, {"up.yml/plan", "up.yml/up"} | IMAGE),
+    "a tag": (PUSH | {"github.ref_type": "tag", "github.ref_name": "v1"}, IMAGE),
+    "a feature branch": (PUSH | {"github.ref_name": "feature"}, set()),
+    "a schedule": (
+        PUSH | {"github.event_name": "schedule"}, {"drift.yml/drift", "audits.yml/audit", "audits.yml/issue"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("event", STARTED)
+def test_each_event_starts_the_jobs_of_the_documents_workflows_that_are_meant(event: str, tmp_path: Path) -> None:
+    contexts, expected = STARTED[event]
+    needs = {"needs.plan.outputs.stacks": '["checkout-dev"]'}
+    found = [list_started(text, contexts["github.event_name"], tmp_path, contexts | needs) for text in BLOCKS]
+    assert set().union(*found) == expected
+
+
+@pytest.mark.parametrize(("event", "any_ref"), [("a pull request", False), ("a pull request", True), ("main", False)])
+def test_a_caller_that_runs_on_everything_tags_images_of_main_alone(
+    event: str, *, any_ref: bool, tmp_path: Path
+) -> None:
+    """`any-ref` is for those who want images of pull requests."""
+    with_ = {"image": "ghcr.io/team/app", "tags": "latest", "any-ref": any_ref}
+    job = Job("image.yml", "plan", tmp_path, tmp_path, {}, with_, STARTED[event][0])
+    assert job.starts == (any_ref or event == "main")
+
+
+def test_a_tag_is_written_by_one_run_at_a_time() -> None:
+    """ci/scripts/image.sh leaves a tag that a later run has written: nobody may write between its look and its push."""
+    found = jobs("image.yml")["publish"]["concurrency"]
+    assert found["cancel-in-progress"] is False
+    assert all(f"inputs.{name} " in found["group"] for name in ("image", "context", "file", "target", "name"))
+    assert "github.ref " in found["group"]
 
 
 def test_a_tag_is_written_after_every_architecture_was_built_and_verified() -> None:

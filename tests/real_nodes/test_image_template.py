@@ -109,7 +109,9 @@ def site(real_nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         buildah = Buildah(folder, {"docker.io": host, registry.host: registry.host})
         script = folder / "buildah"
         words = shlex.join([f"{name}={value}" for name, value in buildah.environment().items()] + buildah.command())
-        script.write_text(f'#!/bin/sh\nexec env -i BUILDAH_ISOLATION=chroot {words} "$@"\n')
+        script.write_text(
+            f'#!/bin/sh\nexec env -i REGISTRY_AUTH_FILE="$REGISTRY_AUTH_FILE" BUILDAH_ISOLATION=chroot {words} "$@"\n'
+        )
         script.chmod(0o755)
         # Where buildah looks unless every command is told.
         (folder / ".config/containers").mkdir(parents=True)
@@ -164,6 +166,16 @@ def test_buildah_builds_the_same_without_attestations(site: Site, built_by_build
     assert built_by_buildah.code == 0, built_by_buildah.out
     index = json.loads(site.crane("manifest", f"{site.registry.host}/team/other:latest").stdout)
     assert architectures(index) == ["amd64", "arm64"]
+
+
+@pytest.mark.usefixtures("built", "built_by_buildah")
+@pytest.mark.parametrize("name", ["app", "other"])
+def test_an_older_pipeline_that_ends_last_leaves_the_tags_of_a_newer_one(site: Site, name: str) -> None:
+    image, clone = f"{site.registry.host}/team/{name}", site.forge.folder.parent / f"team-{name}"
+    newer = site.crane("digest", f"{image}:latest").stdout
+    ran = site.forge.run(clone, "tag-image", **site.variables, CI_PIPELINE_ID="1")
+    assert f"{image}:latest stays as it is: a later pipeline" in ran.out
+    assert site.crane("digest", f"{image}:latest").stdout == newer
 
 
 def architectures(index: Mapping[str, Any]) -> list[str]:

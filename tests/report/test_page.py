@@ -261,7 +261,7 @@ def test_bars_share_one_scale_and_their_text_says_all() -> None:
 
 def test_without_jinja_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MultiarchError, match=r"Jinja2 is not installed\. .*multiarch-eks\[report\]"):
+    with pytest.raises(MultiarchError, match=r"Jinja2 is not installed\. .*pip install Jinja2"):
         Renderer()
 
 

@@ -88,6 +88,14 @@ def test_a_self_managed_group_is_told_with_its_architecture(aws: inventory.Aws) 
         maximum=3,
     )
     assert odd.architecture == "unknown: no instance type"
+    preferred = ("m7g.xlarge", "c7g.xlarge")  # an order that means something
+    launch = {
+        "LaunchTemplateSpecification": {"LaunchTemplateName": "shop-arm", "Version": "1"},
+        "Overrides": [{"InstanceType": name} for name in preferred],
+    }
+    policy = {"LaunchTemplate": launch}
+    aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName="shop-arm", MixedInstancesPolicy=policy)
+    assert aws.node_groups()[0].instance_types == preferred
 
 
 def test_a_server_that_is_gone_is_an_error_from_outside(tmp_path: Path) -> None:

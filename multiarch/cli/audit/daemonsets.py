@@ -14,7 +14,7 @@ from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import complete_stacks, plan_of
+from multiarch.cli.options.stacks import complete_stacks, plan_of, reject_stacks
 from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.facts.taints import parse_taint
 from multiarch.plurals import format_count
@@ -87,6 +87,7 @@ def daemonsets(
     registries: RegistryOptions,
 ) -> None:
     """Audit DaemonSets, as :data:`HELP` says."""
+    reject_stacks(paths or ())
     objects = source.choose_objects(cluster, paths)
     taints = [parse_taint(text) for text in architecture_taint or ()]
     plan = plan_of(stack) if stack else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +15,11 @@ from rich.text import Text
 
 from multiarch.cli.formats.columns import GAP, arrange_table
 from multiarch.cli.formats.report import Block, Details, Report, Table
-from multiarch.cli.lines import make_runnable, wrap_lines
+from multiarch.cli.lines import count_columns, make_runnable, wrap_lines
 from multiarch.escaping import escape_terminal
 
 _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
-"""Characters in a line where there is no terminal; a matrix is compared by eye, and so kept narrower."""
+"""Characters in a line where there is neither a terminal nor ``COLUMNS``; a matrix is compared by eye, and narrower."""
 _MARGIN, _HEIGHT = 2, 25
 _BELOW = "\ue000"
 """In a grid: the line at whose place the cells below a row are printed. Text that others wrote never has it."""
@@ -68,7 +69,7 @@ def _slices(columns: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
     Those that are too wide beside the first column are together in the last slice.
     """
     first, *others = columns
-    limit = _room(_PIPE_MATRIX) - _MARGIN
+    limit = count_columns(sys.stdout, _PIPE_MATRIX) - _MARGIN
     part, width = [first], _width(first)
     wide = [column for column in others if width + GAP + _width(column) > limit]
     for column in (each for each in others if each not in wide):
@@ -106,17 +107,17 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def _text(text: str, first: str = "", others: str = "") -> Iterator[str]:
-    """Yield a line; on a terminal, lines that are broken between words."""
+    """Yield a line; on a terminal, and if ``COLUMNS`` is set, lines that are broken between words."""
     text = _shown(text)
     line = f"{first}{text}"
-    if sys.stdout.isatty() and len(line) > (room := _room(_PIPE_WIDTH)):
+    if (sys.stdout.isatty() or "COLUMNS" in os.environ) and len(line) > (room := count_columns(sys.stdout)):
         yield from wrap_lines(text, room, first=first, others=others)
     else:
         yield line
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield lines of a table: without colours in a pipe, and wide enough that no line breaks early.
+    """Yield lines of a table: without colours in a pipe, and wide enough there that no line breaks early.
 
     A cell for which the line has no room is printed below its row, with the name of its column. On a terminal verdicts
     have a colour (unless ``NO_COLOR`` is set), and words are not broken, so that they can be copied: where one does not
@@ -124,7 +125,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     """
     columns = [escape_terminal(name) for name in columns]
     cells = [[_shown(cell) for cell in row] for row in rows]
-    room = _room(_PIPE_WIDTH)
+    room = count_columns(sys.stdout, _PIPE_WIDTH)
     places = arrange_table(columns, cells, room, _is_whole)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for at, width in zip(places.columns, places.widths, strict=True):
@@ -170,10 +171,6 @@ def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
 
 def _shown(text: str) -> str:
     return escape_terminal(make_runnable(text))
-
-
-def _room(in_pipe: int) -> int:
-    return Console().width if sys.stdout.isatty() else in_pipe
 
 
 def _style(cell: str) -> str:

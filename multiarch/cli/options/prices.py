@@ -17,7 +17,8 @@ from multiarch.prices.model import PriceList
 from multiarch.review.model import StackChange
 from multiarch.today import get_today
 
-PricesFile = Annotated[Path, typer.Option(metavar="FILE", help="The file of prices.")]
+PricesFile = Annotated[Path, typer.Option("--prices", "--file", metavar="FILE", help="The file of prices.")]
+"""``--file`` is the former spelling of ``prices fetch`` and ``prices show``."""
 MaxAgeOption = Annotated[float, typer.Option(metavar="DAYS", min=0, help="Name prices that are older than this.")]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,11 +22,22 @@ from multiarch.stack.model import Plan
 def complete_stacks(context: typer.Context, incomplete: str) -> list[str]:
     """Return the stacks whose names begin so; the shell itself completes files."""
     CHOSEN.set(context.find_root().params.get("project"))
+    return [name for name in _list_names() if name.startswith(incomplete)]
+
+
+def _list_names() -> list[str]:
+    """Return the stacks of the project; none outside a project."""
     try:
-        names = [get_stack_name(path) for path in list_stack_files(find_root(get_chosen_project()))]
+        return [get_stack_name(path) for path in list_stack_files(find_root(get_chosen_project()))]
     except MultiarchError:
         return []
-    return [name for name in names if name.startswith(incomplete)]
+
+
+def reject_stacks(files: Iterable[str]) -> None:
+    """Raise MultiarchError for a stack's name where files are meant, in a command that takes it by ``--stack``."""
+    for name in files:
+        if not Path(name).exists() and name in _list_names():
+            raise MultiarchError(f"{name} is a stack, not a file with manifests.", hint=f"Write --stack {name}.")
 
 
 def list_completed_words(environment: Mapping[str, str]) -> list[str]:

@@ -85,7 +85,7 @@ def check(
             print_notes([str(missing)])
         print_message(
             f"{format_count(len(checked), 'stack')}: {format_count(errors, 'error')}, "
-            f"{format_count(warnings, 'warning')}."
+            f"{format_count(warnings, 'warning')}{', policies included' if policy else ''}."
         )
     else:
         table = partial(_problems, checked)
@@ -122,7 +122,8 @@ def _row(each: CheckedStack) -> tuple[str, ...]:
         first = next(problem for problem in each.problems if problem.severity is Severity.ERROR)
         return each.name, "", "", "", f"invalid: {first}"
     groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.summary.node_groups)
-    state = format_count(len(each.problems), "warning") if each.problems else "ok"
+    # As `stack check` counts its lines.
+    state = format_count(len(merge_warnings(each.problems)), "warning") if each.problems else "ok"
     return each.summary.stack, each.summary.region or "", each.summary.kubernetes_version, groups, state
 
 
