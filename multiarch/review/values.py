@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, get_value_at, split_path
 from multiarch.observed.resources.secrets import is_secret, mask_secrets, may_quote_secret
 from multiarch.review.model import Step
 
-_LONGEST = 80
+_LONGEST, _MAXIMUM_LINES = 80, 20
 _TOO_LONG = "…"
 
 
@@ -45,6 +46,13 @@ def format_from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any 
     if SECRET in {before, after}:
         return ""
     return f"{before or 'not set'} → {after or 'not set'}"
+
+
+def limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the first lines, and how many were omitted."""
+    if len(lines) <= _MAXIMUM_LINES:
+        return tuple(lines)
+    return (*lines[: _MAXIMUM_LINES - 1], f"and {len(lines) - _MAXIMUM_LINES + 1} more")
 
 
 def get_resource_name(step: Step) -> str:

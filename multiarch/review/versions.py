@@ -40,14 +40,20 @@ class Folder(NamedTuple):
             return None
         shown, side = relative.as_posix(), f"{self.name}: " if self.name else ""
         try:
-            plan = make_plan(load_file(file, project_file=self.path / PROJECT_FILE), today=today)
+            stack = load_file(file, project_file=self.path / PROJECT_FILE)
+            plan = make_plan(stack, today=today)
         except StackError as error:
             found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
             more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
             return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
         except MultiarchError as error:
             return StackVersion(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
-        return StackVersion(shown, plan)
+        of_aws = {
+            "aws:region": stack.region,
+            "aws:profile": plan.identity.profile,
+            "aws:assumeRoles": plan.identity.role_arn,
+        }
+        return StackVersion(shown, plan, values={**of_aws, **stack.spec.model_dump(by_alias=True)})
 
 
 def open_folder(path: Path) -> Folder:

@@ -142,11 +142,12 @@ def test_where_nothing_was_looked_for_the_markdown_says_so(run: type_of_run, rep
         return [line for line in lines if line.startswith(("| **Rolls", "| **Widens", "| **Costs", "| **Other"))]
 
     edited(repository, "203.0.113.0/24", "203.0.113.0/25")
-    unknown = "not known without a preview"
+    unknown, nothing = "not known without a preview", "nothing found in the stack files"
+    narrower = "low `narrow-permissions`: EKS cluster checkout-dev"
     assert rows() == [
-        "| **Rolls** | nothing found |",
-        f"| **Widens** | {unknown} |",
-        "| **Costs** | nothing found |",
+        f"| **Rolls** | {nothing} |",
+        f"| **Widens** | {narrower} |",
+        f"| **Costs** | {nothing} |",
         f"| **Other** | {unknown} |",
     ]
     edited(repository, "maxSize: 4", "maxSize: 0")

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from multiarch.cli.review.cost import build_cost_table, format_cost, list_cost_notes
-from multiarch.cli.review.words import FindingGroup, build_other_row, format_changes, format_omitted, group_findings
+from multiarch.cli.review.words import (
+    NOT_KNOWN,
+    FindingGroup,
+    build_other_row,
+    format_changes,
+    format_omitted,
+    group_findings,
+)
 from multiarch.escaping import escape_comment
 from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
@@ -27,8 +34,6 @@ SMALLEST = 2_000
 _NOTHING = "nothing found"
 ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
-_BY_FILES = frozenset({Topic.ROLLS, Topic.COSTS})
-"""Those of them that the stack files show without a preview."""
 _MOST_NAMES = 20
 _MOST_OPEN = 3
 """Stacks whose section is open; those of the others open by a click, because a table above names them all."""
@@ -199,21 +204,21 @@ def _summary(stack: StackReview) -> Iterator[str]:
         if found or costs:
             yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
-            yield _row([f"**{topic}**", _nothing(stack, by_files=topic in _BY_FILES)])
-    others = f"{format_count(len(stack.others), 'change')}" if stack.others else _nothing(stack, by_files=False)
+            yield _row([f"**{topic}**", _nothing(stack)])
+    nothing = _nothing(stack) if stack.change.preview.source else NOT_KNOWN
+    others = f"{format_count(len(stack.others), 'change')}" if stack.others else nothing
     yield _row(["**Other**", others])
     yield _row(["**Omitted**", escape_comment(format_omitted(stack), in_table=True)])
 
 
-def _nothing(stack: StackReview, *, by_files: bool) -> str:
-    """Return what a row says where nothing was found: whether it was looked for, and in all of the change."""
+def _nothing(stack: StackReview) -> str:
+    """Return what a row says where nothing was found: whether it was looked for, and in what."""
     change = stack.change
     if change.preview.source:
         return _NOTHING if change.preview.succeeded else f"{_NOTHING} before the preview failed"
-    compared = change.after is not None and all(
-        side is None or side.plan is not None for side in (change.before, change.after)
-    )
-    return _NOTHING if by_files and compared else "not known without a preview"
+    sides = (change.before, change.after)
+    compared = change.after is not None and all(side is None or side.plan is not None for side in sides)
+    return f"{_NOTHING} in the stack files" if compared else NOT_KNOWN
 
 
 def _cost(cost: CostDifference) -> Iterator[str]:

@@ -22,6 +22,7 @@ _PAST = {
     Operation.FORGET: "left behind",
     Operation.DRIFT: "drifted",
 }
+NOT_KNOWN = "not known without a preview"
 _MOST = 5
 
 
@@ -56,13 +57,16 @@ def format_changes(stack: StackReview) -> str:
     parts = [f"{count} {_PAST[operation]}" for operation, count in stack.operations.items()]
     same = sum(step.operation is Operation.SAME for step in preview.steps)
     text = ", ".join(parts) or "no resource changes"
+    if not preview.succeeded:
+        return f"{text} before the preview failed"
     return f"{text}; {same} {'stays' if same == 1 else 'stay'} the same" if same else text
 
 
 def format_omitted(stack: StackReview) -> str:
     """Return ``tags-follow-group (9), components (1)``: changes, not warnings."""
+    nothing = "nothing" if stack.change.preview.source else NOT_KNOWN
     return (
-        ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or "nothing"
+        ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or nothing
     )
 
 
