@@ -194,10 +194,26 @@ def test_a_long_comment_is_shortened_and_the_rest_attached(run: type_of_run, tmp
     file, attached = written(tmp_path, many(300)), tmp_path / "all.md"
     ran = run("review", file, "-o", "markdown", "--limit", str(limit), "--attach", str(attached))
     assert len(ran.out.encode()) <= limit
-    assert "queue-0" in ran.out
+    assert limit < 4 * len(ran.out.encode()) < 4 * limit + 4 or limit > 30_000
+    assert ("queue-0" in ran.out, "**HIGH: 300 findings** (`delete-stateful`)" in ran.out) == (True, True)
     assert f"_Shortened to {limit} bytes; `all.md` has all of it._" in ran.out
     assert "queue-299" in attached.read_text(encoding="utf-8")
     assert "was shortened" in ran.err
+
+
+@pytest.mark.parametrize(("stacks", "limit"), [(1, 2_000), (1, 20_000), (9, 4_000), (9, 65_000)])
+def test_a_short_comment_has_the_worst_of_every_rule(run: type_of_run, tmp_path: Path, stacks: int, limit: int) -> None:
+    types = (QUEUE, "aws:eks/addon:Addon", "aws:lb/loadBalancer:LoadBalancer")
+    steps = [
+        step("delete", type_, f"{type_[-5:]}-{n}", {"name": f"{type_[-5:]}-{n}"}) for type_ in types for n in range(99)
+    ]
+    steps.append(step("replace", QUEUE, "one", {"name": "a" * 60}, {"name": "b"}))
+    data = b"".join(digest(*steps).replace(b"checkout-dev", f"s{n}-dev".encode()) for n in range(stacks))
+    text = run("review", written(tmp_path, data), "-o", "markdown", "--limit", str(limit)).out
+    assert limit * 3 // 5 < len(text.encode()) <= limit
+    for title in ("HIGH: 99 findings** (`delete-stateful`)", "HIGH: 198 findings** (`delete-running`)"):
+        assert f"{title}\n\n- **" in text
+    assert "(`replace-stateful`)<br>" in text
 
 
 def test_the_worst_stacks_are_open_and_the_others_folded(run: type_of_run, tmp_path: Path) -> None:

@@ -65,9 +65,7 @@ def format_changes(stack: StackReview) -> str:
 def format_omitted(stack: StackReview) -> str:
     """Return ``tags-follow-group (9), components (1)``: changes, not warnings."""
     nothing = "nothing" if stack.change.preview.source else NOT_KNOWN
-    return (
-        ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or nothing
-    )
+    return ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or nothing
 
 
 def build_other_row(step: Step) -> tuple[str, str, str, str]:
