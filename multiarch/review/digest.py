@@ -51,8 +51,8 @@ _OF_STEPS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.PODS, installations.find_installation_changes),
 )
 """Modules that look at steps alone: where the preview does not show them, at those that the plans declare."""
-_UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
-"""What a module raises where a preview has values of another type than their provider declares."""
+_UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, RecursionError, TypeError, ValueError)
+"""What a module raises where a preview has values of another type, or deeper, than their provider declares."""
 _UNREADABLE = REVIEW_RULES["unreadable-value"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -242,6 +243,32 @@ def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run,
     assert rules["payments-prod"] == {"delete-stack-file"}
     assert "no-preview" in rules["checkout-dev"]
     assert "change-preference" in rules["checkout-dev"]
+
+
+@pytest.mark.parametrize("kind", ["/dev/zero", "pipe", "nowhere", "folder"])
+def test_what_is_not_a_regular_file_is_an_invalid_stack_file(run: type_of_run, repository: Path, kind: str) -> None:
+    file = repository / "config/stacks/Pulumi.z-dev.yaml"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to(kind)
+    found = run("review", "--since", "main", "-o", "json")
+    (stack,) = [each for each in found.json["stacks"] if each["stack"] == "z-dev"]
+    assert "invalid-stack-file" in {finding["rule"] for finding in stack["findings"]}
+    assert "can't be read" in stack["after"]["problem"]
+    # Git knows links, and neither pipes nor empty folders.
+    assert ("z-dev" in run("stack", "affected", "--since", "main").out) is file.is_symlink()
+
+
+@pytest.mark.parametrize("depth", [600, 100_000])
+def test_deep_values_are_a_finding_or_an_error(run: type_of_run, tmp_path: Path, depth: int) -> None:
+    deep = digest(step("update", ROLE, "r", {"a": 1}, {"a": "DEEP"}, {"a": "update"}))
+    text = deep.replace(b'"DEEP"', b'{"b":' * depth + b"1" + b"}" * depth)
+    ran = run("review", written(tmp_path, text), "--fail-on", "drift")
+    assert ran.code in {0, 2}
+    assert "unreadable-value" in ran.out or "nested too deeply" in ran.err or ran.out.count("updated")
 
 
 def test_another_folder_is_the_state_before(run: type_of_run, clone: Path, tmp_path: Path) -> None:
