@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, AUTO_SCALING_TAG, MANAGED_GROUP
+from multiarch.observed.resources.paths import split_path
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.observed.resources.user_data import UnreadableUserDataError
 from multiarch.policies.model import DeclaredResource, Policy
@@ -65,8 +66,9 @@ def _ignores_size(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> 
     holder = require_value(resource.properties, "scalingConfig") if managed else resource.properties
     if require_text(holder, "minSize") == require_text(holder, "maxSize"):
         return
-    ignored = {path, path.split(".", maxsplit=1)[0], "*"}
-    if (managed or require_value(resource.properties, path) is not None) and not ignored & set(resource.ignore_changes):
+    ignored = {split_path(each) for each in (path, path.partition(".")[0], "*")}
+    is_set = managed or require_value(resource.properties, path) is not None
+    if is_set and ignored.isdisjoint(map(split_path, resource.ignore_changes)):
         yield f"Changes of {path} are not ignored: an update undoes what the autoscaler chose."
 
 

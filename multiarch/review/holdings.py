@@ -142,6 +142,7 @@ _JUDGED = (
     *(f"aws:ec2/{name}" for name in ("defaultSecurityGroup:", "flowLog:", "launchTemplate:", "managedPrefixList")),
     *(f"aws:ec2/{name}:" for name in ("route", "routeTableAssociation", "tag", "mainRouteTableAssociation")),
     *("aws:ec2/securityGroup", "aws:s3/bucket", "aws:s3/accountPublicAccessBlock", "aws:ebs/encryptionByDefault:"),
+    "aws:ec2/amiLaunchPermission:",
     *("aws:cloudwatch/event", "aws:cloudwatch/metricAlarm:", "aws:cloudwatch/dashboard:", "aws:ssm/document:"),
     *("aws:sqs/queuePolicy:", "aws:sns/topicPolicy:", "aws:sns/topicSubscription:", "aws:secretsmanager/secretPolicy:"),
     *("aws:ecr/repositoryPolicy:", "aws:ecr/lifecyclePolicy:", "aws:lb/listener", "aws:lb/targetGroup"),

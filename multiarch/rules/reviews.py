@@ -101,6 +101,10 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
         review_rule("weaken-logging", Risk.MEDIUM,
                     "logs that are no longer written, or are kept for less time",
                     "Who needs these logs, and for how long?"),
+        review_rule("weaken-pod-security", Risk.HIGH,
+                    "Pod Security of a namespace that is lowered, pods that are privileged or share the node's "
+                    "network or processes",
+                    "Which pods need this, and may they do anything on their nodes?"),
         review_rule("weaken-metadata-service", Risk.HIGH,
                     "an instance metadata service that takes requests without a token, or from pods",
                     "May every pod on these nodes use the nodes' role?"),

@@ -116,6 +116,7 @@ def test_a_failed_preview_always_fails(run: type_of_run, tmp_path: Path) -> None
     ran = run("review", written(tmp_path, digest(step("same", ROLE, "a", {}, {}), diagnostics=[error("it broke")])))
     assert ran.code == 1
     assert "it broke" in ran.out
+    assert "no resource changes before the preview failed" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -287,6 +288,11 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
     (result,) = ran.json["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("delete-stateful", "error")
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == FILE
+    alone = run("review", written(tmp_path, deletion()), "-o", "sarif").json["runs"][0]["results"][0]["locations"]
+    assert alone[0]["physicalLocation"]["artifactLocation"]["uri"] == "Pulumi.yaml"
+    assert (
+        run("review", written(tmp_path, deletion()), "-o", "codequality").json[0]["location"]["path"] == "Pulumi.yaml"
+    )
 
 
 @pytest.mark.parametrize(

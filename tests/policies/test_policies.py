@@ -41,6 +41,9 @@ def _found(rule: str, *resources: DeclaredResource) -> list[Finding]:
     ]
 
 
+QUOTED = 'scalingConfig["desiredSize"]'
+
+
 def resource(type_: str, properties: Any = None, name: str = "it", **more: Any) -> DeclaredResource:  # noqa: ANN401
     return DeclaredResource(f"urn:{type_}::{name}", type_, name, properties or {}, **more)
 
@@ -175,6 +178,7 @@ ALLOWED = [
     ("scale-from-zero", _scaling("enabled")[:1]),
     ("scale-from-zero", _empty("#!/bin/sh")),
     ("desired-size", (resource(NODE_GROUP, {"scalingConfig": SIZES}, ignore_changes=("scalingConfig.desiredSize",)),)),
+    ("desired-size", (resource(NODE_GROUP, {"scalingConfig": SIZES}, ignore_changes=(QUOTED,)),)),
     ("desired-size", (_group(scalingConfig={"minSize": 2, "maxSize": 2, "desiredSize": 2}),)),
     ("desired-size", (resource(AUTO_SCALING_GROUP, {"minSize": 1, "maxSize": 3}),)),
     ("public-endpoint", (_cluster(endpointPublicAccess=False),)),

@@ -69,7 +69,8 @@ def format_omitted(stack: StackReview) -> str:
 
 
 def build_other_row(step: Step) -> tuple[str, str, str, str]:
-    """Return a change that no finding is about: what happens, type, name, and what differs."""
-    changed = [format_difference(step, path) for path in step.changed[:_MOST]]
-    more = [f"{len(step.changed) - _MOST} more"] if len(step.changed) > _MOST else []
+    """Return a change that no finding is about: what happens, type, name, and what differs, or is new."""
+    paths = sorted(step.new.inputs) if step.old is None and step.new is not None else step.changed
+    changed = [format_difference(step, path) for path in paths[:_MOST]]
+    more = [f"{len(paths) - _MOST} more"] if len(paths) > _MOST else []
     return step.operation, step.type, get_resource_name(step), "; ".join([*changed, *more])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 
+from multiarch.observed.resources.paths import split_path
 from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import UNCHANGED, report_difference
@@ -21,6 +22,7 @@ PROTECTION = REVIEW_RULES["weaken-protection"]
 LOGGING = REVIEW_RULES["weaken-logging"]
 METADATA = REVIEW_RULES["weaken-metadata-service"]
 WIDEN = REVIEW_RULES["widen-network"]
+POD_SECURITY = REVIEW_RULES["weaken-pod-security"]
 
 
 _MORE, _LESS, _DAYS, _SET, _ON, _OFF = ("more",), ("less",), ("days",), (), ("true",), ("false", "")
@@ -65,6 +67,12 @@ _AWS, _CLUSTER, _KEY, _BLOCKS = (
 _TEMPLATE, _MACHINES = ("aws:ec2/launchTemplate:",), ("aws:ec2/launchTemplate:", "aws:ec2/instance:")
 _NODE_CLASS, _STORAGE_CLASS = ("kubernetes:karpenter.k8s.aws/",), ("kubernetes:storage.k8s.io/v1:StorageClass",)
 _SESSIONS, _POLICIES = ("aws:ssm/document:",), ("kubernetes:networking.k8s.io/v1:NetworkPolicy",)
+_ENFORCED = 'metadata.labels["pod-security.kubernetes.io/enforce"]'
+_POD_SPECS = {
+    ("kubernetes:core/v1:Pod",): "spec",
+    ("kubernetes:apps/", "kubernetes:batch/v1:Job"): "spec.template.spec",
+    ("kubernetes:batch/v1:CronJob",): "spec.jobTemplate.spec.template.spec",
+}
 _VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:")
 _PRIVATE = ("", "private", "log-delivery-write", "bucket-owner-read", "bucket-owner-full-control", "aws-exec-read")
 _OPEN, _OWN_KEY = "public access is no longer blocked", "not encrypted with a KMS key of yours"
@@ -104,6 +112,15 @@ _SETTINGS = (
     Setting(ENCRYPTION, _SESSIONS, ("content.inputs.kmsKeyId",), _SET, meaning=f"sessions are {_OWN_KEY}"),
     Setting(WIDEN, ("aws:eks/addon:",), ("configurationValues.enableNetworkPolicy",), meaning="no NetworkPolicy holds"),
     Setting(WIDEN, _POLICIES, ("spec",), _SET, meaning="it limits no traffic any more"),
+    Setting(PUBLIC, ("aws:ec2/amiLaunchPermission:",), ("group",), ("",), meaning="of all AWS accounts", if_new=True),
+    Setting(ENCRYPTION, ("aws:rds/instance:", "aws:rds/cluster:"), ("storageEncrypted",), if_new=True),
+    Setting(POD_SECURITY, ("kubernetes:core/v1:Namespace",), (_ENFORCED,), ("restricted",)),
+    Setting(POD_SECURITY, ("kubernetes:core/v1:Namespace",), (_ENFORCED,), ("restricted", "baseline")),
+    *(
+        Setting(POD_SECURITY, types, (f"{spec}.{path}",), _OFF, if_new=True)
+        for types, spec in _POD_SPECS.items()
+        for path in ("hostNetwork", "hostPID", "hostIPC", "containers.securityContext.privileged")
+    ),
     Setting(METADATA, _MACHINES, ("metadataOptions.httpTokens",), ("required",), if_new=True),
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpTokens",), ("required", ""), if_new=True),
     Setting(METADATA, _MACHINES, ("metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
@@ -130,7 +147,7 @@ def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
     """Yield settings, then what Pulumi itself protects, in the order of the preview's steps."""
     steps = [each for each in change.preview.steps if each.operation not in UNCHANGED]
     ends = any(each.type.startswith(_GUARDED) and each.new is None for each in steps)
-    for step in (each for each in steps if each.type.startswith(("aws:", *_NODE_CLASS, *_STORAGE_CLASS, *_POLICIES))):
+    for step in (each for each in steps if each.type.startswith(("aws:", "kubernetes:"))):
         new = step.new
         if new is None and step.old and not ends and step.type.startswith(_GUARDS):
             new = State({}, {})
@@ -174,7 +191,7 @@ def _find_weaker(type_: str, old: State | None, new: State) -> Mapping[Rule, lis
 def _list_values_at(state: State, path: str) -> list[object]:
     """Return the values at a path, of which at least one is there; None is one that is not set."""
     values: list[object] = [state.inputs]
-    for name in path.split("."):
+    for name in split_path(path):
         values = [each for value in values for each in (list_values(_parse(value)) or [None])]
         values = [
             each.get(name) if isinstance(each, Mapping) else (get_hidden_reason(each) and each) or None

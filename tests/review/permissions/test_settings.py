@@ -16,11 +16,17 @@ BALANCER, BLOCK = "aws:lb/loadBalancer:LoadBalancer", "aws:s3/bucketPublicAccess
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 DATABASE = "aws:rds/instance:Instance"
 DISK, TOKENS = "blockDeviceMappings.ebs.encrypted", "metadataOptions.httpTokens"
+ENFORCED = 'metadata.labels["pod-security.kubernetes.io/enforce"]'
+NAMESPACE, POLICY = "kubernetes:core/v1:Namespace", "kubernetes:networking.k8s.io/v1:NetworkPolicy"
 OWN_KEY = "not encrypted with a KMS key of yours"
 
 
 def disks(*encrypted: Any) -> dict[str, Any]:
     return {"blockDeviceMappings": [{"ebs": {"encrypted": each}} for each in encrypted]}
+
+
+def security(level: str | None) -> dict[str, Any]:
+    return {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": level} if level else {}}}
 
 
 def metadata(tokens: Any, hops: Any = 1) -> dict[str, Any]:  # noqa: ANN401
@@ -52,6 +58,8 @@ def metadata(tokens: Any, hops: Any = 1) -> dict[str, Any]:  # noqa: ANN401
          "enableKeyRotation is false"),
         (CLUSTER, {"deletionProtection": True}, {"deletionProtection": False}, "weaken-protection",
          "deletionProtection is false"),
+        (NAMESPACE, security("restricted"), security("baseline"), "weaken-pod-security", f"{ENFORCED} is baseline"),
+        (NAMESPACE, security("baseline"), security(None), "weaken-pod-security", f"{ENFORCED} is not set"),
         (KEY, {}, {"deletionWindowInDays": 7}, "weaken-protection", "deletionWindowInDays is 7"),
         (DATABASE, {"backupRetentionPeriod": 7}, {"backupRetentionPeriod": 0}, "weaken-protection",
          "backupRetentionPeriod is 0"),
@@ -91,6 +99,15 @@ def test_new_resources_are_reported_where_they_could_be_stronger() -> None:
     assert find(step(BALANCER, "x", None, {})) == [
         f"MEDIUM public-endpoint: load balancer x {weaker}: internal is not set"
     ]
+    assert find(step(DATABASE, "x", None, {})) == [
+        f"MEDIUM weaken-encryption: instance x {weaker}: storageEncrypted is not set"
+    ]
+    assert find(step("aws:ec2/amiLaunchPermission:AmiLaunchPermission", "x", None, {"group": "all"})) == [
+        f"MEDIUM public-endpoint: ami launch permission x {weaker}: group is all: of all AWS accounts"
+    ]
+    pods = {"spec": {"template": {"spec": {"containers": [{"securityContext": {"privileged": True}}]}}}}
+    (found,) = find(step("kubernetes:apps/v1:DaemonSet", "x", None, pods))
+    assert found.startswith(f"MEDIUM weaken-pod-security: DaemonSet x {weaker}: spec.template.spec.containers.")
     assert find(step(TEMPLATE, "x", None, {**metadata("required", 2), **disks("true")})) == []
     assert find(step(LOGS, "x", None, {"retentionInDays": 7})) == []
 
@@ -100,6 +117,8 @@ def test_new_resources_are_reported_where_they_could_be_stronger() -> None:
     [
         (FLOW_LOG, {"trafficType": "ALL"}, "aws:ec2/vpc:Vpc",
          "MEDIUM weaken-logging: flow log x becomes weaker: trafficType is not set"),
+        (POLICY, {"spec": {"egress": []}}, NAMESPACE,
+         "HIGH widen-network: NetworkPolicy x becomes weaker: spec is not set: it limits no traffic any more"),
         (BLOCK, {"blockPublicAcls": True}, "aws:s3/bucketV2:BucketV2",
          "HIGH public-endpoint: S3 bucket public access block x becomes weaker: blockPublicAcls is not set: "),
     ],
