@@ -46,7 +46,7 @@ def format_difference(step: Step, path: str) -> str:
 
 
 def _list_lines(old: Any, new: Any, path: str) -> Iterator[str]:  # noqa: ANN401  (any JSON values)
-    """Yield the first lines that differ of two texts, such as a configuration; nothing if they may have secrets."""
+    """Yield the first lines that differ of two long strings; nothing if they may have secrets."""
     if not (isinstance(old, str) and isinstance(new, str) and "\n" in old + new) or is_secret(split_path(path)):
         return
     if UNKNOWN in old + new or may_quote_secret(old) or may_quote_secret(new):

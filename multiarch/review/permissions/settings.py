@@ -201,7 +201,7 @@ def _list_values_at(state: State, path: str) -> list[object]:
 
 
 def _parse(value: object) -> object:
-    """Return what a text of JSON holds, as that of a document or of an add-on's configuration."""
+    """Return what a string of JSON holds, as that of a document or of the configuration of an add-on."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return json.loads(value)

@@ -95,7 +95,7 @@ def _keep_once(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
     if found.get(_SIGNATURE) == _IS_SECRET:
         return SECRET
     for key, value in found.items():
-        # A text in which the program put a secret, such as the JSON of a policy.
+        # A string in which the program put a secret, such as the JSON of a policy.
         if (isinstance(value, str) and _SIGNATURE in value) or (isinstance(value, list) and _quotes_secret(value)):
             found[key] = SECRET
     for first, second in (("inputs", "outputs"), ("oldState", "newState")):
