@@ -97,13 +97,14 @@ def _read_rebalance(state: State | None) -> Properties:
     container = next(iter(list_entries(state.inputs, _TEMPLATE)), {}) if state else {}
     schedule = to_mapping(state.inputs.get("spec")).get("schedule") if state else None
     options: dict[str, object] = {"schedule": schedule, "image": container.get("image")} if state else {}
+    namespaces: list[str] = []
     for text in map(str, container.get("args") or ()):
         name, _, value = text.partition("=")
         if name == "--namespace":
-            options[name] = [*options.get(name, []), value]
+            namespaces.append(value)
         elif name.startswith("--"):
             options[name] = value or "on"
-    return options
+    return {**options, "--namespace": namespaces} if namespaces else options
 
 
 def _rate_rebalance(path: str, old: object, new: object) -> Risk:
@@ -115,7 +116,8 @@ def _rate_rebalance(path: str, old: object, new: object) -> Risk:
     return Risk.HIGH if path == "image" and old is not MISSING else Risk.MEDIUM
 
 
-_Read, _Rate = Callable[[State | None], Properties], Callable[[str, object, object], Risk]
+_Read = Callable[[State | None], Properties]
+_Rate = Callable[[str, object, object], Risk]
 _INSTALLATIONS: Mapping[tuple[str, str], tuple[str, str, _Read, _Rate]] = {
     (RELEASE, WEBHOOK): ("admission webhook", "change-webhook", _read_webhook, _rate_webhook),
     (_CRON_JOB, REBALANCE): ("rebalancing", "change-rebalance", _read_rebalance, _rate_rebalance),

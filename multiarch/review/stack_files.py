@@ -40,12 +40,9 @@ def _list_changed_keys(change: StackChange) -> Iterator[str]:
     """Yield each key whose value differs, those without a rule too: nothing that the file says is passed over."""
     old, new = (each.values if each and each.plan else {} for each in (change.before, change.after))
     for path in list_differences(old, new) if old and new else ():
-        values = format_from_to(*(_without_null(get_value_at(each, path)) for each in (old, new)), path)
+        was, now = (MISSING if (value := get_value_at(each, path)) is None else value for each in (old, new))
+        values = format_from_to(was, now, path)
         yield f"{path}: {values}" if values else path
-
-
-def _without_null(value: object) -> object:
-    return MISSING if value is None else value
 
 
 def _destroys(preview: Preview) -> bool:

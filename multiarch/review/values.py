@@ -51,7 +51,7 @@ def _list_lines(old: Any, new: Any, path: str) -> Iterator[str]:  # noqa: ANN401
         return
     if UNKNOWN in old + new or may_quote_secret(old) or may_quote_secret(new):
         return
-    lines = difflib.unified_diff(*(mask_secrets(text).splitlines() for text in (old, new)), lineterm="", n=0)
+    lines = difflib.unified_diff(mask_secrets(old).splitlines(), mask_secrets(new).splitlines(), lineterm="", n=0)
     differ = [line for line in islice(lines, 2, None) if not line.startswith("@@")]
     for line in differ[:_MOST_LINES]:
         yield f"{line[0]} {line[1:].strip()[:_LONGEST]}"

@@ -42,8 +42,8 @@ class Folder(NamedTuple):
             return None
         shown, side = relative.as_posix(), f"{self.name}: " if self.name else ""
         try:
-            stack = load_file(file, project_file=self.path / PROJECT_FILE)
-            plan = make_plan(stack, today=today)
+            loaded = load_file(file, project_file=self.path / PROJECT_FILE)
+            plan = make_plan(loaded, today=today)
         except StackError as error:
             found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
             more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
@@ -51,11 +51,11 @@ class Folder(NamedTuple):
         except MultiarchError as error:
             return StackVersion(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
         of_aws = {
-            "aws:region": stack.region,
+            "aws:region": loaded.region,
             "aws:profile": plan.identity.profile,
             "aws:assumeRoles": plan.identity.role_arn,
         }
-        return StackVersion(shown, plan, values={**of_aws, **stack.spec.model_dump(by_alias=True)})
+        return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
 
 
 def open_folder(path: Path) -> Folder:

@@ -106,11 +106,11 @@ def render_markdown(digest: ReviewDigest, limit: int | None = None, attached: st
 def _list_in_turn(digest: ReviewDigest) -> list[Finding]:
     """Return all findings: the worst one of every rule first, then the second ones, and so on."""
     turns = Counter[str]()
-    rows = []
+    rows: list[tuple[int, int, int, Finding]] = []
     for finding in (entry.finding for stack in digest.stacks for entry in stack.entries):
         rows.append((turns[finding.rule.name], -finding.level, len(rows), finding))
         turns[finding.rule.name] += 1
-    return [row[-1] for row in sorted(rows, key=lambda row: row[:-1])]
+    return [row[3] for row in sorted(rows, key=lambda row: row[:3])]
 
 
 def _project(digest: ReviewDigest) -> str:
