@@ -272,6 +272,16 @@ def test_deep_values_are_a_finding_or_an_error(run: type_of_run, tmp_path: Path,
     assert "unreadable-value" in ran.out or "nested too deeply" in ran.err or ran.out.count("updated")
 
 
+@pytest.mark.parametrize("output", ["table", "markdown", "json", "sarif", "codequality"])
+def test_a_fork_is_told_of_dangers_and_of_what_is_not_known(run: type_of_run, repository: Path, output: str) -> None:
+    edited(repository, "203.0.113.0/24", "0.0.0.0/0")
+    ran = run("review", "--since", "main", "-o", output, "--fail-on", "high")
+    assert ran.code == 1
+    said = " ".join(ran.out.split())
+    for words in ("public-endpoint", "Not known without a preview", "apiEndpoint.publicCidrs[0]"):
+        assert words in said
+
+
 def test_another_folder_is_the_state_before(run: type_of_run, clone: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     for name in ("Pulumi.yaml", FILE):
