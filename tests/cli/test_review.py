@@ -298,6 +298,9 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
     (result,) = ran.json["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("delete-stateful", "error")
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == FILE
+    balancer = written(tmp_path, digest(step("create", "aws:lb/loadBalancer:LoadBalancer", "x", None, {})))
+    (result,) = run("review", balancer, "-o", "sarif").json["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("public-endpoint", "warning")
     alone = run("review", written(tmp_path, deletion()), "-o", "sarif").json["runs"][0]["results"][0]["locations"]
     assert alone[0]["physicalLocation"]["artifactLocation"]["uri"] == "Pulumi.yaml"
     assert (
