@@ -16,6 +16,7 @@ REPLACE_RUNNING = REVIEW_RULES["replace-running"]
 DELETE_RUNNING = REVIEW_RULES["delete-running"]
 FORGET = REVIEW_RULES["forget-resource"]
 NOT_JUDGED = REVIEW_RULES["not-judged"]
+_SECRET = "kubernetes:core/v1:Secret"  # noqa: S105  (a type: the provider replaces one whose values change)
 _CHANGES = {
     Operation.CREATE: "created",
     Operation.UPDATE: "updated",
@@ -31,7 +32,7 @@ def find_replacements(change: StackChange) -> Iterator[Finding]:
         held = get_holding(step.type)
         if step.operation is Operation.FORGET:
             yield _forgotten(step, held)
-        elif held is not None and step.operation is Operation.REPLACE:
+        elif held is not None and step.operation is Operation.REPLACE and step.type != _SECRET:
             yield _replaced(step, held)
         elif held is not None and step.operation is Operation.DELETE:
             yield _deleted(step, held, [each for each in created if _is_alike(each, step)])

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.review import replacements
 from multiarch.review.holdings import get_holding
-from multiarch.review.model import StackChange
+from multiarch.review.model import Operation, StackChange
 from multiarch.review.previews.reading import read_previews
 from multiarch.review.values import format_value
 from multiarch.rules import Finding, Risk
@@ -208,3 +208,9 @@ def test_an_update_of_an_unknown_type_is_not_judged(type_: str, change_: dict[st
     found = list(replacements.find_replacements(change(step)))
     assert [each.rule.name for each in found] == rules
     assert all(each.details == ("principal: a → *",) for each in found)
+
+
+def test_a_secret_whose_values_change_is_replaced_without_a_loss() -> None:
+    old, new = ({"stringData": {"a": each}} for each in "ab")
+    step = made("kubernetes:core/v1:Secret", "x", old, new, operation=Operation.REPLACE)
+    assert list(replacements.find_replacements(change(step))) == []
