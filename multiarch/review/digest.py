@@ -11,12 +11,13 @@ from multiarch.errors import MultiarchError
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.prices.model import UnknownPrice
-from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
+from multiarch.review import cost, drift, failed_previews, installations, noise, replacements, stack_files
 from multiarch.review.cost import CostDifference
 from multiarch.review.model import Finder, Operation, StackChange, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import FINDERS
+from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 
@@ -35,10 +36,8 @@ class Topic(StrEnum):
 _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.BREAKS, failed_previews.find_failed_preview),
     (Topic.BREAKS, stack_files.find_stack_file_changes),
-    (Topic.BREAKS, replacements.find_replacements),
     (Topic.BREAKS, workloads.find_affected_workloads),
     (Topic.ROLLS, node_rolls.find_node_rolls),
-    *((Topic.WIDENS, find) for find in FINDERS),
     (Topic.PODS, placement.find_placement_changes),
     (Topic.PODS, autoscalers.find_autoscaler_changes),
     (Topic.PODS, disruption_budgets.find_weaker_budgets),
@@ -46,8 +45,14 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.DRIFT, drift.find_drift),
 )
 """Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
-_UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
-"""What a module raises where a preview has values of another type than their provider declares."""
+_OF_STEPS: tuple[tuple[Topic, Finder], ...] = (
+    (Topic.BREAKS, replacements.find_replacements),
+    *((Topic.WIDENS, find) for find in FINDERS),
+    (Topic.PODS, installations.find_installation_changes),
+)
+"""Modules that look at steps alone: where the preview does not show them, at those that the plans declare."""
+_UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, RecursionError, TypeError, ValueError)
+"""What a module raises where a preview has values of another type, or deeper, than their provider declares."""
 _UNREADABLE = REVIEW_RULES["unreadable-value"]
 
 
@@ -115,6 +120,8 @@ def build_digest(changes: Iterable[StackChange]) -> ReviewDigest:
 def _reviewed(change: StackChange) -> StackReview:
     costs, entries = _costs(change)
     entries += [entry for topic, find in _FINDERS for entry in _entries(topic, find, change)]
+    planned = with_planned_steps(change)
+    entries += [entry for topic, find in _OF_STEPS for entry in _entries(topic, find, planned)]
     order = {name: at for at, name in enumerate(REVIEW_RULES)}
     topics = list(Topic)
     entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
@@ -133,7 +140,7 @@ def _reviewed(change: StackChange) -> StackReview:
 def _entries(topic: Topic, find: Finder, change: StackChange) -> Iterator[DigestEntry]:
     """Yield what a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
     try:
-        for finding in find(change):
+        for finding in replace_planned_urns(find(change)):
             yield DigestEntry(topic, _clean(finding))
     except _UNEXPECTED as error:
         yield _unreadable(topic, error)

@@ -21,6 +21,11 @@ _DATABASE = _data("database", "its data")
 _CACHE = _data("cache", "what it stores")
 _STREAM = _data("stream", "the records that are not read yet")
 _FILES = _data("file system", "its files")
+_SNAPSHOT = _data("snapshot", "its data")
+_GLOBAL = _data("global database", "replication between its regions")
+_KEY = _data("KMS key", "everything that is encrypted with it")
+_RECORD = _pods("DNS record", "the connections of clients that look the name up")
+_PROVIDER = _pods("identity provider", "the access of all who assume a role by it")
 _LOAD_BALANCER = _pods("load balancer", "its address and open connections")
 _AWS = {
     "eks/cluster:Cluster": _data("EKS cluster", "all workloads, their volumes' claims, and the cluster's endpoint"),
@@ -37,8 +42,16 @@ _AWS = {
     "s3/bucket:Bucket": _data("S3 bucket", "its objects"),
     "s3/bucketV2:BucketV2": _data("S3 bucket", "its objects"),
     "ecr/repository:Repository": _data("ECR repository", "its images"),
-    "kms/key:Key": _data("KMS key", "everything that is encrypted with it"),
+    **{
+        f"kms/{name[0].lower()}{name[1:]}:{name}": _KEY
+        for name in ("Key", "ReplicaKey", "ExternalKey", "ReplicaExternalKey")
+    },
     "secretsmanager/secret:Secret": _data("secret", "its value"),
+    "secretsmanager/secretVersion:SecretVersion": _data("secret", "its value"),
+    "ssm/parameter:Parameter": _data("SSM parameter", "its value"),
+    "iam/openIdConnectProvider:OpenIdConnectProvider": _PROVIDER,
+    "iam/samlProvider:SamlProvider": _PROVIDER,
+    "iam/accessKey:AccessKey": _pods("access key", "the access of all who use it"),
     "sqs/queue:Queue": _data("SQS queue", "the messages that are not read yet"),
     "sns/topic:Topic": _data("SNS topic", "its subscriptions"),
     "kinesis/stream:Stream": _STREAM,
@@ -48,17 +61,39 @@ _AWS = {
     "rds/instance:Instance": _DATABASE,
     "rds/cluster:Cluster": _DATABASE,
     "rds/clusterInstance:ClusterInstance": _pods("database instance", "its connections"),
+    "rds/snapshot:Snapshot": _SNAPSHOT,
+    "rds/snapshotCopy:SnapshotCopy": _SNAPSHOT,
+    "rds/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
+    "rds/clusterSnapshotCopy:ClusterSnapshotCopy": _SNAPSHOT,
+    "docdb/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
+    "neptune/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
+    "redshift/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
+    "ebs/snapshotCopy:SnapshotCopy": _SNAPSHOT,
+    "rds/globalCluster:GlobalCluster": _GLOBAL,
+    "docdb/globalCluster:GlobalCluster": _GLOBAL,
+    "neptune/globalCluster:GlobalCluster": _GLOBAL,
+    "dynamodb/globalTable:GlobalTable": _GLOBAL,
     "docdb/cluster:Cluster": _DATABASE,
+    "docdb/elasticCluster:ElasticCluster": _DATABASE,
+    "redshiftserverless/namespace:Namespace": _DATABASE,
+    "keyspaces/table:Table": _DATABASE,
+    "timestreamwrite/table:Table": _DATABASE,
     "neptune/cluster:Cluster": _DATABASE,
     "redshift/cluster:Cluster": _DATABASE,
     "dynamodb/table:Table": _data("DynamoDB table", "its items"),
     "elasticache/cluster:Cluster": _CACHE,
     "elasticache/replicationGroup:ReplicationGroup": _CACHE,
+    "elasticache/serverlessCache:ServerlessCache": _CACHE,
+    "elasticache/globalReplicationGroup:GlobalReplicationGroup": _GLOBAL,
     "memorydb/cluster:Cluster": _CACHE,
+    "memorydb/snapshot:Snapshot": _SNAPSHOT,
     "opensearch/domain:Domain": _data("OpenSearch domain", "its indexes"),
+    "opensearch/serverlessCollection:ServerlessCollection": _data("OpenSearch collection", "its indexes"),
+    "msk/serverlessCluster:ServerlessCluster": _data("Kafka cluster", "its topics"),
     "backup/vault:Vault": _data("backup vault", "its backups"),
     "cognito/userPool:UserPool": _data("Cognito user pool", "its users"),
     "route53/zone:Zone": _data("DNS zone", "its records and name servers"),
+    "route53/record:Record": _RECORD,
     "ec2/vpc:Vpc": _data("VPC", "everything in it"),
     "ec2/subnet:Subnet": _pods("subnet", "the nodes and network interfaces in it"),
     "ec2/natGateway:NatGateway": _pods("NAT gateway", "open connections to the internet, and its public address"),
@@ -74,6 +109,7 @@ _KUBERNETES = {
     ("", "Namespace"): _data("Namespace", "everything in it"),
     ("", "PersistentVolumeClaim"): _data("PersistentVolumeClaim", "its volume, unless that is retained"),
     ("", "PersistentVolume"): _data("PersistentVolume", "its data, unless it is retained"),
+    ("", "Secret"): _data("Secret", "its values"),
     ("", "Service"): _pods("Service", "its address, and a load balancer that it has"),
     ("networking.k8s.io", "Ingress"): _pods("Ingress", "its rules, and a load balancer that it has"),
     ("", "Pod"): _pods("Pod", "the pod"),
@@ -99,3 +135,33 @@ def get_holding(token: str) -> Holding | None:
         group = version.partition("/")[0] if "/" in version else ""
         return _KUBERNETES.get(("" if group == "core" else group, kind))
     return _AWS.get(rest) if package == "aws" else None
+
+
+_JUDGED = (
+    *("aws:autoscaling/", "aws:eks/", "aws:iam/", "aws:kms/alias:", "aws:vpc/securityGroup", "pulumi:", "eks:index:"),
+    *(f"aws:ec2/{name}" for name in ("defaultSecurityGroup:", "flowLog:", "launchTemplate:", "managedPrefixList")),
+    *(f"aws:ec2/{name}:" for name in ("route", "routeTableAssociation", "tag", "mainRouteTableAssociation")),
+    *("aws:ec2/securityGroup", "aws:s3/bucket", "aws:s3/accountPublicAccessBlock", "aws:ebs/encryptionByDefault:"),
+    "aws:ec2/amiLaunchPermission:",
+    *("aws:cloudwatch/event", "aws:cloudwatch/metricAlarm:", "aws:cloudwatch/dashboard:", "aws:ssm/document:"),
+    *("aws:sqs/queuePolicy:", "aws:sns/topicPolicy:", "aws:sns/topicSubscription:", "aws:secretsmanager/secretPolicy:"),
+    *("aws:ecr/repositoryPolicy:", "aws:ecr/lifecyclePolicy:", "aws:lb/listener", "aws:lb/targetGroup"),
+    *("aws:alb/listener", "aws:alb/targetGroup", "aws:rds/subnetGroup:", "aws:rds/parameterGroup:"),
+    *("kubernetes:admissionregistration.k8s.io/", "kubernetes:policy/", "kubernetes:rbac.authorization.k8s.io/"),
+    *("kubernetes:storage.k8s.io/v1:StorageClass", "kubernetes:karpenter.k8s.aws/", "kubernetes:karpenter.sh/"),
+    *(f"kubernetes:core/v1:{kind}" for kind in ("ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota")),
+    *("kubernetes:autoscaling/", "kubernetes:scheduling.k8s.io/", "kubernetes:monitoring.coreos.com/"),
+    "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+)
+"""Types, by how they begin, that hold nothing: other rules find what they permit, or they can be made again."""
+_PACKAGES = frozenset({"aws", "aws-native", "kubernetes"})
+
+
+def is_judged(token: str) -> bool:
+    """Return whether a rule or a table knows what a change of this type does."""
+    return token.startswith(_JUDGED) or get_holding(token) is not None
+
+
+def is_resource(token: str, id_: str) -> bool:
+    """Return whether it is a resource: a component, which only groups others, has no ID, and is of no provider here."""
+    return bool(id_) or token.partition(":")[0] in _PACKAGES

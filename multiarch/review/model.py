@@ -95,11 +95,16 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class StackVersion:
-    """The stack file and its plan on one side of the change. ``plan`` is None if ``problem`` says why there is none."""
+    """The stack file and its plan on one side of the change. ``plan`` is None if ``problem`` says why there is none.
+
+    ``objects`` are those of rebalancing in the cluster; ``values`` what the file sets, with the defaults, by key.
+    """
 
     file: str
     plan: Plan | None = field(metadata=OMITTED)
     problem: str = ""
+    objects: tuple[Properties, ...] = field(default=(), metadata=OMITTED)
+    values: Properties = field(default_factory=dict, metadata=OMITTED)
 
 
 @dataclass(frozen=True, slots=True)

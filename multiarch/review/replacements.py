@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.holdings import Holding, get_holding
+from multiarch.review.holdings import Holding, get_holding, is_judged, is_resource
 from multiarch.review.model import Operation, StackChange, State, Step
-from multiarch.review.values import format_difference, get_resource_name
+from multiarch.review.noise import is_of_no_concern
+from multiarch.review.values import format_difference, get_resource_name, limit_lines
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 REPLACE_STATEFUL = REVIEW_RULES["replace-stateful"]
@@ -14,6 +15,14 @@ DELETE_STATEFUL = REVIEW_RULES["delete-stateful"]
 REPLACE_RUNNING = REVIEW_RULES["replace-running"]
 DELETE_RUNNING = REVIEW_RULES["delete-running"]
 FORGET = REVIEW_RULES["forget-resource"]
+NOT_JUDGED = REVIEW_RULES["not-judged"]
+_SECRET = "kubernetes:core/v1:Secret"  # noqa: S105  (a type: the provider replaces one whose values change)
+_CHANGES = {
+    Operation.CREATE: "created",
+    Operation.UPDATE: "updated",
+    Operation.REPLACE: "replaced by a new one",
+    Operation.DELETE: "deleted",
+}
 
 
 def find_replacements(change: StackChange) -> Iterator[Finding]:
@@ -23,10 +32,12 @@ def find_replacements(change: StackChange) -> Iterator[Finding]:
         held = get_holding(step.type)
         if step.operation is Operation.FORGET:
             yield _forgotten(step, held)
-        elif held is not None and step.operation is Operation.REPLACE:
+        elif held is not None and step.operation is Operation.REPLACE and step.type != _SECRET:
             yield _replaced(step, held)
         elif held is not None and step.operation is Operation.DELETE:
             yield _deleted(step, held, [each for each in created if _is_alike(each, step)])
+        elif step.operation in _CHANGES and not is_judged(step.type) and not is_of_no_concern(step):
+            yield from _not_judged(step)
 
 
 def _replaced(step: Step, held: Holding) -> Finding:
@@ -62,6 +73,13 @@ def _forgotten(step: Step, held: Holding | None) -> Finding:
     text = "It leaves Pulumi's state and stays in place (retainOnDelete): it goes on to cost, and nothing updates it."
     risk = None if held is not None else Risk.LOW
     return Finding(FORGET, _subject(step, held), text, (), (step.urn,), risk)
+
+
+def _not_judged(step: Step) -> Iterator[Finding]:
+    if is_resource(step.type, step.old.id if step.old else ""):
+        text = f"It is {_CHANGES[step.operation]}. No rule knows what that does to a resource of its type."
+        details = limit_lines([format_difference(step, path) for path in step.changed])
+        yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,))
 
 
 def _is_alike(created: Step, deleted: Step) -> bool:

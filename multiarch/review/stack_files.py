@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from multiarch.observed.resources.paths import MISSING, get_value_at, list_differences
 from multiarch.review.model import Operation, Preview, StackChange
+from multiarch.review.values import format_from_to, limit_lines
 from multiarch.rules import REVIEW_RULES, Finding
 
 DELETED = REVIEW_RULES["delete-stack-file"]
 INVALID = REVIEW_RULES["invalid-stack-file"]
 NO_PREVIEW = REVIEW_RULES["no-preview"]
+_UNKNOWN = (
+    "Not known without a preview: what changes beside the stack file (program, defaults of AWS, charts), how many "
+    "nodes there are, and what was changed outside of Pulumi. A merge request from a fork has no credentials for one."
+)
 _DESTROY = "Run `pulumi destroy` before the file is deleted: docs/how-to/destroy.md."
 
 
@@ -25,7 +31,18 @@ def find_stack_file_changes(change: StackChange) -> Iterator[Finding]:
         yield Finding(INVALID, stack, f"{after.file} is invalid.", (after.problem,))
     if not change.preview.source:
         text = "No preview was given: only the stack files are compared."
-        yield Finding(NO_PREVIEW, stack, text, ("A merge request from a fork has no credentials for a preview.",))
+        unread = [f"{before.problem} So nothing is compared with it."] if before and before.problem else []
+        keys = [f"Changed: {each}." for each in _list_changed_keys(change)]
+        yield Finding(NO_PREVIEW, stack, text, limit_lines((_UNKNOWN, *unread, *keys)))
+
+
+def _list_changed_keys(change: StackChange) -> Iterator[str]:
+    """Yield each key whose value differs, those without a rule too: nothing that the file says is passed over."""
+    old, new = (each.values if each and each.plan else {} for each in (change.before, change.after))
+    for path in list_differences(old, new) if old and new else ():
+        was, now = (MISSING if (value := get_value_at(each, path)) is None else value for each in (old, new))
+        values = format_from_to(was, now, path)
+        yield f"{path}: {values}" if values else path
 
 
 def _destroys(preview: Preview) -> bool:

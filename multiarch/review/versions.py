@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -13,6 +14,7 @@ from multiarch.errors import MultiarchError, StackError
 from multiarch.git import Repository
 from multiarch.plurals import format_count
 from multiarch.review.model import StackVersion
+from multiarch.stack.affected import read_values
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, load_file
 from multiarch.stack.plan import make_plan
 
@@ -28,7 +30,7 @@ class Folder(NamedTuple):
     def stacks(self) -> dict[str, str]:
         """Return the content of every stack file, by the stack's name."""
         return {
-            file.name.removeprefix(_PREFIX).removesuffix(_SUFFIX): _text(file)
+            file.name.removeprefix(_PREFIX).removesuffix(_SUFFIX): read_values(file)
             for file in sorted((self.path / STACKS_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}"))
         }
 
@@ -36,18 +38,24 @@ class Folder(NamedTuple):
         """Return the stack's file and plan; None where there is no file."""
         relative = STACKS_FOLDER / f"{_PREFIX}{stack}{_SUFFIX}"
         file = self.path / relative
-        if not file.is_file():
+        if not os.path.lexists(file):
             return None
         shown, side = relative.as_posix(), f"{self.name}: " if self.name else ""
         try:
-            plan = make_plan(load_file(file, project_file=self.path / PROJECT_FILE), today=today)
+            loaded = load_file(file, project_file=self.path / PROJECT_FILE)
+            plan = make_plan(loaded, today=today)
         except StackError as error:
             found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
             more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
             return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
         except MultiarchError as error:
             return StackVersion(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
-        return StackVersion(shown, plan)
+        of_aws = {
+            "aws:region": loaded.region,
+            "aws:profile": plan.identity.profile,
+            "aws:assumeRoles": plan.identity.role_arn,
+        }
+        return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
 
 
 def open_folder(path: Path) -> Folder:
@@ -79,10 +87,3 @@ def open_commit(root: Path, ref: str) -> Iterator[Folder]:
         if not (path / PROJECT_FILE).is_file():
             raise MultiarchError(f"There is no {PROJECT_FILE} at {ref}.", hint="Give a commit of this project.")
         yield Folder(path, ref)
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise MultiarchError(f"{file} can't be read: {error.strerror or error}.") from error

@@ -85,6 +85,11 @@ class Finding:
         """How much this finding matters."""
         return self.rule.risk if self.risk is None else self.risk
 
+    @property
+    def severity(self) -> Severity:
+        """How bad it is: as its rule says, unless the finding has another risk."""
+        return self.rule.severity if self.risk is None else _get_severity(self.risk)
+
 
 def error(name: str, finds: str, fix: str) -> Rule:
     """Return a rule whose findings are errors."""
@@ -98,4 +103,8 @@ def warning(name: str, finds: str, fix: str) -> Rule:
 
 def review_rule(name: str, risk: Risk, finds: str, check: str) -> Rule:
     """Return a rule of ``review``, whose ``--fail-on`` takes its name; ``check`` is what a reviewer should check."""
-    return Rule(name, Severity.ERROR if risk is Risk.HIGH else Severity.WARNING, finds, check, risk)
+    return Rule(name, _get_severity(risk), finds, check, risk)
+
+
+def _get_severity(risk: Risk) -> Severity:
+    return Severity.ERROR if risk is Risk.HIGH else Severity.WARNING

@@ -13,7 +13,8 @@ from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_bytes
 from multiarch.observed.cluster import read_object_pods
 from multiarch.observed.objects import read_manifest_objects
-from multiarch.review.model import Preview, StackChange
+from multiarch.rebalance.install.objects import build_objects
+from multiarch.review.model import Preview, StackChange, StackVersion
 from multiarch.review.previews.reading import read_previews
 from multiarch.review.versions import Folder, open_commit, open_folder
 from multiarch.runs.stacks import find_root
@@ -53,7 +54,18 @@ def read_changes(
     root = find_root(project)
     with ExitStack() as stack:
         old = stack.enter_context(open_commit(root, since)) if since is not None else open_folder(before or root)
-        return [replace(each, pods=pods) for each in _with_files(previews, old, Folder(root, ""), day)]
+        changes = _with_files(previews, old, Folder(root, ""), day)
+        return [
+            replace(each, pods=pods, before=_with_objects(each.before), after=_with_objects(each.after))
+            for each in changes
+        ]
+
+
+def _with_objects(version: StackVersion | None) -> StackVersion | None:
+    plan = version.plan if version else None
+    if version is None or plan is None or plan.rebalance is None:
+        return version
+    return replace(version, objects=tuple(build_objects(plan.rebalance, plan.stack, plan.arm64_taint)))
 
 
 def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multiarch.aws_errors import open_client, translate_failures
-from multiarch.errors import MultiarchError
-from multiarch.files import read_bytes, write_atomically
+from multiarch.files import write_atomically
 from multiarch.git import ChangedFile, Repository
 from multiarch.runs.stacks import find_root
-from multiarch.stack.affected import FileChange, find_stack_name, list_affected
+from multiarch.stack.affected import FileChange, find_stack_name, list_affected, read_values
 from multiarch.stack.load import PROJECT_FILE, list_stack_files, load_file
 from multiarch.stack.pin import Kept, Pin, PinClients, find_pins, remove_releases, write_pins
 from multiarch.stack.plan import make_plan
@@ -52,7 +51,7 @@ def find_affected_stacks(since: str, project: Path | None = None) -> AffectedSta
     changed = repository.changed(base)
     files = {str(find_stack_name(path.relative_to(root).as_posix())): path for path in list_stack_files(root)}
     found = list_affected(
-        [_change(repository, base, each) for each in changed], {name: _text(path) for name, path in files.items()}
+        [_change(repository, base, each) for each in changed], {name: read_values(path) for name, path in files.items()}
     )
     return AffectedStacks(
         since,
@@ -70,15 +69,8 @@ def _change(repository: Repository, base: str, changed: ChangedFile) -> FileChan
     if find_stack_name(changed.path) is None and changed.path != PROJECT_FILE:
         return FileChange(changed.path)
     before = repository.read(base, changed.path)
-    after = None if changed.deleted else _text(repository.folder / changed.path)
+    after = None if changed.deleted else read_values(repository.folder / changed.path)
     return FileChange(changed.path, None if before is None else before.decode("utf-8-sig", "replace"), after)
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_bytes(path).decode("utf-8-sig", "replace")
-    except OSError as error:
-        raise MultiarchError(f"{path} can't be read: {error.strerror or error}.") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from multiarch.errors import StackError
 from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, read_project_layer, read_stack_layer
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge_values
-from multiarch.stack.yaml_source import YamlFile, parse_yaml_file
+from multiarch.stack.yaml_source import YamlFile, parse_yaml_file, read_text
 
 _WITHOUT_EFFECT = frozenset(
     [
@@ -65,6 +65,7 @@ _COMMANDS_ONLY = frozenset(
     ]
 )
 """What of ``multiarch/`` only commands import, never the Pulumi program."""
+_UNREADABLE = "\0"
 _SCHEMA = PurePosixPath("config", "stack.schema.json")
 _REBALANCE = PurePosixPath("multiarch", "rebalance")
 """Of this folder, the program reads only the folder ``install``."""
@@ -163,6 +164,17 @@ def _config(document: YamlFile) -> Mapping[Any, Any]:
 def _is_ours(key: str) -> bool:
     namespace, colon, _ = str(key).partition(":")
     return not colon or namespace == NAMESPACE
+
+
+def read_values(path: Path) -> str:
+    """Return a stack file's text; where it can't be read, a string without values, because whoever loads it says why.
+
+    It is a regular file of a bounded size, whatever a merge request links to.
+    """
+    try:
+        return read_text(path)
+    except StackError:
+        return _UNREADABLE
 
 
 def has_same_values(before: str, after: str) -> bool:

@@ -46,12 +46,13 @@ def read_yaml_file(path: Path) -> YamlFile:
 def read_text(path: Path) -> str:
     """Read a UTF-8 file, without a byte order mark in front.
 
-    Raises StackError with one problem when it can't be read, is a pipe, is larger than a million bytes, or is not
-    UTF-8.
+    Raises StackError with one problem when it can't be read, is a pipe or a device, is larger than a million bytes, or
+    is not UTF-8.
     """
     file = format_path(path)
-    if path.is_fifo():  # opening it can block
-        raise _reject("unreadable-file", file, None, "The file can't be read: it is a pipe.")
+    kinds = {"pipe": path.is_fifo, "device": path.is_char_device, "block device": path.is_block_device}
+    if kind := next((kind for kind, is_kind in kinds.items() if is_kind()), ""):  # opening it can block
+        raise _reject("unreadable-file", file, None, f"The file can't be read: it is a {kind}.")
     try:
         return read_bytes(path, _BYTES_LIMIT).decode("utf-8-sig")
     except OSError as error:

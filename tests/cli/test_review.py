@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -115,6 +116,7 @@ def test_a_failed_preview_always_fails(run: type_of_run, tmp_path: Path) -> None
     ran = run("review", written(tmp_path, digest(step("same", ROLE, "a", {}, {}), diagnostics=[error("it broke")])))
     assert ran.code == 1
     assert "it broke" in ran.out
+    assert "no resource changes before the preview failed" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -142,11 +144,12 @@ def test_where_nothing_was_looked_for_the_markdown_says_so(run: type_of_run, rep
         return [line for line in lines if line.startswith(("| **Rolls", "| **Widens", "| **Costs", "| **Other"))]
 
     edited(repository, "203.0.113.0/24", "203.0.113.0/25")
-    unknown = "not known without a preview"
+    unknown, nothing = "not known without a preview", "nothing found in the stack files"
+    narrower = "low `narrow-permissions`: EKS cluster checkout-dev"
     assert rows() == [
-        "| **Rolls** | nothing found |",
-        f"| **Widens** | {unknown} |",
-        "| **Costs** | nothing found |",
+        f"| **Rolls** | {nothing} |",
+        f"| **Widens** | {narrower} |",
+        f"| **Costs** | {nothing} |",
         f"| **Other** | {unknown} |",
     ]
     edited(repository, "maxSize: 4", "maxSize: 0")
@@ -193,10 +196,26 @@ def test_a_long_comment_is_shortened_and_the_rest_attached(run: type_of_run, tmp
     file, attached = written(tmp_path, many(300)), tmp_path / "all.md"
     ran = run("review", file, "-o", "markdown", "--limit", str(limit), "--attach", str(attached))
     assert len(ran.out.encode()) <= limit
-    assert "queue-0" in ran.out
+    assert limit < 4 * len(ran.out.encode()) < 4 * limit + 4 or limit > 30_000
+    assert ("queue-0" in ran.out, "**HIGH: 300 findings** (`delete-stateful`)" in ran.out) == (True, True)
     assert f"_Shortened to {limit} bytes; `all.md` has all of it._" in ran.out
     assert "queue-299" in attached.read_text(encoding="utf-8")
     assert "was shortened" in ran.err
+
+
+@pytest.mark.parametrize(("stacks", "limit"), [(1, 2_000), (1, 20_000), (9, 4_000), (9, 65_000)])
+def test_a_short_comment_has_the_worst_of_every_rule(run: type_of_run, tmp_path: Path, stacks: int, limit: int) -> None:
+    types = (QUEUE, "aws:eks/addon:Addon", "aws:lb/loadBalancer:LoadBalancer")
+    steps = [
+        step("delete", type_, f"{type_[-5:]}-{n}", {"name": f"{type_[-5:]}-{n}"}) for type_ in types for n in range(99)
+    ]
+    steps.append(step("replace", QUEUE, "one", {"name": "a" * 60}, {"name": "b"}))
+    data = b"".join(digest(*steps).replace(b"checkout-dev", f"s{n}-dev".encode()) for n in range(stacks))
+    text = run("review", written(tmp_path, data), "-o", "markdown", "--limit", str(limit)).out
+    assert limit * 3 // 5 < len(text.encode()) <= limit
+    for title in ("HIGH: 99 findings** (`delete-stateful`)", "HIGH: 198 findings** (`delete-running`)"):
+        assert f"{title}\n\n- **" in text
+    assert "(`replace-stateful`)<br>" in text
 
 
 def test_the_worst_stacks_are_open_and_the_others_folded(run: type_of_run, tmp_path: Path) -> None:
@@ -227,6 +246,42 @@ def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run,
     assert "change-preference" in rules["checkout-dev"]
 
 
+@pytest.mark.parametrize("kind", ["/dev/zero", "pipe", "nowhere", "folder"])
+def test_what_is_not_a_regular_file_is_an_invalid_stack_file(run: type_of_run, repository: Path, kind: str) -> None:
+    file = repository / "config/stacks/Pulumi.z-dev.yaml"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to(kind)
+    found = run("review", "--since", "main", "-o", "json")
+    (stack,) = [each for each in found.json["stacks"] if each["stack"] == "z-dev"]
+    assert "invalid-stack-file" in {finding["rule"] for finding in stack["findings"]}
+    assert "can't be read" in stack["after"]["problem"]
+    # Git knows links, and neither pipes nor empty folders.
+    assert ("z-dev" in run("stack", "affected", "--since", "main").out) is file.is_symlink()
+
+
+@pytest.mark.parametrize("depth", [600, 100_000])
+def test_deep_values_are_a_finding_or_an_error(run: type_of_run, tmp_path: Path, depth: int) -> None:
+    deep = digest(step("update", ROLE, "r", {"a": 1}, {"a": "DEEP"}, {"a": "update"}))
+    text = deep.replace(b'"DEEP"', b'{"b":' * depth + b"1" + b"}" * depth)
+    ran = run("review", written(tmp_path, text), "--fail-on", "drift")
+    assert ran.code in {0, 2}
+    assert "unreadable-value" in ran.out or "nested too deeply" in ran.err or ran.out.count("updated")
+
+
+@pytest.mark.parametrize("output", ["table", "markdown", "json", "sarif", "codequality"])
+def test_a_fork_is_told_of_dangers_and_of_what_is_not_known(run: type_of_run, repository: Path, output: str) -> None:
+    edited(repository, "203.0.113.0/24", "0.0.0.0/0")
+    ran = run("review", "--since", "main", "-o", output, "--fail-on", "high")
+    assert ran.code == 1
+    said = " ".join(ran.out.split())
+    for words in ("public-endpoint", "Not known without a preview", "apiEndpoint.publicCidrs[0]"):
+        assert words in said
+
+
 def test_another_folder_is_the_state_before(run: type_of_run, clone: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     for name in ("Pulumi.yaml", FILE):
@@ -243,6 +298,14 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
     (result,) = ran.json["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("delete-stateful", "error")
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == FILE
+    balancer = written(tmp_path, digest(step("create", "aws:lb/loadBalancer:LoadBalancer", "x", None, {})))
+    (result,) = run("review", balancer, "-o", "sarif").json["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("public-endpoint", "warning")
+    alone = run("review", written(tmp_path, deletion()), "-o", "sarif").json["runs"][0]["results"][0]["locations"]
+    assert alone[0]["physicalLocation"]["artifactLocation"]["uri"] == "Pulumi.yaml"
+    assert (
+        run("review", written(tmp_path, deletion()), "-o", "codequality").json[0]["location"]["path"] == "Pulumi.yaml"
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -262,3 +263,18 @@ def test_any_json_is_read_or_rejected(value: object) -> None:
 def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
     with pytest.raises(MultiarchError):
         read_previews(data, "preview.json")
+
+
+def test_a_secret_inside_a_text_is_not_kept() -> None:
+    mark = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "value": "hunter2"}
+    policy = json.dumps({"Statement": [{"Condition": {"StringEquals": {"aws:x": mark}}}]})
+    (preview,) = read_previews(digest(step("create", "aws:iam/policy:Policy", "p", None, {"policy": policy})), "-")
+    assert "hunter2" not in repr(preview)
+
+
+def test_a_hundred_thousand_different_warnings_take_no_minutes() -> None:
+    started = time.monotonic()
+    diagnostics = [{"severity": "warning", "message": f"warning: {'x' * 60} {number}"} for number in range(100_000)]
+    (preview,) = read_previews(digest(step("same", "a:b:C", "x", {}, {}), diagnostics=diagnostics), "-")
+    assert len(preview.warnings) == 100_000
+    assert time.monotonic() - started < 20

@@ -9,10 +9,11 @@ import pytest
 
 from multiarch.review import replacements
 from multiarch.review.holdings import get_holding
-from multiarch.review.model import StackChange
+from multiarch.review.model import Operation, StackChange
 from multiarch.review.previews.reading import read_previews
 from multiarch.review.values import format_value
 from multiarch.rules import Finding, Risk
+from tests.review.by_hand import change, changed, made
 from tests.review.engine_text import digest, event_log, step
 
 SET, QUEUE, KEY = "kubernetes:apps/v1:StatefulSet", "aws:sqs/queue:Queue", "aws:kms/key:Key"
@@ -169,3 +170,47 @@ def test_other_values_are_shown(path: str, text: str) -> None:
 def test_what_carries_the_traffic_of_pods_is_not_deleted_quietly(token: str) -> None:
     (finding,) = found(digest(step("delete", token, "it", {})))
     assert (finding.rule.name, finding.level) == ("delete-running", Risk.HIGH)
+
+
+@pytest.mark.parametrize(
+    ("type_", "rule"),
+    [
+        ("aws:rds/clusterSnapshot:ClusterSnapshot", "delete-stateful"),
+        ("aws:rds/globalCluster:GlobalCluster", "delete-stateful"),
+        ("aws:kms/replicaKey:ReplicaKey", "delete-stateful"),
+        ("aws:ssm/parameter:Parameter", "delete-stateful"),
+        ("aws:elasticache/serverlessCache:ServerlessCache", "delete-stateful"),
+        ("kubernetes:core/v1:Secret", "delete-stateful"),
+        ("aws:route53/record:Record", "delete-running"),
+        ("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "delete-running"),
+        ("aws:glue/catalogDatabase:CatalogDatabase", "not-judged"),
+        ("cloudflare:index/record:Record", "not-judged"),
+        ("aws:iam/rolePolicy:RolePolicy", None),
+        ("kubernetes:core/v1:ConfigMap", None),
+    ],
+)
+def test_a_deletion_is_judged_or_said_not_to_be(type_: str, rule: str | None) -> None:
+    found = list(replacements.find_replacements(change(made(type_, "x", {"name": "x"}, None, id_="x"))))
+    assert [each.rule.name for each in found] == ([rule] if rule else [])
+    assert all(each.level >= Risk.MEDIUM for each in found)
+
+
+@pytest.mark.parametrize(
+    ("type_", "change_", "rules"),
+    [
+        ("aws:lambda/permission:Permission", {"principal": "*"}, ["not-judged"]),
+        ("aws:lambda/permission:Permission", {"tags": {"a": "b"}}, []),
+        ("my:own:Component", {"principal": "*"}, []),
+    ],
+)
+def test_an_update_of_an_unknown_type_is_not_judged(type_: str, change_: dict[str, Any], rules: list[str]) -> None:
+    step = changed(type_, "x", {"principal": "a", "tags": {}}, change_)
+    found = list(replacements.find_replacements(change(step)))
+    assert [each.rule.name for each in found] == rules
+    assert all(each.details == ("principal: a → *",) for each in found)
+
+
+def test_a_secret_whose_values_change_is_replaced_without_a_loss() -> None:
+    old, new = ({"stringData": {"a": each}} for each in "ab")
+    step = made("kubernetes:core/v1:Secret", "x", old, new, operation=Operation.REPLACE)
+    assert list(replacements.find_replacements(change(step))) == []

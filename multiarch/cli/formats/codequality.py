@@ -38,7 +38,7 @@ def _entry(finding: Finding, place: Location, path: str, fingerprint: str) -> di
         "description": escape_terminal(finding.message),
         "check_name": finding.rule.name,
         "fingerprint": fingerprint,
-        "severity": _SEVERITIES[finding.rule.severity],
+        "severity": _SEVERITIES[finding.severity],
         "location": {"path": path, "lines": {"begin": place.line or 1}},
     }
 

@@ -39,7 +39,7 @@ def _result(finding: Finding, names: list[str]) -> dict[str, object]:
     return {
         "ruleId": finding.rule.name,
         "ruleIndex": names.index(finding.rule.name),
-        "level": str(finding.rule.severity),
+        "level": str(finding.severity),
         "message": {"text": escape_terminal(finding.message)},
         "locations": [_location(each) for each in finding.locations],
         "partialFingerprints": dict([finding.fingerprint]),

@@ -8,16 +8,25 @@ was omitted. Everything that others wrote is shown as code or as plain words
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multiarch.cli.review.cost import build_cost_table, format_cost, list_cost_notes
-from multiarch.cli.review.words import FindingGroup, build_other_row, format_changes, format_omitted, group_findings
+from multiarch.cli.review.words import (
+    NOT_KNOWN,
+    FindingGroup,
+    build_other_row,
+    format_changes,
+    format_omitted,
+    group_findings,
+)
 from multiarch.escaping import escape_comment
 from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
 from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic
-from multiarch.rules import Risk
+from multiarch.rules import Finding, Risk
 from multiarch.stack.engine_config import NAMESPACE
 
 MARKER = "<!-- multiarch review: {project} -->"
@@ -27,8 +36,6 @@ SMALLEST = 2_000
 _NOTHING = "nothing found"
 ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
-_BY_FILES = frozenset({Topic.ROLLS, Topic.COSTS})
-"""Those of them that the stack files show without a preview."""
 _MOST_NAMES = 20
 _MOST_OPEN = 3
 """Stacks whose section is open; those of the others open by a click, because a table above names them all."""
@@ -38,35 +45,34 @@ _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_.-]|-(?=-)")
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How much is shown. ``details`` and ``one_line`` are the lowest risks with details, and with a line at all.
+    """How much is shown. ``findings`` are those shown, by ``id()``; None: all of them, and the other changes.
 
-    ``stacks`` is how many stacks have a section.
+    ``names`` is how many subjects a row of the summary has, ``rows`` how many stacks the overview has.
     """
 
-    details: Risk
-    one_line: Risk
-    others: bool
-    stacks: int | None = None
-    most: int | None = None
+    findings: frozenset[int] | None = None
+    details: bool = True
+    names: int = 3
+    rows: int | None = None
+
+    def shows(self, finding: Finding) -> bool:
+        """Return whether a finding is shown."""
+        return self.findings is None or id(finding) in self.findings
 
 
-_FORMS = (
-    _Form(Risk.NONE, Risk.NONE, others=True),
-    _Form(Risk.NONE, Risk.NONE, others=False),
-    _Form(Risk.MEDIUM, Risk.LOW, others=False),
-    _Form(Risk.HIGH, Risk.MEDIUM, others=False),
-    _Form(Risk.HIGH, Risk.MEDIUM, others=False, stacks=10, most=20),
-    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=5, most=10),
-    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=2, most=5),
-    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=1, most=2),
-    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=0, most=0),
+_SHORTER = (
+    _Form(),
+    _Form(details=False),
+    _Form(details=False, names=0, rows=10),
+    _Form(details=False, names=0, rows=3),
+    _Form(details=False, names=0, rows=0),
 )
-"""From complete to shortest."""
+"""What is omitted, besides findings, until one of every rule has room."""
 
 
 def render_markdown(digest: ReviewDigest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
     """Return the Markdown, and whether it is complete. ``attached`` names the file that has all of it."""
-    whole = _text(digest, _FORMS[0], "")
+    whole = _text(digest, _Form(), "")
     if limit is None or len(whole.encode()) <= limit:
         return whole, True
     where = (
@@ -75,12 +81,36 @@ def render_markdown(digest: ReviewDigest, limit: int | None = None, attached: st
         else "; `multiarch review` without `--limit` shows all"
     )
     note = f"_Shortened to {limit} bytes{where}._"
-    for form in _FORMS[1:]:
-        text = _text(digest, form, note)
-        if len(text.encode()) <= limit:
-            return text, False
+    order = _list_in_turn(digest)
+    rules, best = len({finding.rule.name for finding in order}), (-1, "")
+    for form in _SHORTER:
+
+        def fill(count: int, form: _Form = form) -> str:
+            return _text(digest, replace(form, findings=frozenset(map(id, order[:count]))), note)
+
+        # A finding has 20 bytes at least.
+        count = (
+            bisect_right(range(min(len(order), limit // 20) + 1), limit, key=lambda count: len(fill(count).encode()))
+            - 1
+        )
+        if count > best[0]:
+            best = count, fill(count)
+        if count >= rules:
+            break
+    if best[1]:
+        return best[1], False
     lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", "", note, ""]
     return "\n".join(lines), False
+
+
+def _list_in_turn(digest: ReviewDigest) -> list[Finding]:
+    """Return all findings: the worst one of every rule first, then the second ones, and so on."""
+    turns = Counter[str]()
+    rows: list[tuple[int, int, int, Finding]] = []
+    for finding in (entry.finding for stack in digest.stacks for entry in stack.entries):
+        rows.append((turns[finding.rule.name], -finding.level, len(rows), finding))
+        turns[finding.rule.name] += 1
+    return [row[3] for row in sorted(rows, key=lambda row: row[:3])]
 
 
 def _project(digest: ReviewDigest) -> str:
@@ -113,8 +143,8 @@ def _text(digest: ReviewDigest, form: _Form, note: str) -> str:
     if len(digest.stacks) == 1:
         lines += _stack(digest.stacks[0], form)
     else:
-        shown = changed[: form.stacks]
-        lines += _overview(changed if form.stacks is None else changed[: max(form.stacks, 10)])
+        shown = [each for each in changed if form.findings is None or any(form.shows(e.finding) for e in each.entries)]
+        lines += _overview(changed[: form.rows])
         for number, stack in enumerate(shown):
             if number < _MOST_OPEN:
                 lines += [
@@ -130,7 +160,7 @@ def _text(digest: ReviewDigest, form: _Form, note: str) -> str:
         if len(shown) < len(changed):
             lines += [
                 "",
-                f"{format_count(len(changed) - len(shown), 'more stack')} with changes, of the same risk or less.",
+                f"{format_count(len(changed) - len(shown), 'more stack')} with changes, not shown here.",
             ]
         if same:
             names = ", ".join(escape_comment(_short(name)) for name in same[:_MOST_NAMES])
@@ -155,27 +185,26 @@ def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
 
 
 def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
-    yield from _summary(stack)
-    entries = [entry for entry in stack.entries if entry.finding.level >= form.one_line]
-    shown = entries if form.most is None else entries[: form.most]
-    loud = [entry for entry in shown if entry.finding.level > Risk.LOW]
-    quiet = [entry for entry in shown if entry.finding.level <= Risk.LOW]
-    for group in group_findings(loud):
-        yield from _group(group, details=group.level >= form.details)
-    if quiet:
-        yield from _folded(
-            format_count(len(quiet), "finding") + " of low risk",
-            (line for group in group_findings(quiet) for line in _group(group, details=group.level >= form.details)),
-        )
+    yield from _summary(stack, form.names)
+    shown = [entry for entry in stack.entries if form.shows(entry.finding)]
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for group in group_findings(stack.entries):
+        lines[group.level > Risk.LOW] += _group(group, [each for each in group.findings if form.shows(each)], form)
+    yield from lines[True]
+    if lines[False]:
+        quiet = sum(entry.finding.level <= Risk.LOW for entry in stack.entries)
+        yield from _folded(f"{format_count(quiet, 'finding')} of low risk", lines[False])
     if len(shown) < len(stack.entries):
         yield from ("", f"{format_count(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
-    if form.others and stack.cost.rows:
+    if form.findings is not None:
+        return
+    if stack.cost.rows:
         yield from _cost(stack.cost)
-    if form.others and stack.others:
+    if stack.others:
         rows = (_row(escape_comment(cell, in_table=True) for cell in build_other_row(step)) for step in stack.others)
         head = (_row(["Change", "Type", "Name", "Properties"]), _row(["---"] * 4))
         yield from _folded(f"{format_count(len(stack.others), 'other change')}", (*head, *rows))
-    if form.others and stack.omitted:
+    if stack.omitted:
         rows = (
             _row([f"`{filter_.name}`", str(count), escape_comment(filter_.reason, in_table=True)])
             for filter_, count in stack.omitted
@@ -183,11 +212,11 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
         head = (_row(["Filter", "Number", "What"]), _row(["---"] * 3))
         total = sum(count for _, count in stack.omitted)
         yield from _folded(f"{total} omitted", (*head, *rows))
-    if form.others and (warnings := stack.warnings):
+    if warnings := stack.warnings:
         yield from _folded(format_count(len(warnings), "warning"), (f"- {escape_comment(text)}" for text in warnings))
 
 
-def _summary(stack: StackReview) -> Iterator[str]:
+def _summary(stack: StackReview, names: int) -> Iterator[str]:
     """Yield one row for each question; those that every reviewer has also where nothing was found."""
     yield _row(["", escape_comment(format_changes(stack), in_table=True)])
     yield _row(["---"] * 2)
@@ -197,23 +226,23 @@ def _summary(stack: StackReview) -> Iterator[str]:
             [escape_comment(format_cost(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
         )
         if found or costs:
-            yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
+            yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found, names)))])
         elif topic in ALWAYS:
-            yield _row([f"**{topic}**", _nothing(stack, by_files=topic in _BY_FILES)])
-    others = f"{format_count(len(stack.others), 'change')}" if stack.others else _nothing(stack, by_files=False)
+            yield _row([f"**{topic}**", _nothing(stack)])
+    nothing = _nothing(stack) if stack.change.preview.source else NOT_KNOWN
+    others = f"{format_count(len(stack.others), 'change')}" if stack.others else nothing
     yield _row(["**Other**", others])
     yield _row(["**Omitted**", escape_comment(format_omitted(stack), in_table=True)])
 
 
-def _nothing(stack: StackReview, *, by_files: bool) -> str:
-    """Return what a row says where nothing was found: whether it was looked for, and in all of the change."""
+def _nothing(stack: StackReview) -> str:
+    """Return what a row says where nothing was found: whether it was looked for, and in what."""
     change = stack.change
     if change.preview.source:
         return _NOTHING if change.preview.succeeded else f"{_NOTHING} before the preview failed"
-    compared = change.after is not None and all(
-        side is None or side.plan is not None for side in (change.before, change.after)
-    )
-    return _NOTHING if by_files and compared else "not known without a preview"
+    sides = (change.before, change.after)
+    compared = change.after is not None and all(side is None or side.plan is not None for side in sides)
+    return f"{_NOTHING} in the stack files" if compared else NOT_KNOWN
 
 
 def _cost(cost: CostDifference) -> Iterator[str]:
@@ -225,32 +254,40 @@ def _cost(cost: CostDifference) -> Iterator[str]:
     yield from _folded("How costs are computed", (f"- {escape_comment(line)}" for line in list_cost_notes(cost)))
 
 
-def _by_rule(entries: Sequence[DigestEntry], most: int = 3) -> Iterator[str]:
+def _by_rule(entries: Sequence[DigestEntry], most: int) -> Iterator[str]:
     """Yield a line for each rule: its risk, its name, and what it is about."""
     for rule in dict.fromkeys(entry.finding.rule for entry in entries):
         found = [entry.finding for entry in entries if entry.finding.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
         names = ", ".join(escape_comment(_short(subject), in_table=True) for subject in subjects[:most])
-        more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
-        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
+        more = f"{' and ' if names else ''}{len(subjects) - most} more" if len(subjects) > most else ""
+        said = f"{names}{more}" if most else format_count(len(found), "finding")
+        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {said}"
 
 
-def _group(group: FindingGroup, *, details: bool) -> Iterator[str]:
-    """Yield one finding with its reasons, or several of one rule as a list, with what all of them say at its end."""
+def _group(group: FindingGroup, shown: Sequence[Finding], form: _Form) -> Iterator[str]:
+    """Yield one finding with its reasons, or several of one rule as a list, with what all of them say at its end.
+
+    The number is that of all of them.
+    """
+    if not shown:
+        return
     check = f"- _Check:_ {escape_comment(group.rule.fix)}"
     if len(group.findings) == 1:
         (finding,) = group.findings
         yield from ("", f"**{group.level.name}: {escape_comment(finding.subject)}** (`{group.rule.name}`)<br>")
         yield escape_comment(finding.text)
-        if details:
+        if form.details:
             yield from ("", *(f"- {escape_comment(line)}" for line in finding.details), check)
         return
     yield from ("", f"**{group.level.name}: {len(group.findings)} findings** (`{group.rule.name}`)", "")
-    for finding in group.findings:
+    for finding in shown:
         yield f"- **{escape_comment(finding.subject)}**: {escape_comment(finding.text)}"
-        if details:
+        if form.details:
             yield from (f"  - {escape_comment(line)}" for line in group.own(finding))
-    if details:
+    if len(shown) < len(group.findings):
+        yield f"- and {len(group.findings) - len(shown)} more"
+    if form.details:
         yield from (f"- {escape_comment(line)}" for line in group.common)
         yield check
 

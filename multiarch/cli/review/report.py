@@ -11,6 +11,7 @@ from multiarch.cli.review.words import FindingGroup, build_other_row, format_cha
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.digest import ReviewDigest, StackReview
 from multiarch.rules import Finding, Location, Risk
+from multiarch.stack.load import PROJECT_FILE
 
 
 def make_report(digest: ReviewDigest, failing: Sequence[str]) -> Report:
@@ -95,4 +96,5 @@ def _findings(digest: ReviewDigest) -> Iterator[Finding]:
 def _location(stack: StackReview, urns: Sequence[str]) -> Location:
     version = stack.change.after or stack.change.before
     urn = urns[0] if urns else ""
-    return Location(version.file if version else None, None, urn.rpartition("::")[2], urn)
+    # GitHub ignores a result without a file, and GitLab's paths are files: any program has this one.
+    return Location(version.file if version else PROJECT_FILE, None, urn.rpartition("::")[2], urn)

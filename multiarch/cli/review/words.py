@@ -22,6 +22,7 @@ _PAST = {
     Operation.FORGET: "left behind",
     Operation.DRIFT: "drifted",
 }
+NOT_KNOWN = "not known without a preview"
 _MOST = 5
 
 
@@ -56,18 +57,20 @@ def format_changes(stack: StackReview) -> str:
     parts = [f"{count} {_PAST[operation]}" for operation, count in stack.operations.items()]
     same = sum(step.operation is Operation.SAME for step in preview.steps)
     text = ", ".join(parts) or "no resource changes"
+    if not preview.succeeded:
+        return f"{text} before the preview failed"
     return f"{text}; {same} {'stays' if same == 1 else 'stay'} the same" if same else text
 
 
 def format_omitted(stack: StackReview) -> str:
     """Return ``tags-follow-group (9), components (1)``: changes, not warnings."""
-    return (
-        ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or "nothing"
-    )
+    nothing = "nothing" if stack.change.preview.source else NOT_KNOWN
+    return ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or nothing
 
 
 def build_other_row(step: Step) -> tuple[str, str, str, str]:
-    """Return a change that no finding is about: what happens, type, name, and what differs."""
-    changed = [format_difference(step, path) for path in step.changed[:_MOST]]
-    more = [f"{len(step.changed) - _MOST} more"] if len(step.changed) > _MOST else []
+    """Return a change that no finding is about: what happens, type, name, and what differs, or is new."""
+    paths = sorted(step.new.inputs) if step.old is None and step.new is not None else step.changed
+    changed = [format_difference(step, path) for path in paths[:_MOST]]
+    more = [f"{len(paths) - _MOST} more"] if len(paths) > _MOST else []
     return step.operation, step.type, get_resource_name(step), "; ".join([*changed, *more])

@@ -10,8 +10,8 @@ from multiarch.review.model import StackChange
 from multiarch.review.nodes.disruption import find_disruption
 from multiarch.review.nodes.group_states import list_group_changes
 from multiarch.review.nodes.installed import list_autoscalers
-from multiarch.review.nodes.planned_pools import replace_planned_urns, with_planned_pools
 from multiarch.review.nodes.preference import find_preference
+from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 SWAP = REVIEW_RULES["swap-autoscaler"]
@@ -35,7 +35,7 @@ def find_autoscaler_changes(change: StackChange) -> Iterator[Finding]:
         return
     yield from find_swap(change)
     yield from find_preference(change, groups)
-    yield from replace_planned_urns(merge_findings(find_disruption(with_planned_pools(change))))
+    yield from replace_planned_urns(merge_findings(find_disruption(with_planned_steps(change))))
 
 
 def find_swap(change: StackChange) -> Iterator[Finding]:

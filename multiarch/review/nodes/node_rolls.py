@@ -12,9 +12,9 @@ from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import get_version_change
 from multiarch.review.nodes.group_ends import KEEP
 from multiarch.review.nodes.group_states import GroupKind, list_group_changes
-from multiarch.review.nodes.planned_pools import replace_planned_urns, with_planned_pools
 from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.nodes.renames import list_renamings
+from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.review.properties import list_resources
 from multiarch.rules import Finding
 
@@ -27,7 +27,7 @@ def find_node_rolls(change: StackChange) -> Iterator[Finding]:
     groups = list_group_changes(change)
     renamed = {each.old.subject: each.what for each in list_renamings(groups)}
     yield from group_rolls.find_group_rolls(change, renamed)
-    yield from replace_planned_urns(merge_findings(karpenter_rolls.find_karpenter_rolls(with_planned_pools(change))))
+    yield from replace_planned_urns(merge_findings(karpenter_rolls.find_karpenter_rolls(with_planned_steps(change))))
     yield from find_kept_images(change)
     plans = change.plans
     if plans is not None and not change.preview.is_complete:

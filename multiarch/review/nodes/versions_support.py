@@ -11,9 +11,10 @@ from multiarch.facts.autoscalers import parse_chart_version
 from multiarch.observed.resources.properties import is_unknown
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import VersionChange, get_version_change
-from multiarch.review.nodes.installed import RELEASE
 from multiarch.review.nodes.node_images import find_images
-from multiarch.review.properties import get_after, get_before, list_changes, list_resources
+from multiarch.review.planned import ADD_ON as ADD_ON_TYPE
+from multiarch.review.planned import RELEASE, with_planned_steps
+from multiarch.review.properties import describe_change, get_after, get_before, list_changes, list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 KUBERNETES = REVIEW_RULES["change-kubernetes"]
@@ -21,15 +22,13 @@ REJECTED = REVIEW_RULES["refused-kubernetes"]
 SUPPORT = REVIEW_RULES["kubernetes-support"]
 ADD_ON = REVIEW_RULES["change-add-on"]
 
-_ADD_ON = "aws:eks/addon:Addon"
-
 
 def find_version_changes(change: StackChange) -> Iterator[Finding]:
     """Yield findings about the cluster, then its nodes' images, then add-ons and charts."""
     if (versions := get_version_change(change)) is not None:
         yield from find_kubernetes(versions, change.today)
     yield from find_images(change)
-    yield from find_add_ons(change)
+    yield from find_add_ons(with_planned_steps(change))
 
 
 def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
@@ -96,15 +95,18 @@ def _next(version: str) -> str:
 
 def find_add_ons(change: StackChange) -> Iterator[Finding]:
     """Yield add-ons and charts that get another version; an older one is worth a look."""
-    for step in list_resources(change.preview.steps, _ADD_ON, RELEASE):
+    for step in list_resources(change.preview.steps, ADD_ON_TYPE, RELEASE):
         if step.operation is not Operation.UPDATE:
             continue
-        path = "addonVersion" if step.type == _ADD_ON else "version"
+        path = "addonVersion" if step.type == ADD_ON_TYPE else "version"
+        subject = f"{'add-on' if step.type == ADD_ON_TYPE else 'Helm release'} {step.name}"
+        if list_changes(step, "chart", "repositoryOpts"):
+            text = f"{describe_change(step, 'chart', 'Its chart comes from another place')}."
+            yield Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM)
         if not list_changes(step, path):
             continue
         if step.new is not None and is_unknown(step.new.inputs, path):
             continue
-        subject = f"{'add-on' if step.type == _ADD_ON else 'Helm release'} {step.name}"
         yield _add_on(step, subject, get_before(step, path), get_after(step, path))
 
 

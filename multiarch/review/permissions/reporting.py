@@ -20,12 +20,13 @@ from multiarch.review.permissions.grants import (
     find_other_condition,
 )
 from multiarch.review.permissions.sides import HIDDEN, LATER, GrantOwner, Side, list_values
+from multiarch.review.values import limit_lines
 from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
 NARROW = REVIEW_RULES["narrow-permissions"]
 UNCHANGED = frozenset({Operation.SAME, Operation.FORGET, Operation.IMPORT, Operation.READ})
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
-_MAXIMUM_CHARACTERS, _MAXIMUM_LINES = 300, 20
+_MAXIMUM_CHARACTERS = 300
 Parts = Iterator[tuple[GrantOwner, Iterable[Grant]]]
 """What a resource gives to whom. Iterating over the grants raises ValueError with what can't be read."""
 
@@ -151,13 +152,6 @@ def report_difference(
 def _gain(old: Sequence[Grant], new: Sequence[Grant]) -> list[Grant]:
     """Return the new grants; a value that is not known is new in any case."""
     return find_new_grants([each for each in old if not (LATER in each.action or HIDDEN in each.action)], new)
-
-
-def limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the first lines, and how many were omitted."""
-    if len(lines) <= _MAXIMUM_LINES:
-        return tuple(lines)
-    return (*lines[: _MAXIMUM_LINES - 1], f"and {len(lines) - _MAXIMUM_LINES + 1} more")
 
 
 def _name_fields(before: str, fields: Sequence[Field], everything: str) -> str:

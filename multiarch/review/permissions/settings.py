@@ -11,8 +11,9 @@ from math import inf
 from multiarch.observed.resources.paths import split_path
 from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
-from multiarch.review.permissions.reporting import UNCHANGED, limit_lines, report_difference
+from multiarch.review.permissions.reporting import UNCHANGED, report_difference
 from multiarch.review.permissions.sides import Side, get_hidden_reason, list_values, name_kind
+from multiarch.review.values import limit_lines
 from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
 
 PUBLIC = REVIEW_RULES["public-endpoint"]
@@ -21,6 +22,8 @@ PROTECTION = REVIEW_RULES["weaken-protection"]
 LOGGING = REVIEW_RULES["weaken-logging"]
 METADATA = REVIEW_RULES["weaken-metadata-service"]
 PODS = REVIEW_RULES["weaken-pod-security"]
+WIDEN = REVIEW_RULES["widen-network"]
+
 
 _MORE, _LESS, _DAYS, _SET, _ON, _OFF = ("more",), ("less",), ("days",), (), ("true",), ("false", "")
 _LEVELS = ("baseline", "restricted")
@@ -67,6 +70,7 @@ _AWS, _CLUSTER, _KEY, _BLOCKS = (
 _TEMPLATE = ("aws:ec2/launchTemplate:",)
 _MACHINES = (*_TEMPLATE, "aws:ec2/launchConfiguration:", "aws:ec2/instance:")
 _NODE_CLASS, _STORAGE_CLASS = ("kubernetes:karpenter.k8s.aws/",), ("kubernetes:storage.k8s.io/v1:StorageClass",)
+_SESSIONS, _POLICIES = ("aws:ssm/document:",), ("kubernetes:networking.k8s.io/v1:NetworkPolicy",)
 _VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:")
 _PRIVATE = ("", "private", "log-delivery-write", "bucket-owner-read", "bucket-owner-full-control", "aws-exec-read")
 _OPEN, _OWN_KEY = "public access is no longer blocked", "not encrypted with a KMS key of yours"
@@ -113,20 +117,28 @@ _SETTINGS = (
     Setting(PROTECTION, _STORAGE_CLASS, ("reclaimPolicy",), ("retain",)),
     Setting(LOGGING, ("aws:cloudwatch/logGroup:",), ("retentionInDays",), _DAYS, "inf"),
     Setting(LOGGING, ("aws:ec2/flowLog:",), ("trafficType",), ("all",)),
+    Setting(LOGGING, _SESSIONS, ("content.inputs.cloudWatchStreamingEnabled",), meaning="sessions are not logged"),
+    Setting(ENCRYPTION, _SESSIONS, ("content.inputs.kmsKeyId",), _SET, meaning=f"sessions are {_OWN_KEY}"),
+    Setting(WIDEN, ("aws:eks/addon:",), ("configurationValues.enableNetworkPolicy",), meaning="no NetworkPolicy holds"),
+    Setting(WIDEN, _POLICIES, ("spec",), _SET, meaning="it limits no traffic any more"),
     Setting(METADATA, _MACHINES, ("metadataOptions.httpTokens",), ("required",), if_new=True),
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpTokens",), ("required", ""), if_new=True),
     Setting(METADATA, _MACHINES, ("metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
     Setting(METADATA, _NODE_CLASS, ("spec.metadataOptions.httpPutResponseHopLimit",), _LESS, "1", _HOPS),
     Setting(PODS, _WORKLOADS, _PRIVILEGED, _OFF, meaning="the container is root on the node", if_new=True),
     Setting(PODS, _WORKLOADS, _ON_THE_HOST, _OFF, meaning="the pod shares it with the node", if_new=True),
-    Setting(
-        PODS, ("kubernetes:core/v1:Namespace",), ('metadata.labels["pod-security.kubernetes.io/enforce"]',), _LEVELS
-    ),
+    Setting(PODS, ("kubernetes:core/v1:Namespace",), (_ENFORCED,), _LEVELS),
     Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
 )
-_GUARDS = ("aws:ec2/flowLog:", "aws:s3/bucketServerSide", "aws:s3/bucketVersioning", "aws:s3/bucketPublicAccessBlock")
-_GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:")
-"""What protects VPCs and buckets: deleted without one of them, it counts as a resource without its settings."""
+_GUARDS = (
+    "aws:ec2/flowLog:",
+    "aws:s3/bucketServerSide",
+    "aws:s3/bucketVersioning",
+    "aws:s3/bucketPublicAccessBlock",
+    *_POLICIES,
+)
+_GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:", "kubernetes:core/v1:Namespace")
+"""What protects VPCs, buckets, pods: deleted without one of them, it counts as a resource without its settings."""
 _OF_PULUMI = {
     "protect": "protect is removed: Pulumi can delete and replace it",
     "retain_on_delete": "retainOnDelete is removed: Pulumi deletes it in AWS when the program no longer declares it",
@@ -183,9 +195,19 @@ def _list_values_at(state: State, path: str) -> list[object]:
     """Return the values at a path, of which at least one is there; None is one that is not set."""
     values: list[object] = [state.inputs]
     for name in map(str, split_path(path)):
-        values = [each for value in values for each in (list_values(value) or [None])]
+        values = [each for value in values for each in (list_values(_parse(value)) or [None])]
         values = [
             each.get(name) if isinstance(each, Mapping) else (get_hidden_reason(each) and each) or None
             for each in values
         ]
     return values
+
+
+def _parse(value: object) -> object:
+    """Return what a string of JSON holds, as that of a document or of the configuration of an add-on."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value

@@ -20,7 +20,7 @@ from multiarch.review.previews.steps import Record, Steps
 
 _HOW = "Give what `pulumi preview --json` writes to stdout, or the file of `pulumi preview --event-log`."
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_NEXT = re.compile(r"[ \t\r\n]*(?=\S)")
+_NEXT = re.compile(r"[ \t\r\n]*(?=[^ \t\r\n])")
 _SHOWN = 60
 _OF_A_DIGEST = frozenset({"steps", "config", "diagnostics", "changeSummary", "duration", "maybeCorrupt"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
@@ -37,6 +37,8 @@ def read_previews(data: bytes, source: str) -> list[Preview]:
         found = _previews(_decode(data), source)
         del data  # a preview may have hundreds of megabytes: the text alone is kept
         return list(found)
+    except RecursionError:
+        raise MultiarchError(f"{source}: The JSON is nested too deeply.", hint=_HOW) from None
     except MultiarchError as error:
         raise MultiarchError(f"{source}: {error.message}", hint=error.hint or _HOW) from error
 
@@ -77,8 +79,6 @@ def _read_objects(text: str) -> Iterator[dict[str, Any]]:
             raise MultiarchError(f"This is not a preview: {line!r}.", hint=hint)
         try:
             value, at = decoder.raw_decode(text, found.end())
-        except RecursionError:
-            raise MultiarchError("The JSON is nested too deeply.") from None
         except ValueError as error:
             raise MultiarchError(f"Invalid JSON, or it is cut off: {error}.") from None
         if not isinstance(value, dict):
@@ -94,10 +94,18 @@ def _keep_once(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
     """Return the object without secrets, and with one copy of what a step repeats: most of a preview repeats itself."""
     if found.get(_SIGNATURE) == _IS_SECRET:
         return SECRET
+    for key, value in found.items():
+        # A string in which the program put a secret, such as the JSON of a policy.
+        if (isinstance(value, str) and _SIGNATURE in value) or (isinstance(value, list) and _quotes_secret(value)):
+            found[key] = SECRET
     for first, second in (("inputs", "outputs"), ("oldState", "newState")):
         if isinstance(found.get(first), dict) and isinstance(found.get(second), dict):
             found[second] = _share(found[first], found[second])
     return found
+
+
+def _quotes_secret(values: list[Any]) -> bool:
+    return any(isinstance(each, str) and _SIGNATURE in each for each in values)
 
 
 def _share(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
@@ -121,8 +129,8 @@ class _Draft:
     source: str
     steps: Steps = field(default_factory=Steps)
     config: Mapping[str, Any] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    errors: dict[str, None] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
     stack: str = ""
     project: str = ""
     failed: bool = False
@@ -170,8 +178,8 @@ class _Draft:
         severity = str(written.get("severity"))
         text = message.removeprefix(f"{severity}: ").strip()
         kept = {"error": self.errors, "warning": self.warnings}.get(severity)
-        if kept is not None and text and text not in kept:
-            kept.append(text)
+        if kept is not None and text:
+            kept[text] = None
 
     def preview(self) -> Preview:
         """Return the preview. Raises MultiarchError if nothing says which stack it is of."""
@@ -197,7 +205,8 @@ class _Draft:
                 return
         if self.errors:
             raise MultiarchError(
-                f"The preview failed before its first step: {self.errors[0]}", hint="Mend that, and preview again."
+                f"The preview failed before its first step: {next(iter(self.errors))}",
+                hint="Mend that, and preview again.",
             )
         raise MultiarchError("The preview has no steps, and does not say of which stack it is.")
 
@@ -276,7 +285,7 @@ class _Log:
         message = str(event.get("message", "")).strip()
         text = f"policy {event.get('policyName')} of {event.get('policyPackName')}: {name}: {message}"
         kept = self._draft.errors if event.get("enforcementLevel") == "mandatory" else self._draft.warnings
-        kept.append(text)
+        kept[text] = None
 
 
 def _mapping(written: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any] | None:

@@ -19,6 +19,7 @@ CONFIGURATION = "aws:ec2/launchConfiguration:LaunchConfiguration"
 DEPLOYMENT, NAMESPACE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace"
 ENFORCED = 'metadata.labels["pod-security.kubernetes.io/enforce"]'
 DISK, TOKENS = "blockDeviceMappings.ebs.encrypted", "metadataOptions.httpTokens"
+POLICY = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
 OWN_KEY = "not encrypted with a KMS key of yours"
 
 
@@ -129,6 +130,8 @@ def test_new_resources_are_reported_where_they_could_be_stronger() -> None:
     [
         (FLOW_LOG, {"trafficType": "ALL"}, "aws:ec2/vpc:Vpc",
          "MEDIUM weaken-logging: flow log x becomes weaker: trafficType is not set"),
+        (POLICY, {"spec": {"egress": []}}, NAMESPACE,
+         "HIGH widen-network: NetworkPolicy x becomes weaker: spec is not set: it limits no traffic any more"),
         (BLOCK, {"blockPublicAcls": True}, "aws:s3/bucketV2:BucketV2",
          "HIGH public-endpoint: S3 bucket public access block x becomes weaker: blockPublicAcls is not set: "),
     ],

@@ -1,0 +1,218 @@
+"""What the components declare for a plan, as steps: where no preview shows it, as for a fork, the stack files do.
+
+Resources have the types, names and inputs of a preview, as far as a rule looks at them, so that the same rules find
+the same. What they name of one another is known only after the update, and does not count as changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+
+from multiarch.autoscaling.karpenter import build_node_class, build_node_pool
+from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
+from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
+from multiarch.facts.rebalance import LEASE as REBALANCE
+from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.paths import MISSING, UNKNOWN, get_value_at, is_below, list_differences
+from multiarch.observed.resources.properties import Properties
+from multiarch.review.model import Operation, StackChange, StackVersion, State, Step
+from multiarch.rules import Finding
+from multiarch.stack.model import NewNetwork, Plan
+
+CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
+_LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
+_PLANNED, _OWN = "planned:", "of this stack"
+_FORCED = (
+    "region",
+    "name",
+    "cidrBlock",
+    "availabilityZone",
+    "trafficType",
+    "encryptionConfig",
+    "kubernetesNetworkConfig",
+    "vpcConfig.vpcId",
+)
+"""Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
+_ACCESS = {"admins": "AmazonEKSClusterAdminPolicy", "readers": "AmazonEKSViewPolicy"}
+_Row = tuple[str, str, Properties]
+
+
+def with_planned_steps(change: StackChange) -> StackChange:
+    """Return the change with a step for each resource that a complete preview would show and this one does not."""
+    new, sides = change.after, [each for each in (change.before, change.after) if each]
+    if change.preview.is_complete or new is None or any(each.plan is None for each in sides):
+        return change
+    seen = {(step.type, step.name) for step in change.preview.steps}
+    more = [step for step in _list_steps(change.before, new) if (step.type, step.name) not in seen]
+    return replace(change, preview=replace(change.preview, steps=(*change.preview.steps, *more)))
+
+
+def replace_planned_urns(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings with the URNs that the preview knows, without those that it has of the same subject."""
+    known: dict[tuple[str, str], bool] = {}
+    for each in findings:
+        urns = tuple(urn for urn in each.urns if not urn.startswith(_PLANNED))
+        is_planned, key = len(urns) < len(each.urns), (each.rule.name, each.subject)
+        if not (is_planned and known.get(key) is False):
+            yield replace(each, urns=urns)
+        known.setdefault(key, is_planned)
+
+
+def _list_steps(old: StackVersion | None, new: StackVersion) -> Iterator[Step]:
+    before, after = _declare(old), _declare(new)
+    for type_, name in sorted({*before, *after}):
+        was, now = before.get((type_, name)), after.get((type_, name))
+        changed: tuple[str, ...] = ()
+        operation = Operation.CREATE if was is None else Operation.DELETE
+        causes: tuple[str, ...] = ()
+        if was is not None and now is not None:
+            changed = tuple(path for path in list_differences(was, now) if _is_known(path, was, now))
+            if type_.startswith("aws:"):
+                causes = tuple(each for each in changed if is_below(each, _FORCED) and _is_set(was, each))
+            operation = Operation.REPLACE if causes else Operation.UPDATE if changed else Operation.SAME
+        urn = f"{_PLANNED}{type_}::{name}"
+        yield Step(operation, urn, type_, name, "", _state(was), _state(now), changed, causes)
+
+
+def _is_known(path: str, *sides: Properties) -> bool:
+    return all(get_value_at(side, path) != UNKNOWN for side in sides)
+
+
+def _is_set(side: Properties, path: str) -> bool:
+    return get_value_at(side, path) is not MISSING
+
+
+def _state(inputs: Properties | None) -> State | None:
+    return None if inputs is None else State(inputs, {})
+
+
+def _declare(version: StackVersion | None) -> Mapping[tuple[str, str], Properties]:
+    plan = version.plan if version else None
+    if version is None or plan is None:
+        return {}
+    parts = (_list_control_plane, _list_network, _list_nodes, _list_releases, _list_repositories)
+    rows = chain(*(part(plan) for part in parts), map(_name_object, version.objects))
+    return {
+        (type_, name): {**inputs, "region": plan.region} if type_.startswith("aws:") else inputs
+        for type_, name, inputs in rows
+    }
+
+
+def _name_object(manifest: Properties) -> _Row:
+    """Return an object in the cluster, named as the components name it."""
+    version, metadata = str(manifest["apiVersion"]), manifest["metadata"]
+    place = metadata.get("namespace", REBALANCE)
+    name = metadata["name"] if place == REBALANCE else f"{metadata['name']}-{place}"
+    return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}", name, manifest
+
+
+def _list_control_plane(plan: Plan) -> Iterator[_Row]:
+    cluster, session = plan.cluster, plan.session
+    inputs = {
+        "name": cluster.name,
+        "version": cluster.version,
+        "deletionProtection": cluster.deletion_protection,
+        "enabledClusterLogTypes": sorted(cluster.logging.types),
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
+        "vpcConfig": {
+            "endpointPrivateAccess": cluster.endpoint.private,
+            "endpointPublicAccess": cluster.endpoint.public,
+            "publicAccessCidrs": sorted(cluster.endpoint.public_cidrs),
+            "vpcId": _OWN if isinstance(plan.network, NewNetwork) else plan.network.vpc_id,
+        },
+    }
+    if cluster.encryption.enabled:
+        provider = {"keyArn": cluster.encryption.kms_key_arn or _OWN}
+        inputs["encryptionConfig"] = {"provider": provider, "resources": ["secrets"]}
+    yield CLUSTER, "cluster-eksCluster", inputs
+    window = 30 if cluster.deletion_protection else 7
+    yield "aws:kms/key:Key", "key", {"enableKeyRotation": True, "deletionWindowInDays": window}
+    logs = [("sessions", session.log_group_name, session.settings.log_retention_days)]
+    logs += [("control-plane", cluster.log_group_name, cluster.logging.retention_days)] if cluster.logging.types else []
+    for name, group, days in logs:
+        if group:
+            yield _LOG_GROUP, name, {"name": group, "kmsKeyId": _OWN, "retentionInDays": days}
+    inputs = {
+        "kmsKeyId": _OWN if session.settings.encrypt else "",
+        "cloudWatchStreamingEnabled": session.log_group_name is not None,
+    }
+    yield "aws:ssm/document:Document", "preferences", {"content": {"inputs": inputs}}
+    for who, policy in _ACCESS.items():
+        for principal in getattr(cluster.access, who):
+            of = {"clusterName": cluster.name, "principalArn": principal, "policyArn": policy}
+            access = {**of, "accessScope": {"type": "cluster"}}
+            yield "aws:eks/accessPolicyAssociation:AccessPolicyAssociation", f"{principal} {policy}", access
+    for each in plan.addons:
+        configuration = {"configurationValues": each.configuration or "{}"}
+        version = {"addonVersion": each.version} if each.version else {}
+        yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
+
+
+def _list_network(plan: Plan) -> Iterator[_Row]:
+    network = plan.network
+    if not isinstance(network, NewNetwork):
+        return
+    yield "aws:ec2/vpc:Vpc", "vpc", {"cidrBlock": network.cidr}
+    for subnet in network.subnets:
+        zone = network.zones[subnet.zone] if network.zones else UNKNOWN
+        yield "aws:ec2/subnet:Subnet", subnet.name, {"cidrBlock": subnet.cidr, "availabilityZone": zone}
+    for index in range({"none": 0, "single": 1}.get(network.nat, network.zone_count)):
+        yield "aws:ec2/natGateway:NatGateway", f"nat-{index}", {}
+        yield "aws:ec2/eip:Eip", f"nat-{index}", {}
+    for service in network.endpoints:
+        for name in ("ecr.api", "ecr.dkr") if service == "ecr" else (service,):
+            yield "aws:ec2/vpcEndpoint:VpcEndpoint", name, {}
+    if network.flow_logs:
+        logs = {"name": f"/multiarch-eks/{plan.cluster.name}/flow-logs", "kmsKeyId": _OWN}
+        yield _LOG_GROUP, "flow-logs", {**logs, "retentionInDays": network.flow_logs.retention_days}
+        yield "aws:ec2/flowLog:FlowLog", "flow-logs", {"trafficType": network.flow_logs.traffic}
+
+
+def _list_nodes(plan: Plan) -> Iterator[_Row]:
+    """Yield what node groups have beside what their own plans say, and Karpenter's objects."""
+    for group in plan.node_groups:
+        metadata = {"httpTokens": "required", "httpPutResponseHopLimit": group.imds_hop_limit}
+        disks = [{"ebs": {"encrypted": "true"}}]
+        inputs = {"metadataOptions": metadata, "blockDeviceMappings": disks}
+        yield "aws:ec2/launchTemplate:LaunchTemplate", group.name, inputs
+    if karpenter := plan.autoscaling.karpenter:
+        node_class = build_node_class(karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags)
+        yield NODE_CLASS, karpenter.node_class.name, node_class
+        for pool in karpenter.pools:
+            yield NODE_POOL, pool.name, build_node_pool(pool)
+
+
+def _list_releases(plan: Plan) -> Iterator[_Row]:
+    releases: dict[str, Properties] = {}
+    if autoscaler := plan.autoscaling.cluster_autoscaler:
+        down = autoscaler.scale_down
+        arguments = {
+            "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
+            "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
+            "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
+        }
+        releases["cluster-autoscaler"] = {"version": autoscaler.chart_version, "values": {"extraArgs": arguments}}
+    if karpenter := plan.autoscaling.karpenter:
+        values = {"settings": {"featureGates": {"spotToSpotConsolidation": karpenter.spot_to_spot}}}
+        releases["karpenter"] = {"version": karpenter.chart_version, "values": values}
+        releases["karpenter-crd"] = {"version": karpenter.chart_version}
+    if plan.termination_handler:
+        releases[TERMINATION_HANDLER.name] = {}
+    for name, inputs in releases.items():
+        chart = f"{plan.chart_registry}/{name}" if plan.chart_registry else "its publisher's"
+        yield RELEASE, name, {**inputs, "chart": chart}
+    if plan.admission_webhook:
+        yield RELEASE, WEBHOOK, {"values": plan.admission_webhook.values.chart_values()}
+
+
+def _list_repositories(plan: Plan) -> Iterator[_Row]:
+    """Yield which images of Amazon ECR the webhook and rebalancing may read."""
+    for name, of in ((WEBHOOK, plan.admission_webhook), (REBALANCE, plan.rebalance)):
+        if of and of.ecr_repositories:
+            arns = [each if ":" in each else f"arn:aws:ecr:*:*:repository/{each}" for each in of.ecr_repositories]
+            statement = {"Effect": "Allow", "Action": "ecr:BatchGetImage", "Resource": arns}
+            policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+            yield "aws:iam/rolePolicy:RolePolicy", name, {"role": name, "policy": policy}

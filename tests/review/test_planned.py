@@ -1,0 +1,234 @@
+"""What the stack files say is found without a preview, by the rules of one: each key of the schema that is a danger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from multiarch.observed.resources.paths import UNKNOWN
+from multiarch.rebalance.install.objects import build_objects
+from multiarch.review import planned
+from multiarch.review.digest import StackReview, build_digest
+from multiarch.review.model import Preview, StackChange, StackVersion
+from multiarch.rules import Risk
+from tests.components.declared import world
+from tests.stack.words import TODAY, merged, stack
+from tests.stack.words import plan as plan_of
+
+HIGH, MEDIUM, LOW = Risk.HIGH, Risk.MEDIUM, Risk.LOW
+ADMIN, READER = "arn:aws:iam::444455556666:role/admin", "arn:aws:iam::111122223333:role/reader"
+IMAGE = "registry.example.com/multiarch@sha256:" + "a" * 64
+FULL: Mapping[str, Any] = {
+    "network": {
+        "cidr": "10.1.0.0/16",
+        "nat": "per-zone",
+        "endpoints": ["ec2", "ecr", "s3"],
+        "flowLogs": {"traffic": "ALL", "retentionDays": 90},
+    },
+    "apiEndpoint": {"public": True, "publicCidrs": ["198.18.0.0/24"]},
+    "logging": {"types": ["api", "audit"], "retentionDays": 90},
+    "access": {"readers": [READER]},
+    "session": {"encrypt": True},
+    "deletionProtection": True,
+    "nodeTerminationHandler": True,
+    "storageClass": True,
+    "charts": {"registry": "oci://registry.example.com/charts"},
+    "nodeGroups": {
+        "web": {"instanceTypes": ["m7i.large"], "minSize": 2},
+        "own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"},
+    },
+    "autoscaling": {"use": "karpenter", "migrateFrom": "cluster-autoscaler", "karpenter": {"controllerGroup": "web"}},
+    "admissionWebhook": {
+        "enabled": True,
+        "image": IMAGE,
+        "ecrRepositories": ["shop/*"],
+        "configuration": {"mode": "observe", "registries": {"allowed": ["docker.io"]}},
+    },
+    "rebalance": {"enabled": True, "dryRun": True, "namespaces": ["shop"], "ecrRepositories": ["shop/*"]},
+}
+"""A stack that has everything which a change can weaken."""
+SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
+CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
+    "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
+    "network.cidr": ({"network": {"cidr": "10.2.0.0/16"}}, {"replace-stateful": HIGH, "replace-running": MEDIUM}),
+    "network.serviceCidr": ({"network": {"serviceCidr": "172.30.0.0/16"}}, {"replace-stateful": HIGH}),
+    "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
+    "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
+    "network.endpoints": ({"network": {"endpoints": ["ec2", "s3"]}}, {"delete-running": HIGH}),
+    "network.flowLogs": ({"network": {"flowLogs": None}}, {"delete-stateful": HIGH, "weaken-logging": MEDIUM}),
+    "network.flowLogs.traffic": ({"network": {"flowLogs": {"traffic": "REJECT"}}}, {"weaken-logging": MEDIUM}),
+    "network.flowLogs.retentionDays": ({"network": {"flowLogs": {"retentionDays": 7}}}, {"weaken-logging": MEDIUM}),
+    "network.vpcId": (
+        {"network": {**dict.fromkeys(FULL["network"]), "vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": SUBNETS}},
+        {"delete-stateful": HIGH, "replace-stateful": HIGH, "delete-running": HIGH},
+    ),
+    "apiEndpoint.publicCidrs": ({"apiEndpoint": {"publicCidrs": ["0.0.0.0/0"]}}, {"public-endpoint": HIGH}),
+    "secretsEncryption.enabled": (
+        {"secretsEncryption": {"enabled": False}},
+        {"weaken-encryption": HIGH, "replace-stateful": HIGH},
+    ),
+    "logging.types": ({"logging": {"types": ["api"]}}, {"weaken-logging": MEDIUM}),
+    "logging.types, all": ({"logging": {"types": []}}, {"weaken-logging": MEDIUM, "delete-stateful": HIGH}),
+    "logging.retentionDays": ({"logging": {"retentionDays": 7}}, {"weaken-logging": MEDIUM}),
+    "access.admins": ({"access": {"admins": [ADMIN]}}, {"widen-cluster-access": HIGH}),
+    "access.readers": ({"access": {"readers": []}}, {"narrow-permissions": LOW}),
+    "addons.enabled": ({"addons": {"ebsCsi": {"enabled": False}}, "storageClass": False}, {"delete-running": HIGH}),
+    "addons.vpcCni.networkPolicy": ({"addons": {"vpcCni": {"networkPolicy": False}}}, {"widen-network": HIGH}),
+    "addons.vpcCni.version": ({"addons": {"vpcCni": {"version": "v1.21.1-eksbuild.3"}}}, {"change-add-on": LOW}),
+    "session.encrypt": ({"session": {"encrypt": False}}, {"weaken-encryption": HIGH}),
+    "session.logToCloudWatch": (
+        {"session": {"logToCloudWatch": False}},
+        {"weaken-logging": MEDIUM, "delete-stateful": HIGH},
+    ),
+    "session.logRetentionDays": ({"session": {"logRetentionDays": 7}}, {"weaken-logging": MEDIUM}),
+    "deletionProtection": ({"deletionProtection": False}, {"weaken-protection": HIGH}),
+    "nodeTerminationHandler": ({"nodeTerminationHandler": False}, {"delete-running": HIGH}),
+    "charts.registry": ({"charts": {"registry": "oci://a.example.com/b"}}, {"change-add-on": MEDIUM}),
+    "nodeGroups.imdsHopLimit": (
+        {"nodeGroups": {"web": {"imdsHopLimit": 2}}},
+        {"weaken-metadata-service": HIGH, "roll-nodes": MEDIUM},
+    ),
+    "karpenter.imdsHopLimit": (
+        {"autoscaling": {"karpenter": {"imdsHopLimit": 2}}},
+        {"weaken-metadata-service": HIGH, "roll-nodes": MEDIUM},
+    ),
+    "autoscaling.migrateFrom": (
+        {"autoscaling": {"migrateFrom": None}},
+        {"swap-autoscaler": MEDIUM, "delete-running": HIGH},
+    ),
+    "clusterAutoscaler.scaleDown": (
+        {"autoscaling": {"clusterAutoscaler": {"scaleDownUnneededMinutes": 1}}},
+        {"change-disruption": LOW},
+    ),
+    "karpenter.spotToSpot": (
+        {"autoscaling": {"karpenter": {"spotToSpotConsolidation": True}}},
+        {"change-disruption": LOW},
+    ),
+    "admissionWebhook.enabled": (
+        {"admissionWebhook": {"enabled": False}, "rebalance": {"image": IMAGE}},
+        {"delete-running": HIGH, "narrow-permissions": LOW},
+    ),
+    "webhook mode": ({"admissionWebhook": {"configuration": {"mode": "pin"}}}, {"change-webhook": HIGH}),
+    "webhook taints": (
+        {"admissionWebhook": {"configuration": {"taints": ["other=arm64:NoSchedule"]}}},
+        {"change-webhook": HIGH},
+    ),
+    "webhook registries": (
+        {"admissionWebhook": {"configuration": {"registries": {"allowed": ["*"]}}}},
+        {"change-webhook": HIGH},
+    ),
+    "webhook networks": (
+        {"admissionWebhook": {"configuration": {"registries": {"allowedNetworks": ["10.0.0.0/8"]}}}},
+        {"change-webhook": HIGH},
+    ),
+    "webhook fewer registries": (
+        {"admissionWebhook": {"configuration": {"registries": {"allowed": []}}}},
+        {"change-webhook": MEDIUM},
+    ),
+    "webhook image": (
+        {"admissionWebhook": {"image": "docker.io/x:1"}, "rebalance": {"image": IMAGE}},
+        {"change-webhook": HIGH},
+    ),
+    "webhook replicas": ({"admissionWebhook": {"replicas": 3}}, {"change-webhook": LOW}),
+    "webhook tolerations": (
+        {"admissionWebhook": {"tolerations": [{"operator": "Exists"}]}},
+        {"change-webhook": MEDIUM},
+    ),
+    "webhook ecrRepositories": ({"admissionWebhook": {"ecrRepositories": ["*"]}}, {"widen-iam": HIGH}),
+    "rebalance.dryRun": (
+        {"rebalance": {"dryRun": False}},
+        {"change-rebalance": HIGH, "widen-kubernetes-rbac": HIGH},
+    ),
+    "rebalance.evictSingle": ({"rebalance": {"evictSingle": True}}, {"change-rebalance": HIGH}),
+    "rebalance.namespaces": ({"rebalance": {"namespaces": []}}, {"change-rebalance": HIGH, "narrow-permissions": LOW}),
+    "rebalance.schedule": ({"rebalance": {"schedule": "0 * * * *"}}, {"change-rebalance": MEDIUM}),
+    "rebalance.pullSecrets": ({"rebalance": {"pullSecrets": ["shop/registry"]}}, {"widen-kubernetes-rbac": HIGH}),
+    "rebalance.networkPolicy": ({"rebalance": {"networkPolicy": False}}, {"widen-network": HIGH}),
+    "rebalance.ecrRepositories": ({"rebalance": {"ecrRepositories": ["*"]}}, {"widen-iam": HIGH}),
+}
+
+
+def version(change: Mapping[str, Any], region: str = "eu-west-1") -> StackVersion:
+    made = plan_of(merged(FULL, change), region=region)
+    objects = build_objects(made.rebalance, made.stack, made.arm64_taint) if made.rebalance else ()
+    values = stack(merged(FULL, change)).spec.model_dump(by_alias=True)
+    return StackVersion("Pulumi.shop-dev.yaml", made, objects=tuple(objects), values={"aws:region": region, **values})
+
+
+def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
+    preview = Preview("shop-dev", "multiarch-eks", "", (), (), (), succeeded=False)
+    (found,) = build_digest([StackChange(preview, old, new, TODAY)]).stacks
+    return found
+
+
+def risks(found: StackReview) -> dict[str, Risk]:
+    """The highest risk of each rule."""
+    entries = sorted(found.entries, key=lambda entry: entry.finding.level)
+    return {entry.finding.rule.name: entry.finding.level for entry in entries}
+
+
+@pytest.fixture(scope="module")
+def before() -> StackVersion:
+    return version({})
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_a_danger_in_the_stack_file_is_found_without_a_preview(key: str, before: StackVersion) -> None:
+    change, expected = CASES[key]
+    found = reviewed(before, version(change))
+    assert {name: risk for name, risk in risks(found).items() if name in expected} == expected
+    (unseen,) = [entry.finding for entry in found.entries if entry.finding.rule.name == "no-preview"]
+    assert unseen.details[0].startswith("Not known without a preview: ")
+    assert any(line.startswith("Changed: ") for line in unseen.details)
+    assert not any(urn for entry in found.entries for urn in entry.finding.urns)
+
+
+def test_another_region_replaces_everything(before: StackVersion) -> None:
+    found = reviewed(before, version({}, region="eu-central-1"))
+    assert any(
+        "EKS cluster shop-dev" in entry.finding.subject
+        and "region: eu-west-1 → eu-central-1" in str(entry.finding.details)
+        for entry in found.entries
+        if entry.finding.rule.name == "replace-stateful"
+    )
+
+
+def test_a_new_stack_says_who_reaches_it() -> None:
+    found = reviewed(None, version({"apiEndpoint": {"publicCidrs": ["0.0.0.0/0"]}, "access": {"admins": [ADMIN]}}))
+    assert {"public-endpoint": HIGH, "widen-cluster-access": HIGH}.items() <= risks(found).items()
+
+
+def test_what_is_planned_is_what_the_components_declare(before: StackVersion) -> None:
+    declared = {(each.type, each.name): dict(each.inputs) for each in world(FULL).resources}
+    unlike = []
+    for (type_, name), inputs in planned._declare(before).items():  # noqa: SLF001  (compared with what it stands for)
+        if not type_.startswith(
+            ("aws:eks/cluster:", "aws:eks/accessPolicy", "aws:iam/")
+        ):  # pulumi-eks, and grants alone
+            real = declared[type_, name]
+            differ = {name for name, value in inputs.items() if name != "region" and not is_part(value, real.get(name))}
+            unlike += [(type_, name, differ)] if differ else []
+    assert unlike == []
+
+
+def is_part(planned: object, real: object) -> bool:
+    """Whether the component declares what is planned, beside other values."""
+    if isinstance(real, str) and real.startswith("{") and real != planned:
+        real = json.loads(real)
+    if isinstance(planned, Mapping):
+        return isinstance(real, Mapping) and all(is_part(value, real.get(key)) for key, value in planned.items())
+    if isinstance(planned, list):
+        return isinstance(real, list) and all(map(is_part, planned, real))
+    return planned in (real, UNKNOWN) or (isinstance(real, str) and ("<" in real or "RENDERED" in real))
+
+
+@pytest.mark.parametrize("sides", [(True, False), (False, True)])
+def test_beside_an_invalid_file_nothing_is_compared(before: StackVersion, sides: tuple[bool, bool]) -> None:
+    bad = StackVersion("Pulumi.shop-dev.yaml", None, "main: team: missing.")
+    old, new = (before if good else bad for good in sides)
+    found = reviewed(old, new)
+    assert set(risks(found)) <= {"no-preview", "invalid-stack-file"}
+    assert "main: team: missing." in " ".join(entry.finding.message for entry in found.entries)
