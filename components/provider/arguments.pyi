@@ -438,6 +438,15 @@ class ControllerClusterSettings(TypedDict):
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
 
+class EnvironmentVariableSettings(TypedDict):
+    """A variable of the container's environment."""
+    name: str
+    """Its name."""
+    value: NotRequired[str]
+    """Its value."""
+    valueFrom: NotRequired[dict[str, Any]]
+    """The ConfigMap's or Secret's key that has its value."""
+
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
     traffic: NotRequired[str]
@@ -735,6 +744,24 @@ class NodesClusterSettings(TypedDict):
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 
+class PodTolerationSettings(TypedDict):
+    """A toleration, as pods have it."""
+    key: NotRequired[str]
+    """The taint's key; empty, with Exists, for every key."""
+    operator: NotRequired[str]
+    """Exists ignores the taint's value. One of Exists, Equal. Default: Equal."""
+    value: NotRequired[str]
+    """The taint's value."""
+    effect: NotRequired[str]
+    """The taint's effect; empty for every effect. One of , NoSchedule, PreferNoSchedule, NoExecute."""
+    tolerationSeconds: NotRequired[int]
+    """How long a pod stays on a node with a taint of the effect NoExecute."""
+
+class PullSecretReferenceSettings(TypedDict):
+    """A Secret to pull images with."""
+    name: str
+    """Its name, in the pods' namespace."""
+
 class QuietHoursSettings(TypedDict):
     """When Karpenter neither consolidates nodes nor replaces them after a change; expiry does not wait for it."""
     schedule: str
@@ -881,6 +908,17 @@ class UpdateStrategySettings(TypedDict):
     """The same in per cent of the group."""
     force: NotRequired[bool]
     """Managed groups: go on when a PodDisruptionBudget does not let a pod leave. Default: false."""
+
+class VolumeMountSettings(TypedDict):
+    """Where a container has a volume."""
+    name: str
+    """The volume's name."""
+    mountPath: str
+    """The path in the container."""
+    subPath: NotRequired[str]
+    """The path in the volume."""
+    readOnly: NotRequired[bool]
+    """Mount it for reading only. Default: false."""
 
 class VpcCniAddonSettings(TypedDict):
     """The VPC CNI add-on."""

@@ -158,7 +158,7 @@ class TestObjects:
         assert found["ServiceMonitor", NAME]["metadata"]["labels"]["release"] == "p"
 
     def test_the_usual_values_reach_the_pods(self) -> None:
-        affinity = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
+        affinity: Object = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
         template = deployment(
             revisionHistoryLimit=0,
             podLabels={"team": "platform", "app.kubernetes.io/name": "other"},
@@ -188,8 +188,7 @@ class TestObjects:
 
     def test_the_network_of_the_nodes_and_other_ports(self) -> None:
         source = {"ipBlock": {"cidr": "10.0.0.0/16"}}
-        ports = {"securePort": 10260, "metricsPort": 9080}
-        found = installed(hostNetwork=True, **ports, networkPolicy={"ingressFrom": [source]})
+        found = installed(hostNetwork=True, securePort=10260, metricsPort=9080, networkPolicy={"ingressFrom": [source]})
         server = found["Deployment", NAME]["spec"]
         spec = server["template"]["spec"]
         assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
