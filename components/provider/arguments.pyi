@@ -851,7 +851,7 @@ class ResourceLimitsSettings(TypedDict):
     cpu: NotRequired[str]
     """In cores. Default: none, because it would add to the latency of every pod's creation."""
     memory: NotRequired[str]
-    """In Mi or Gi. Default: the request, or else 160 MiB and 1.5 for each MiB of configuration.cache.memoryMib."""
+    """In Mi or Gi. Default: the request, or else 256 MiB and 1.5 for each MiB of configuration.cache.memoryMib."""
 
 class ResourceRequestsSettings(TypedDict):
     """CPU and memory that are requested."""

@@ -11,8 +11,8 @@ from multiarch.facts.limits import NameKind, check_name
 from multiarch.schema.base import Section, get_section_default
 from multiarch.schema.webhook import SUBDOMAIN_PATTERN, WebhookConfiguration
 
-BASE_MIB = 160
-"""Memory of the webhook without its cache, in MiB."""
+BASE_MIB = 256
+"""Memory of the webhook without its cache, in MiB, with as many connections and bodies as it accepts."""
 PER_CACHE_MIB = 1.5
 """Memory for each MiB of ``configuration.cache.memoryMib``: the cache counts its content, not what Python adds."""
 
@@ -113,7 +113,7 @@ class ResourceLimits(_Values):
     cpu: _Cpu | None = None
     """In cores. Default: none, because it would add to the latency of every pod's creation."""
     memory: _Memory | None = None
-    """In Mi or Gi. Default: the request, or else 160 MiB and 1.5 for each MiB of configuration.cache.memoryMib."""
+    """In Mi or Gi. Default: the request, or else 256 MiB and 1.5 for each MiB of configuration.cache.memoryMib."""
 
 
 class Resources(_Values):

@@ -46,12 +46,14 @@ class Listening:
     port: int = 8443
     metrics_port: int = 8080
     body_bytes: int = 3072 * 1024
-    bodies_bytes: int = 16 * 1024 * 1024
+    bodies_bytes: int = 12 * 1024 * 1024
     """Maximum bytes of all bodies whose reviews are not answered yet."""
     body_seconds: float = 3.0
     """Maximum time for a body to arrive, which is how long the API server waits for the answer."""
-    connections: int = 500
-    """Maximum open connections to one of the ports: the longest idle one makes room for a new one."""
+    connections: int = 128
+    """Maximum open connections to one of the ports: the longest idle one makes room for a new one. TLS takes up to 1 MB
+    for one whose client sends faster than is read.
+    """
 
 
 class Server:

@@ -87,7 +87,7 @@ EVERYTHING: dict[str, Any] = {
     "hostNetwork": True,
     "securePort": 10260,
     "affinity": {"podAntiAffinity": {}},
-    "resources": {"requests": {"cpu": "1", "memory": "300Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
+    "resources": {"requests": {"cpu": "1", "memory": "400Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
     "replicas": 3,
     "maxReplicas": 3,
     "nodeSelector": {"disk": "ssd"},

@@ -131,7 +131,7 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
 @pytest.mark.parametrize(
     ("written", "path", "message"),
     [
-        ("resources: {limits: {memory: 64Mi}}", "", "resources.limits.memory must be at least 256Mi"),
+        ("resources: {limits: {memory: 64Mi}}", "", "resources.limits.memory must be at least 352Mi"),
         ("priorityClassName: High", ".priorityClassName", "High"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
         ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),

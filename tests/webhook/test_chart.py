@@ -133,12 +133,12 @@ class TestObjects:
         def memory(**values: Any) -> str:
             return str(pod_spec(**values)["containers"][0]["resources"]["limits"]["memory"])
 
-        assert memory() == "256Mi"
-        assert memory(configuration={"cache": {"memoryMib": 256}}) == "544Mi"
-        assert memory(configuration={"cache": {"memoryMib": 333}}) == "659Mi"
+        assert memory() == "352Mi"
+        assert memory(configuration={"cache": {"memoryMib": 256}}) == "640Mi"
+        assert memory(configuration={"cache": {"memoryMib": 333}}) == "755Mi"
         assert memory(resources={"limits": {"memory": "1Gi"}}) == "1Gi"
-        assert memory(resources={"requests": {"memory": "300Mi"}}) == "300Mi"
-        both = {"requests": {"cpu": "1", "memory": "300Mi"}, "limits": {"cpu": "2", "memory": "400Mi"}}
+        assert memory(resources={"requests": {"memory": "400Mi"}}) == "400Mi"
+        both = {"requests": {"cpu": "1", "memory": "400Mi"}, "limits": {"cpu": "2", "memory": "400Mi"}}
         assert pod_spec(resources=both)["containers"][0]["resources"] == both
 
     def test_the_network_policy_allows_what_the_configuration_names(self) -> None:
@@ -308,7 +308,7 @@ class TestRegistration:
         ({"configuration": {"registries": {"allowedNetworks": ["10.1.2.3/24"]}}}, "10.1.2.3/24 has host bits set"),
         ({"configuration": {"taints": [f"{'a' * 254}/b:NoSchedule"]}}, "has more than 253 characters"),
         ({"configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
-        ({"resources": {"limits": {"memory": "200Mi"}}}, "resources.limits.memory must be at least 256Mi"),
+        ({"resources": {"limits": {"memory": "200Mi"}}}, "resources.limits.memory must be at least 352Mi"),
         ({"imagePullSecrets": ["registry"]}, "got string, want object"),
         ({"securePort": 443}, "minimum: got 443, want 1,024"),
         ({"issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),

@@ -64,7 +64,7 @@ labels:
 
 {{/* The memory limit of a replica. */}}
 {{- define "webhook.memory" -}}
-{{- $needed := add 160 (int (floor (mulf 1.5 .Values.configuration.cache.memoryMib))) -}}
+{{- $needed := add 256 (int (floor (mulf 1.5 .Values.configuration.cache.memoryMib))) -}}
 {{- $memory := .Values.resources.limits.memory | default .Values.resources.requests.memory | default (printf "%dMi" $needed) -}}
 {{- $mib := mul (regexFind "^[0-9]+" $memory | int) (ternary 1024 1 (hasSuffix "Gi" $memory)) -}}
 {{- if lt $mib $needed -}}
