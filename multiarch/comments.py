@@ -150,7 +150,8 @@ def post_report(service: str, post: Post, environment: Mapping[str, str]) -> Pos
     token = _read_variable(environment, f"{service.upper()}_TOKEN", _TOKEN_HINTS[service])
     try:
         with {"gitlab": _open_gitlab, "github": _open_github}[service](token, post, environment) as place:
-            return place.keep_one(post, line, body)
+            posted = place.keep_one(post, line, body)
+            return posted._replace(url=posted.url.replace(token, "[secret]"))
     except (*_ERRORS, OSError, LookupError, RuntimeError, TypeError, ValueError, AttributeError) as error:
         # Not chained: what a library raised may contain the token, or a proxy's password.
         proxies = [each for each in getproxies_environment().values() if "@" in each]

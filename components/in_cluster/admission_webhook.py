@@ -28,12 +28,14 @@ class AdmissionWebhook(ChildInCluster):
     def __init__(self, name: str, owner: Component, cluster: InCluster, plan: AdmissionWebhookPlan) -> None:
         """Declare namespace, role, Pod Identity association and release."""
         super().__init__(name, owner, cluster)
+        # No other standard admits pods in the network of their nodes.
+        standard = "privileged" if plan.values.host_network else "restricted"
         namespace = self.declare_object(
             NAME,
             {
                 "apiVersion": "v1",
                 "kind": "Namespace",
-                "metadata": {"name": NAME, "labels": restricted.list_enforced_labels()},
+                "metadata": {"name": NAME, "labels": restricted.list_enforced_labels(standard)},
             },
         )
         before_pods: list[pulumi.Resource] = [namespace]

@@ -257,8 +257,16 @@ class AdmissionWebhookSettings(TypedDict):
     """The webhook's image, with its registry and a tag or, better, a digest. Required with `enabled`: there is no
     public one, so build it, and push it to a registry that the nodes can pull from.
     """
-    imagePullSecrets: NotRequired[list[str]]
+    imagePullPolicy: NotRequired[str]
+    """When the image is pulled. Default: Kubernetes', which depends on the tag. One of Always, IfNotPresent, Never."""
+    imagePullSecrets: NotRequired[list[PullSecretReferenceSettings]]
     """Secrets in the webhook's namespace to pull the image with."""
+    commonLabels: NotRequired[dict[str, str]]
+    """Labels of all objects and of the pods."""
+    podLabels: NotRequired[dict[str, str]]
+    """Labels of the pods."""
+    podAnnotations: NotRequired[dict[str, str]]
+    """Annotations of the pods."""
     replicas: NotRequired[int]
     """How many replicas run, at least. Default: 2."""
     maxReplicas: NotRequired[int]
@@ -269,11 +277,30 @@ class AdmissionWebhookSettings(TypedDict):
     """The CPU use in percent of the request at which the HorizontalPodAutoscaler adds replicas. Default: 70."""
     resources: NotRequired[ResourcesSettings]
     """What a replica gets."""
+    revisionHistoryLimit: NotRequired[int]
+    """How many old ReplicaSets of the Deployment are kept. Default: Kubernetes'."""
+    logLevel: NotRequired[str]
+    """The log's level: decisions are info, warning if an image could not be read; debug has all. One of debug, info,
+    warning, error. Default: info.
+    """
+    extraEnv: NotRequired[list[EnvironmentVariableSettings]]
+    """More environment variables of the webhook's container, such as HTTPS_PROXY and NO_PROXY."""
+    hostNetwork: NotRequired[bool]
+    """Run the pods in the network of their nodes: where the control plane reaches no pods, as on EKS with another CNI
+    than Amazon's. The webhook's namespace must admit such pods: Pod Security enforces `privileged` there. A
+    NetworkPolicy has no effect on them. Default: false.
+    """
+    securePort: NotRequired[int]
+    """The port for reviews, over HTTPS. Security groups must let the control plane through to it. Default: 8443."""
+    metricsPort: NotRequired[int]
+    """The port for probes and metrics, over HTTP. Default: 8080."""
     priorityClassName: NotRequired[str]
     """The pods' priority class; empty for none. Default: system-cluster-critical."""
     nodeSelector: NotRequired[dict[str, str]]
     """More labels of the nodes that the pods may run on, besides kubernetes.io/os=linux."""
-    tolerations: NotRequired[list[dict[str, Any]]]
+    affinity: NotRequired[dict[str, Any]]
+    """The pods' affinity."""
+    tolerations: NotRequired[list[PodTolerationSettings]]
     """More tolerations of the webhook's own pods, besides those for configuration.taints."""
     serviceAccountAnnotations: NotRequired[dict[str, str]]
     """Annotations of the webhook's ServiceAccount, such as eks.amazonaws.com/role-arn."""
@@ -286,12 +313,12 @@ class AdmissionWebhookSettings(TypedDict):
     excludedNamespaces: NotRequired[list[str]]
     """Namespaces that the webhook is never called for, besides kube-system and its own."""
     networkPolicy: NotRequired[NetworkPolicySettings]
-    """What the webhook's pods may connect to."""
+    """What the webhook's pods may connect to, and what may connect to them."""
     serviceMonitor: NotRequired[ServiceMonitorSettings]
     """A ServiceMonitor of the Prometheus operator."""
     extraVolumes: NotRequired[list[dict[str, Any]]]
     """More volumes of the webhook's pods, for files that configuration names, such as registries.caFiles."""
-    extraVolumeMounts: NotRequired[list[dict[str, Any]]]
+    extraVolumeMounts: NotRequired[list[VolumeMountSettings]]
     """Where the webhook's container has them."""
     configuration: NotRequired[WebhookConfigurationSettings]
     """How it decides. `taints` are by default the stack's `arm64Taint`, `architectures` those of its groups and pools."""
@@ -410,6 +437,15 @@ class ControllerClusterSettings(TypedDict):
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
+
+class EnvironmentVariableSettings(TypedDict):
+    """A variable of the container's environment."""
+    name: str
+    """Its name."""
+    value: NotRequired[str]
+    """Its value."""
+    valueFrom: NotRequired[dict[str, Any]]
+    """The ConfigMap's or Secret's key that has its value."""
 
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
@@ -544,10 +580,14 @@ class MultiArchitectureGroupSettings(TypedDict):
     """Which images, exactly."""
 
 class NetworkPolicySettings(TypedDict):
-    """What the webhook's pods may connect to."""
+    """What the webhook's pods may connect to, and what may connect to them."""
     enabled: NotRequired[bool]
     """Allow connections to DNS, registries (port 443 and the ports that configuration.registries names), the EKS Pod
     Identity agent, and no others. Default: true.
+    """
+    ingressFrom: NotRequired[list[dict[str, Any]]]
+    """Sources of reviews, as entries of `from` in a NetworkPolicy, such as `ipBlock` with the cluster's subnets.
+    Default: all, because no selector matches an API server.
     """
     extraEgress: NotRequired[list[dict[str, Any]]]
     """More egress rules."""
@@ -704,6 +744,24 @@ class NodesClusterSettings(TypedDict):
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 
+class PodTolerationSettings(TypedDict):
+    """A toleration, as pods have it."""
+    key: NotRequired[str]
+    """The taint's key; empty, with Exists, for every key."""
+    operator: NotRequired[str]
+    """Exists ignores the taint's value. One of Exists, Equal. Default: Equal."""
+    value: NotRequired[str]
+    """The taint's value."""
+    effect: NotRequired[str]
+    """The taint's effect; empty for every effect. One of , NoSchedule, PreferNoSchedule, NoExecute."""
+    tolerationSeconds: NotRequired[int]
+    """How long a pod stays on a node with a taint of the effect NoExecute."""
+
+class PullSecretReferenceSettings(TypedDict):
+    """A Secret to pull images with."""
+    name: str
+    """Its name, in the pods' namespace."""
+
 class QuietHoursSettings(TypedDict):
     """When Karpenter neither consolidates nodes nor replaces them after a change; expiry does not wait for it."""
     schedule: str
@@ -719,7 +777,7 @@ class RebalanceSettings(TypedDict):
     """The project's image, with its registry and a tag or, better, a digest. Default: `admissionWebhook.image`, which
     is the same.
     """
-    imagePullSecrets: NotRequired[list[str]]
+    imagePullSecrets: NotRequired[list[PullSecretReferenceSettings]]
     """Secrets in the namespace multiarch-rebalance to pull the image with."""
     dryRun: NotRequired[bool]
     """Only log what would be moved. Default: false."""
@@ -788,12 +846,26 @@ class RegistriesConfigurationSettings(TypedDict):
     exist when the webhook is installed, because each gets a Role.
     """
 
+class ResourceLimitsSettings(TypedDict):
+    """CPU and memory that a replica can't exceed."""
+    cpu: NotRequired[str]
+    """In cores. Default: none, because it would add to the latency of every pod's creation."""
+    memory: NotRequired[str]
+    """In Mi or Gi. Default: the request, or else 256 MiB and 1.5 for each MiB of configuration.cache.memoryMib."""
+
+class ResourceRequestsSettings(TypedDict):
+    """CPU and memory that are requested."""
+    cpu: NotRequired[str]
+    """In cores. Default: 100m."""
+    memory: NotRequired[str]
+    """In Mi or Gi. Default: the limit."""
+
 class ResourcesSettings(TypedDict):
     """What a replica gets."""
-    cpu: NotRequired[str]
-    """The CPU request. There is no limit: it would add to the latency of every pod's creation. Default: 100m."""
-    memoryMib: NotRequired[int]
-    """The memory request and limit in MiB. Default: 160, and 1.5 for each MiB of configuration.cache.memoryMib."""
+    requests: NotRequired[ResourceRequestsSettings]
+    """CPU and memory that are requested."""
+    limits: NotRequired[ResourceLimitsSettings]
+    """CPU and memory that a replica can't exceed."""
 
 class SecretsEncryptionSettings(TypedDict):
     """Envelope encryption of Kubernetes Secrets with a KMS key."""
@@ -836,6 +908,17 @@ class UpdateStrategySettings(TypedDict):
     """The same in per cent of the group."""
     force: NotRequired[bool]
     """Managed groups: go on when a PodDisruptionBudget does not let a pod leave. Default: false."""
+
+class VolumeMountSettings(TypedDict):
+    """Where a container has a volume."""
+    name: str
+    """The volume's name."""
+    mountPath: str
+    """The path in the container."""
+    subPath: NotRequired[str]
+    """The path in the volume."""
+    readOnly: NotRequired[bool]
+    """Mount it for reading only. Default: false."""
 
 class VpcCniAddonSettings(TypedDict):
     """The VPC CNI add-on."""

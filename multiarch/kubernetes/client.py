@@ -29,8 +29,9 @@ DATA_SECONDS = 60.0
 ANSWER_LIMIT = 64 * MIB
 """Maximum bytes of an answer, decompressed. A page of 500 pods has about 5 MB."""
 JSON = "application/json"
+TEXT = "*/*"
 METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-"""Formats of an answer; the second has the metadata of a list's objects alone."""
+"""Formats of an answer; TEXT is a log's, METADATA has the metadata of a list's objects alone."""
 BUSY = (429, 500, 502, 503, 504)
 _UNAUTHORIZED, _REDIRECT = 401, 300
 _NOT_KUBERNETES = "Check that this is the address of an API server."
@@ -38,7 +39,7 @@ _NOT_KUBERNETES = "Check that this is the address of an API server."
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """What the API server answered: an object, or for any ``status`` from 300 on the ``message`` of a Status."""
+    """What the API server answered: an object or, as the ``message``, text; from 300 on that of a Status."""
 
     status: int
     value: dict[str, Any]
@@ -119,6 +120,8 @@ class ApiClient:
             raise self._unreachable(error) from error
         if len(content) > ANSWER_LIMIT:
             raise ClusterError(f"{self.server} sent an answer of more than {ANSWER_LIMIT // MIB} MiB.")
+        if accept == TEXT and response.status < _REDIRECT:
+            return ApiAnswer(response.status, {}, content.decode(errors="replace"))
         try:
             value = json.loads(content)
         except (ValueError, RecursionError):

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
-from multiarch.kubernetes.resources import EVICTIONS, RESOURCES, SECRETS, ApiResource, Kind, strip_unused_fields
+from multiarch.kubernetes.resources import EVICTIONS, LOGS, RESOURCES, SECRETS, ApiResource, Kind, strip_unused_fields
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject, Source
 
 if TYPE_CHECKING:
@@ -124,6 +124,21 @@ class KubernetesCluster:
     def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Return one Secret as the API server sends it, or None if it does not exist."""
         return self.get(SECRETS, namespace, name)
+
+    def read_log_end(self, namespace: str, pod: str, container: str, *, previous: bool) -> str:
+        """Return the last lines of a container's log, or with ``previous`` of its run before the one that goes on.
+
+        A request that fails is not sent again: a node that does not answer keeps the API server waiting.
+        """
+        from multiarch.kubernetes.client import TEXT  # noqa: PLC0415 (as above)
+
+        wanted = {"container": container, "tailLines": "10", "limitBytes": "16384", "previous": str(previous).lower()}
+        path = f"{RESOURCES[Kind.POD].path(namespace, pod)}/log?{urlencode(wanted)}"
+        answer = self._client.send("GET", path, busy=(), accept=TEXT)
+        if answer.status == _NOT_FOUND:
+            raise MultiarchError(f"There is no Pod {pod} any more.")
+        self._value(answer, "get", LOGS, namespace, None)
+        return answer.message
 
     def list_metadata(self, resource: ApiResource, selector: str) -> Iterator[dict[str, Any]]:
         """Yield the metadata of objects with these labels in all namespaces; of Secrets, never what they hold."""

@@ -85,7 +85,8 @@ RESOURCES = MappingProxyType(
 )
 SECRETS = ApiResource("Secret", "", "secrets")
 EVICTIONS = ApiResource("Eviction", "", "pods/eviction")
-"""For messages: rules of RBAC name it so."""
+LOGS = ApiResource("Pod", "", "pods/log")
+"""For messages: rules of RBAC name them so."""
 LEASES = ApiResource("Lease", "coordination.k8s.io", "leases")
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")

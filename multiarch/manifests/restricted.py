@@ -15,9 +15,9 @@ _USER = 65532
 """The unprivileged user of the project's image."""
 
 
-def list_enforced_labels() -> dict[str, str]:
+def list_enforced_labels(standard: str = "restricted") -> dict[str, str]:
     """Return labels of a namespace whose pods must meet the standard."""
-    return {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
+    return {f"pod-security.kubernetes.io/{mode}": standard for mode in ("enforce", "audit", "warn")}
 
 
 def build_pod_security() -> Object:

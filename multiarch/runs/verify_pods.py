@@ -10,7 +10,7 @@ from typing import Any
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import REGION
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
-from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.observed.images import Progress, RegistryAccess, use_registry
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
@@ -20,13 +20,14 @@ from multiarch.ssm.model import InstanceAnswer
 from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.pods.containers import PodReader
-from multiarch.verify.pods.model import Pods, PodVerification
+from multiarch.verify.pods.model import PodContainer, Pods, PodVerification
 from multiarch.verify.pods.verification import list_instances, verify_pods
 
 OpenRegionalClient = Callable[..., Any]
 """Opens a client of an AWS service, in ``region`` unless the user chose another one."""
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 """Shows the progress of what it names."""
+_MOST_LOGS = 200
 
 
 def verify_containers(
@@ -78,9 +79,38 @@ def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:
         namespaces = source.namespaces or None
         reader.read(cluster.objects([Kind.POD], namespaces=namespaces, selector=source.selector))
         reader.read(cluster.objects([Kind.NODE]))
-        notes = _read_owners(reader, cluster, namespaces)
+        notes = [*_read_logs(reader, cluster), *_read_owners(reader, cluster, namespaces)]
         found = reader.result()
         return found, read_pull_secrets(cluster, found.containers), notes
+
+
+def _read_logs(reader: PodReader, cluster: KubernetesCluster) -> list[str]:
+    """Read the ends of the logs of containers that failed; return notes about what kept others from being read."""
+    notes: list[str] = []
+    silent: set[str] = set()
+    remaining = _MOST_LOGS
+
+    def read(container: PodContainer) -> str | None:
+        nonlocal remaining
+        if not remaining or container.node in silent:
+            return None
+        remaining -= 1
+        if not remaining:
+            notes.append(f"No more than {_MOST_LOGS} logs of containers that failed are read: name namespaces.")
+        running = container.running
+        try:
+            return cluster.read_log_end(container.namespace, container.pod, container.name, previous=running)
+        except ClusterError as error:
+            notes.append(str(error))
+            silent.add(container.node)
+            remaining *= not isinstance(error, ForbiddenError)
+        except MultiarchError:
+            # The pod, or the log of this run, is gone; the verdict says that it was not read.
+            pass
+        return None
+
+    reader.read_logs(read)
+    return notes
 
 
 def _read_owners(reader: PodReader, cluster: KubernetesCluster, namespaces: Sequence[str] | None) -> list[str]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from multiarch.schema.autoscaling import QuietHours
 from multiarch.schema.base import Section
-from multiarch.schema.webhook_installation import Image, Label
+from multiarch.schema.webhook_installation import Image, Label, PullSecretReference
 
 
 class Rebalance(Section):
@@ -20,7 +20,7 @@ class Rebalance(Section):
     """The project's image, with its registry and a tag or, better, a digest. Default: ``admissionWebhook.image``, which
     is the same.
     """
-    image_pull_secrets: list[str] = []
+    image_pull_secrets: list[PullSecretReference] = []
     """Secrets in the namespace multiarch-rebalance to pull the image with."""
     dry_run: bool = False
     """Only log what would be moved."""

@@ -12,7 +12,19 @@ ModeName = Literal["tolerate", "prefer", "pin", "observe"]
 HOST_PATTERN = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 REGISTRY_PATTERN = r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?"
 NAMESPACED_PATTERN = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
-_TAINT = r"[^=:\s]+(?:=[^=:\s]*)?:(?:NoSchedule|PreferNoSchedule|NoExecute)"
+_GROUP = r"[0-9A-Fa-f]{1,4}"
+_IPV6 = "|".join(
+    [rf"(?:{_GROUP}:){{7}}{_GROUP}", rf"(?:{_GROUP}:){{1,7}}:", rf":(?::{_GROUP}){{1,7}}", "::"]
+    + [rf"(?:{_GROUP}:){{1,{left}}}(?::{_GROUP}){{1,{7 - left}}}" for left in range(1, 7)]
+)
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+NETWORK_PATTERN = (
+    rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/(?:3[0-2]|[12]?[0-9]))?|(?:{_IPV6})(?:/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
+)
+_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN_PATTERN = rf"{_LABEL}(?:\.{_LABEL})*"
+_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_TAINT = rf"(?:{SUBDOMAIN_PATTERN}/)?{_NAME}(?:=(?:{_NAME})?)?:(?:NoSchedule|PreferNoSchedule|NoExecute)"
 
 
 def _pattern(expression: str, **more: object) -> dict[str, Any]:
@@ -23,6 +35,7 @@ def _pattern(expression: str, **more: object) -> dict[str, Any]:
 Registry = Annotated[str, Field(json_schema_extra=_pattern(REGISTRY_PATTERN))]
 Host = Annotated[str, Field(json_schema_extra=_pattern(HOST_PATTERN))]
 PullSecret = Annotated[str, Field(json_schema_extra=_pattern(NAMESPACED_PATTERN, examples=["team-a/registry"]))]
+Network = Annotated[str, Field(json_schema_extra=_pattern(NETWORK_PATTERN, examples=["10.1.2.0/24"]))]
 WebhookTaint = Annotated[TaintText, Field(json_schema_extra=_pattern(_TAINT))]
 
 
@@ -48,7 +61,7 @@ class RegistriesConfiguration(Section):
     cluster (``registry.tools.svc``) need an entry without ``*``. A registry's token server and the hosts that it
     redirects to need no entry.
     """
-    allowed_networks: list[str] = []
+    allowed_networks: list[Network] = []
     """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are rejected
     otherwise, also those of mirrors, token servers and redirects: a pod's author chooses the name, and could make the
     webhook connect to services inside the network. Keep the blocks small, such as 10.1.2.3/32. Amazon ECR's private
@@ -91,7 +104,9 @@ class WebhookConfiguration(Section):
 
     mode: ModeName = "tolerate"
     """What is done to pods of namespaces without the label ``multiarch-eks/webhook``."""
-    architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["amd64", "arm64"]
+    architectures: Annotated[
+        list[Literal["amd64", "arm64"]], Field(min_length=1, json_schema_extra={"uniqueItems": True})
+    ] = ["amd64", "arm64"]
     """The architectures that every image of a pod must support: those of the nodes with the taints."""
     taints: Annotated[list[WebhookTaint], Field(min_length=1)] = ["arch=arm64:NoSchedule"]
     """The taints that such a pod is let onto, as kubectl writes them."""

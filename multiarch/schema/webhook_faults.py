@@ -8,10 +8,17 @@ from collections.abc import Iterator
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.taints import TaintSyntaxError, parse_taint
-from multiarch.schema.webhook import HOST_PATTERN, NAMESPACED_PATTERN, REGISTRY_PATTERN, WebhookConfiguration
+from multiarch.schema.webhook import (
+    HOST_PATTERN,
+    NAMESPACED_PATTERN,
+    NETWORK_PATTERN,
+    REGISTRY_PATTERN,
+    WebhookConfiguration,
+)
 
 _ENTRIES = {
     "allowed": ("HOST or HOST:PORT", "Write it with * for any characters, as in *.dkr.ecr.*.amazonaws.com."),
+    "allowedNetworks": ("a CIDR block", "Write a CIDR block such as 10.1.2.0/24."),
     "plainHttp": ("HOST or HOST:PORT", "Write it without http:// or a path, as in registry.example.com:5000."),
     "pullSecrets": ("NAMESPACE/NAME", "Write it as in team-a/registry."),
 }
@@ -40,12 +47,14 @@ def find_faults(configuration: WebhookConfiguration) -> Iterator[WebhookFault]:
     yield from _check_entries("allowed", registries.allowed, REGISTRY_PATTERN)
     yield from _check_entries("plainHttp", registries.plain_http, HOST_PATTERN)
     yield from _check_entries("pullSecrets", registries.pull_secrets, NAMESPACED_PATTERN)
+    yield from _check_entries("allowedNetworks", registries.allowed_networks, NETWORK_PATTERN)
     for index, text in enumerate(registries.allowed_networks):
-        try:
-            ipaddress.ip_network(text)
-        except ValueError as error:
+        if not re.fullmatch(NETWORK_PATTERN, text):
+            continue
+        interface = ipaddress.ip_interface(text)
+        if interface.ip != interface.network.network_address:
             path = ("registries", "allowedNetworks", index)
-            yield path, Problem("not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.")
+            yield path, Problem("not-valid", f"{text} has host bits set.", _ENTRIES["allowedNetworks"][1])
 
 
 def _check_entries(key: str, entries: list[str], syntax: str) -> Iterator[WebhookFault]:

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from multiarch.facts.admission import INSTALLATION_NAME
+from multiarch.facts.limits import NameKind, check_name
 from multiarch.schema.base import Section, get_section_default
-from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook import SUBDOMAIN_PATTERN, WebhookConfiguration
 
-BASE_MIB = 160
-"""Memory of the webhook without its cache, in MiB."""
+BASE_MIB = 256
+"""Memory of the webhook without its cache, in MiB, with as many connections and bodies as it accepts."""
 PER_CACHE_MIB = 1.5
 """Memory for each MiB of ``configuration.cache.memoryMib``: the cache counts its content, not what Python adds."""
 
@@ -22,6 +23,12 @@ Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A DNS label with room for the longest suffix of an object's name."""
 Image = Annotated[str, Field(pattern=r"^[^\s]+$", examples=["registry.example.com/multiarch-webhook@sha256:…"])]
+ObjectName = Annotated[str, Field(pattern=f"^{SUBDOMAIN_PATTERN}$", max_length=253)]
+"""A DNS subdomain, as most objects' names are."""
+Port = Annotated[int, Field(ge=1024, le=65535)]
+_Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]*(Mi|Gi)$")]
+_Cpu = Annotated[str, Field(pattern=r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$")]
+_OWN_VOLUMES = ("configuration", "certificate")
 Fields = dict[str, Any]
 """Fields of a Kubernetes object, passed on as they are."""
 
@@ -32,13 +39,90 @@ class _Values(Section):
     model_config = ConfigDict(validate_by_name=True)
 
 
+class PullSecretReference(_Values):
+    """A Secret to pull images with."""
+
+    name: ObjectName
+    """Its name, in the pods' namespace."""
+
+
+class PodToleration(_Values):
+    """A toleration, as pods have it."""
+
+    key: str = ""
+    """The taint's key; empty, with Exists, for every key."""
+    operator: Literal["Exists", "Equal"] = "Equal"
+    """Exists ignores the taint's value."""
+    value: str = ""
+    """The taint's value."""
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
+    """The taint's effect; empty for every effect."""
+    toleration_seconds: int | None = None
+    """How long a pod stays on a node with a taint of the effect NoExecute."""
+
+    @model_validator(mode="after")
+    def _is_accepted(self) -> Self:
+        if self.operator == "Equal" and not self.key:
+            raise ValueError("without a key the operator must be Exists")
+        if self.operator == "Exists" and self.value:
+            raise ValueError("Exists takes no value")
+        if self.toleration_seconds is not None and self.effect != "NoExecute":
+            raise ValueError("tolerationSeconds needs the effect NoExecute")
+        for kind, text in ((NameKind.TAINT_KEY, self.key), (NameKind.TAINT_VALUE, self.value)):
+            if text and (fault := check_name(kind, text)):
+                raise ValueError(fault)
+        return self
+
+
+class VolumeMount(_Values):
+    """Where a container has a volume."""
+
+    name: Label
+    """The volume's name."""
+    mount_path: Annotated[str, Field(pattern=r"^[^:]+$")]
+    """The path in the container."""
+    sub_path: str = ""
+    """The path in the volume."""
+    read_only: bool = False
+    """Mount it for reading only."""
+
+
+class EnvironmentVariable(_Values):
+    """A variable of the container's environment."""
+
+    name: Annotated[str, Field(pattern=r"^[^=]+$")]
+    """Its name."""
+    value: str = ""
+    """Its value."""
+    value_from: Fields | None = None
+    """The ConfigMap's or Secret's key that has its value."""
+
+
+class ResourceRequests(_Values):
+    """CPU and memory that are requested."""
+
+    cpu: _Cpu = "100m"
+    """In cores."""
+    memory: _Memory | None = None
+    """In Mi or Gi. Default: the limit."""
+
+
+class ResourceLimits(_Values):
+    """CPU and memory that a replica can't exceed."""
+
+    cpu: _Cpu | None = None
+    """In cores. Default: none, because it would add to the latency of every pod's creation."""
+    memory: _Memory | None = None
+    """In Mi or Gi. Default: the request, or else 256 MiB and 1.5 for each MiB of configuration.cache.memoryMib."""
+
+
 class Resources(_Values):
     """What a replica gets."""
 
-    cpu: Annotated[str, Field(pattern=r"^[0-9]+m?$")] = "100m"
-    """The CPU request. There is no limit: it would add to the latency of every pod's creation."""
-    memory_mib: Annotated[int, Field(ge=64, le=262144)] | None = None
-    """The memory request and limit in MiB. Default: 160, and 1.5 for each MiB of configuration.cache.memoryMib."""
+    requests: ResourceRequests = get_section_default(ResourceRequests)
+    """CPU and memory that are requested."""
+    limits: ResourceLimits = get_section_default(ResourceLimits)
+    """CPU and memory that a replica can't exceed."""
 
 
 class Issuer(_Values):
@@ -51,11 +135,15 @@ class Issuer(_Values):
 
 
 class NetworkPolicy(_Values):
-    """What the webhook's pods may connect to."""
+    """What the webhook's pods may connect to, and what may connect to them."""
 
     enabled: bool = True
     """Allow connections to DNS, registries (port 443 and the ports that configuration.registries names), the EKS Pod
     Identity agent, and no others.
+    """
+    ingress_from: list[Fields] = []
+    """Sources of reviews, as entries of ``from`` in a NetworkPolicy, such as ``ipBlock`` with the cluster's subnets.
+    Default: all, because no selector matches an API server.
     """
     extra_egress: list[Fields] = []
     """More egress rules."""
@@ -75,8 +163,16 @@ class InstallationValues(_Values):
 
     image: Image
     """The webhook's image, with its registry and a tag or, better, a digest. It must support both architectures."""
-    image_pull_secrets: list[str] = []
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When the image is pulled. Default: Kubernetes', which depends on the tag."""
+    image_pull_secrets: list[PullSecretReference] = []
     """Secrets in the webhook's namespace to pull the image with."""
+    common_labels: dict[str, str] = {}
+    """Labels of all objects and of the pods."""
+    pod_labels: dict[str, str] = {}
+    """Labels of the pods."""
+    pod_annotations: dict[str, str] = {}
+    """Annotations of the pods."""
     replicas: Annotated[int, Field(ge=1, le=100)] = 2
     """How many replicas run, at least."""
     max_replicas: Annotated[int, Field(ge=1, le=100)] = 6
@@ -87,11 +183,30 @@ class InstallationValues(_Values):
     """The CPU use in percent of the request at which the HorizontalPodAutoscaler adds replicas."""
     resources: Resources = get_section_default(Resources)
     """What a replica gets."""
-    priority_class_name: str = "system-cluster-critical"
+    revision_history_limit: Annotated[int, Field(ge=0, le=100)] | None = None
+    """How many old ReplicaSets of the Deployment are kept. Default: Kubernetes'."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The log's level: decisions are info, warning if an image could not be read; debug has all."""
+    extra_env: list[EnvironmentVariable] = []
+    """More environment variables of the webhook's container, such as HTTPS_PROXY and NO_PROXY."""
+    host_network: bool = False
+    """Run the pods in the network of their nodes: where the control plane reaches no pods, as on EKS with another CNI
+    than Amazon's. The webhook's namespace must admit such pods: Pod Security enforces ``privileged`` there. A
+    NetworkPolicy has no effect on them.
+    """
+    secure_port: Port = 8443
+    """The port for reviews, over HTTPS. Security groups must let the control plane through to it."""
+    metrics_port: Port = 8080
+    """The port for probes and metrics, over HTTP."""
+    priority_class_name: Annotated[str, Field(pattern=f"^(?:{SUBDOMAIN_PATTERN})?$", max_length=253)] = (
+        "system-cluster-critical"
+    )
     """The pods' priority class; empty for none."""
     node_selector: dict[str, str] = {}
     """More labels of the nodes that the pods may run on, besides kubernetes.io/os=linux."""
-    tolerations: list[Fields] = []
+    affinity: Fields = {}
+    """The pods' affinity."""
+    tolerations: list[PodToleration] = []
     """More tolerations of the webhook's own pods, besides those for configuration.taints."""
     service_account_annotations: dict[str, str] = {}
     """Annotations of the webhook's ServiceAccount, such as eks.amazonaws.com/role-arn."""
@@ -104,21 +219,15 @@ class InstallationValues(_Values):
     excluded_namespaces: list[Label] = []
     """Namespaces that the webhook is never called for, besides kube-system and its own."""
     network_policy: NetworkPolicy = get_section_default(NetworkPolicy)
-    """What the webhook's pods may connect to."""
+    """What the webhook's pods may connect to, and what may connect to them."""
     service_monitor: ServiceMonitor = get_section_default(ServiceMonitor)
     """A ServiceMonitor of the Prometheus operator."""
     extra_volumes: list[Fields] = []
     """More volumes of the webhook's pods, for files that configuration names, such as registries.caFiles."""
-    extra_volume_mounts: list[Fields] = []
+    extra_volume_mounts: list[VolumeMount] = []
     """Where the webhook's container has them."""
     configuration: WebhookConfiguration = get_section_default(WebhookConfiguration)
     """How the webhook decides."""
-
-    @property
-    def memory_mib(self) -> int:
-        """The memory request and limit in MiB."""
-        needed = BASE_MIB + int(PER_CACHE_MIB * self.configuration.cache.memory_mib)
-        return self.resources.memory_mib or needed
 
     def chart_values(self) -> dict[str, object]:
         """Return the values of the Helm chart: the keys that were written, the others are the chart's defaults."""
@@ -126,12 +235,27 @@ class InstallationValues(_Values):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        least = BASE_MIB // 2 + self.configuration.cache.memory_mib
-        if self.memory_mib < least:
-            raise ValueError(f"resources.memoryMib must be at least {least} for configuration.cache.memoryMib")
+        needed = BASE_MIB + int(PER_CACHE_MIB * self.configuration.cache.memory_mib)
+        limit = self.resources.limits.memory or self.resources.requests.memory
+        if limit and _count_mib(limit) < needed:
+            raise ValueError(f"resources.limits.memory must be at least {needed}Mi for configuration.cache.memoryMib")
         if self.issuer and self.certificates != "cert-manager":
             raise ValueError("issuer needs certificates: cert-manager")
+        if self.secure_port == self.metrics_port:
+            raise ValueError("securePort and metricsPort must differ")
+        volumes = [*_OWN_VOLUMES, *(each.get("name") for each in self.extra_volumes)]
+        if len(set(volumes)) < len(volumes) or not all(volumes):
+            raise ValueError(f"extraVolumes need names of their own, other than {' and '.join(_OWN_VOLUMES)}")
+        if unknown := next((each.name for each in self.extra_volume_mounts if each.name not in volumes), None):
+            raise ValueError(f"extraVolumeMounts: there is no volume {unknown}")
+        for key, value in (pair for each in (self.common_labels, self.pod_labels) for pair in each.items()):
+            if fault := check_name(NameKind.LABEL_KEY, key) or check_name(NameKind.LABEL_VALUE, value):
+                raise ValueError(fault)
         return self
+
+
+def _count_mib(memory: str) -> int:
+    return int(memory[:-2]) * (1024 if memory.endswith("Gi") else 1)
 
 
 class ChartValues(InstallationValues):

@@ -78,7 +78,7 @@ def read_answer(instance: str, agent_version: str, invocation: Mapping[str, Any]
     text = invocation.get("StandardOutputContent", "")
     if detail == "success":
         status, reason, hint = AnswerStatus.DONE, "", ""
-        if text.endswith(_TRUNCATED) or len(text.encode()) >= _LIMIT:
+        if text.endswith(_TRUNCATED) or len(text.encode(errors="replace")) >= _LIMIT:
             status, hint = AnswerStatus.TRUNCATED, _PRINTS
             reason = f"the output has more than {_LIMIT:,} characters"
     elif detail == "failed":

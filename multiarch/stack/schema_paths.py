@@ -21,7 +21,8 @@ from multiarch.schema.stack import StackSpec
 
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+")
 _NEARLY = 0.75
-_NAME = "NAME"
+_NAME, _ELEMENT = "NAME", "[]"
+_BELOW = {dict: (_NAME,), list: (_ELEMENT,)}
 
 
 def list_fields(model: type[Section]) -> dict[str, FieldInfo]:
@@ -49,15 +50,15 @@ def read_descriptions(model: type[Section]) -> dict[str, str]:
 
 @cache
 def list_sections(root: type[Section] = StackSpec) -> Mapping[KeyPath, type[Section]]:
-    """Return every section of the schema by its path, ``root`` first, with NAME for the names that a team gives."""
+    """Return every section of the schema by its path, ``root`` first: NAME for names that a team gives, [] in lists."""
     found: list[tuple[KeyPath, type[Section]]] = [((), root)]
     for path, model in found:  # it grows
         for key, field in list_fields(model).items():
             for option in list_options(field.annotation):
-                named = get_origin(option) is dict
-                inner = get_args(option)[1] if named else option
+                below = _BELOW.get(get_origin(option), ())
+                inner = get_args(option)[-1] if below else option
                 if _is_model(inner):
-                    found.append(((*path, key, _NAME) if named else (*path, key), inner))
+                    found.append(((*path, key, *below), inner))
     return dict(found)
 
 
@@ -71,7 +72,7 @@ def find_model(path: KeyPath, root: type[Section] = StackSpec) -> type[Section] 
     known = list_sections(root)
     place: KeyPath = ()
     for part in path:
-        place = named if (named := (*place, _NAME)) in known else (*place, part)
+        place = next((each for each in ((*place, _NAME), (*place, _ELEMENT)) if each in known), (*place, part))
     return known.get(place)
 
 
@@ -79,7 +80,9 @@ def find_elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]
     """Return where else in a file ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
     return tuple(
         sorted(
-            ".".join((*map(str, path), key)) for path, model in list_sections(root).items() if key in list_fields(model)
+            ".".join((*map(str, path), key))
+            for path, model in list_sections(root).items()
+            if key in list_fields(model) and _ELEMENT not in path
         )
     )
 

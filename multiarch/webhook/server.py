@@ -16,6 +16,7 @@ from aiohttp import web
 
 from multiarch.errors import OutsideError
 from multiarch.facts.admission import AdmissionMode
+from multiarch.webhook.connections import Connections
 from multiarch.webhook.handler import INVALID
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
@@ -28,7 +29,6 @@ _JSON = "application/json"
 _KEEP_ALIVE = 120.0
 """Longer than an API server keeps an idle connection (90 s), so that it is the one to close it."""
 _BACKLOG = 1024
-_HANDSHAKE_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 _CLOSE_SECONDS = 0.5
 """Maximum time for answers that are being sent."""
@@ -46,12 +46,14 @@ class Listening:
     port: int = 8443
     metrics_port: int = 8080
     body_bytes: int = 3072 * 1024
-    bodies_bytes: int = 32 * 1024 * 1024
-    """Maximum bytes of all bodies that are arriving at the same time."""
+    bodies_bytes: int = 12 * 1024 * 1024
+    """Maximum bytes of all bodies whose reviews are not answered yet."""
     body_seconds: float = 3.0
     """Maximum time for a body to arrive, which is how long the API server waits for the answer."""
-    connections: int = 1000
-    """Maximum open connections over TLS, and as many without: the oldest idle one makes room for a new one."""
+    connections: int = 128
+    """Maximum open connections to one of the ports: the longest idle one makes room for a new one. TLS takes up to 1 MB
+    for one whose client sends faster than is read.
+    """
 
 
 class Server:
@@ -75,12 +77,10 @@ class Server:
         self._metrics = metrics
         self._ready = ready
         self._runners: list[web.AppRunner] = []
-        self._accepting: list[asyncio.Server] = []
-        self._busy: set[asyncio.BaseProtocol] = set()
-        """Connections whose request is being answered."""
+        self._connections: list[Connections] = []
         self._draining = False
-        self._arriving = 0
-        """Bytes of the bodies that are arriving."""
+        self._held = 0
+        """Bytes of the bodies whose reviews are not answered yet."""
         self.requests = 0
         """Requests over HTTPS that are being answered."""
         self.ports: tuple[int, ...] = ()
@@ -102,7 +102,7 @@ class Server:
 
     async def _serve(self, listening: socket.socket, tls: ssl.SSLContext | None) -> None:
         application = web.Application(
-            middlewares=[web.middleware(partial(self._count, tls is not None))],
+            middlewares=[web.middleware(partial(self._count, len(self._runners)))],
             client_max_size=self._listening.body_bytes,
         )
         pages = {
@@ -121,32 +121,15 @@ class Server:
             application, access_log=None, keepalive_timeout=_KEEP_ALIVE, auto_decompress=False, lingering_time=1.0
         )
         await runner.setup()
-        self._runners.append(runner)
-        self.ports += (listening.getsockname()[1],)
-        accepting = await asyncio.get_running_loop().create_server(
-            partial(self._accept, runner),
-            sock=listening,
-            ssl=tls,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=None if tls is None else _HANDSHAKE_SECONDS,
-        )
-        self._accepting.append(accepting)
-
-    def _accept(self, runner: web.AppRunner) -> asyncio.BaseProtocol:
-        """Return the protocol of a new connection, and close the oldest idle one if there are too many."""
         if runner.server is None:
             raise RuntimeError("an application that is set up has a server")
-        connections = runner.server.connections
-        if len(connections) >= self._listening.connections:
-            self._metrics.rejected.inc()
-            idle = next((each for each in connections if each not in self._busy), None)
-            if idle is None:
-                return _Rejected()
-            idle.force_close()
-        return runner.server()
+        self._runners.append(runner)
+        self.ports += (listening.getsockname()[1],)
+        most, full = self._listening.connections, self._metrics.rejected.inc
+        self._connections.append(Connections(runner.server, listening, tls, most, full))
 
     def _count_connections(self) -> int:
-        return sum(len(each.server.connections) for each in self._runners if each.server is not None)
+        return sum(map(len, self._connections))
 
     def drain(self) -> None:
         """Stop being ready. Each answer closes its connection from now on: the client's next is to another replica."""
@@ -157,7 +140,7 @@ class Server:
 
         Return False if some were not finished.
         """
-        for each in self._accepting:
+        for each in self._connections:
             each.close()
         ends = time.monotonic() + seconds
         while self.requests and time.monotonic() < ends:  # noqa: ASYNC110 (a counter has no event)
@@ -170,10 +153,11 @@ class Server:
             await runner.cleanup()
         return finished
 
-    async def _count(self, over_tls: bool, request: web.Request, handler: _Handler) -> web.StreamResponse:  # noqa: FBT001
+    async def _count(self, port: int, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Answer a request of a port's application: aiohttp's middleware."""
+        over_tls = port == 0
         self.requests += over_tls
-        self._busy.add(request.protocol)
+        self._connections[port].begin(request.protocol)
         try:
             response = await handler(request)
         except web.HTTPException as error:
@@ -181,15 +165,19 @@ class Server:
             response = _error(error.status, f"{request.method} {error.reason}.", **allow)
         finally:
             self.requests -= over_tls
-            self._busy.discard(request.protocol)
+            self._connections[port].end(request.protocol)
         if self._draining:
             response.force_close()
         self._metrics.responses.labels(str(response.status)).inc()
         return response
 
     async def _review(self, mode: str, request: web.Request) -> web.Response:
+        size = request.content_length
+        size = self._listening.body_bytes if size is None else size
+        self._held += size
         try:
-            return web.Response(body=await self._answer(await self._body(request), mode), content_type=_JSON)
+            body = await self._body(request, size)
+            return web.Response(body=await self._answer(body, mode), content_type=_JSON)
         except ReviewError as error:
             return _error(400, error.message)
         except _BodyError as error:
@@ -197,18 +185,17 @@ class Server:
             response = _error(error.status, str(error))
             response.force_close()
             return response
+        finally:
+            self._held -= size
 
-    async def _body(self, request: web.Request) -> bytes:
-        """Read the body. Raises _BodyError if it is too large or too slow, and if too many are arriving."""
+    async def _body(self, request: web.Request, size: int) -> bytes:
+        """Read the body. Raises _BodyError if it is too large or too slow, and if too many are held."""
         found = self._listening
-        size = request.content_length
-        size = found.body_bytes if size is None else size
         if size > found.body_bytes:
             raise _BodyError(413, FailureReason.TOO_LARGE, f"The request has more than {found.body_bytes} bytes.")
-        if self._arriving + size > found.bodies_bytes:
-            text = f"Requests with more than {found.bodies_bytes} bytes are arriving already."
+        if self._held > found.bodies_bytes:
+            text = f"Requests with more than {found.bodies_bytes} bytes are not answered yet."
             raise _BodyError(503, _INCOMPLETE, text)
-        self._arriving += size
         try:
             async with asyncio.timeout(found.body_seconds):
                 return await request.read()
@@ -220,8 +207,6 @@ class Server:
             raise _BodyError(408, _INCOMPLETE, text) from None
         except (ConnectionError, web.RequestPayloadError):
             raise _BodyError(400, _INCOMPLETE, "The request is incomplete.") from None
-        finally:
-            self._arriving -= size
 
     async def _live(self, _request: web.Request) -> web.Response:
         return web.Response(text="ok")
@@ -233,13 +218,6 @@ class Server:
     async def _show_metrics(self, request: web.Request) -> web.Response:
         body, content_type = self._metrics.text(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
-
-
-class _Rejected(asyncio.Protocol):
-    """A connection that is closed at once: all others are busy."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
 
 
 class _BodyError(Exception):

@@ -123,7 +123,7 @@ def _values(address: str, mirrors: Mapping[str, str]) -> Mapping[str, object]:
         "replicas": _REPLICAS,
         "maxReplicas": _REPLICAS,
         # Under the emulator a process takes more memory than on its own architecture.
-        "resources": {"cpu": "50m", "memoryMib": 512},
+        "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": "512Mi"}},
         "extraVolumes": [{"name": "mirrors", "configMap": {"name": _MIRRORS, "items": names}}],
         "extraVolumeMounts": [{"name": "mirrors", "mountPath": _FOLDER, "readOnly": True}],
         "configuration": {"annotate": True, "registries": registries},

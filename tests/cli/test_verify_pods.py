@@ -17,7 +17,7 @@ from tests.images.shapes import Repository
 from tests.kubernetes.api_server import Answer, Request, rejected, serving
 from tests.ssm.wired import Wired
 from tests.verify.on_node.reports import AMD64, ARM64, report
-from tests.verify.pods.made import crashing, node, pod, status
+from tests.verify.pods.made import crashing, ended, node, pod, status
 
 __all__ = ["images_registry", "repository"]
 
@@ -67,7 +67,7 @@ def test_the_table_has_the_worst_first_and_stderr_the_sum(
         "proven",
     ]
     assert "or it was imported → --on-node" in ran.out
-    assert "its config is linux/amd64, and the node is arm64; it fails with exec format error" in ran.out
+    assert "its config is linux/amd64, and the node is arm64; it fails with exec format error → build its" in ran.out
     assert ran.err == "4 containers: 1 wrong, 1 cannot tell, 1 consistent, 1 proven.\n"
 
 
@@ -217,10 +217,71 @@ def test_the_nodes_settle_what_is_only_consistent(
     assert [each.partition("(")[0] for each in ran.json["notes"]] == ["Not queried through SSM: two "]
 
 
+_FORBIDDEN = rejected(403, "Forbidden", 'User "eve" may not')
+
+
+@pytest.mark.parametrize(
+    ("policy", "log", "verdict", "words"),
+    [
+        ("File", (200, b"exec /app: exec format error\n", {}), "cannot tell", ("it fails with exec format error", "")),
+        ("FallbackToLogsOnError", _FORBIDDEN, "cannot tell", ("it fails with exec format error", "")),
+        ("File", (200, b"password \xff is wrong\n", {}), "consistent", ("and its log does not say exec format", "")),
+        ("File", _FORBIDDEN, "cannot tell", ("and its log was not read", 'resources: ["pods/log"], verbs: ["get"]}')),
+        ("File", rejected(500, "InternalError", "dial tcp"), "cannot tell", ("its log was not read", "dial tcp")),
+        ("File", rejected(400, "BadRequest", "not found"), "cannot tell", ("its log was not read", "")),
+    ],
+)
+def test_the_log_says_why_a_container_crash_loops(
+    run: type_of_run,
+    tmp_path: Path,
+    repository: Repository,
+    name: str,
+    policy: str,
+    log: Answer,
+    verdict: str,
+    words: tuple[str, str],
+) -> None:
+    both = repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    loops = crashing("" if policy == "File" else "exec /app: exec format error\n")
+    made = [
+        pod(status("app", f"{name}:both", f"{name}@{both.digest}", **loops), name="loops"),
+        pod(status("app", f"{name}:both", f"{name}@{both.digest}", **ended(1)), name="ended", phase="Failed"),
+        pod(status("app", f"{name}:both", f"{name}@{both.digest}", **ended(0)), name="done", phase="Succeeded"),
+    ]
+    lists = {"pods": made, "nodes": [node("arm")]}
+
+    def answer(request: Request) -> Answer:
+        plural = request.path.rpartition("/")[2]
+        if plural == "log":
+            assert (request.query["previous"], request.query["container"]) == ("false", "app")
+            return log
+        return 200, {"kind": "List", "metadata": {}, "items": lists.get(plural, [])}, {}
+
+    with serving(answer) as server:
+        ran = run("verify", "pods", "--kubeconfig", str(kubeconfig(tmp_path, server.url)), "-o", "json")
+    found = {each["pod"]: each for row in ran.json["workloads"] for each in row["containers"]}
+    assert set(found) == {"loops", "ended"} if log[0] == 200 and verdict == "cannot tell" else {"loops"}
+    assert found["loops"]["verdict"] == verdict
+    reason, note = words
+    assert reason in found["loops"]["reason"]
+    assert note in ran.err
+    assert "password" not in ran.out + ran.err
+    requested = sum(each.path.endswith("/log") for each in server.requests)
+    assert requested == {"File": 2, "FallbackToLogsOnError": 1}[policy] - (note != "")
+
+
+def kubeconfig(folder: Path, url: str) -> Path:
+    file = folder / "kubeconfig"
+    context = {"name": "here", "context": {"cluster": "here", "namespace": "shop"}}
+    cluster = {"name": "here", "cluster": {"server": url}}
+    file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
+    return file
+
+
 def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
     run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]
 ) -> None:
-    file, seen = tmp_path / "kubeconfig", []
+    seen = []
     owner = {"kind": "Deployment", "name": "api", "controller": True}
     replica_set = {"metadata": {"name": "api-5d4f", "namespace": "shop", "uid": "r", "ownerReferences": [owner]}}
     own = {"kind": "ReplicaSet", "name": "api-5d4f", "controller": True}
@@ -236,9 +297,7 @@ def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
         return 200, {"kind": "List", "metadata": {}, "items": lists.get(plural, [])}, {}
 
     with serving(answer) as server:
-        cluster = {"name": "here", "cluster": {"server": server.url}}
-        context = {"name": "here", "context": {"cluster": "here", "namespace": "shop"}}
-        file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
+        file = kubeconfig(tmp_path, server.url)
         arguments = ("verify", "pods", "--kubeconfig", str(file), "-l", "app=api", "-o", "json")
         ran = run(*arguments)
         assert (ran.code, [row["name"] for row in ran.json["workloads"]]) == (0, ["api"]), ran.err

@@ -158,6 +158,13 @@ def test_a_service_that_denies_access_is_named_without_the_token(
     assert TOKEN not in f"{caught.value!r} {caught.value}"
 
 
+def test_a_token_that_the_service_repeats_in_a_link_is_not_shown(send: Callable[..., Posted], server: StandIn) -> None:
+    link = f"https://host/{TOKEN}"
+    made = {"id": 1, "body": "x", "web_url": link, "html_url": link}
+    server.faults.append(Fault("POST", "(notes|comments)$", Reply(201, made)))
+    assert send().url == "https://host/[secret]"
+
+
 def test_a_long_text_is_cut_to_what_the_service_takes(
     send: Callable[..., Posted], server: StandIn, service: str
 ) -> None:

@@ -60,7 +60,7 @@ def test_its_values_are_those_of_the_stack_file_with_the_stack_s_taint() -> None
     written = {
         "replicas": 3,
         "maxReplicas": 3,
-        "resources": {"cpu": "1", "memoryMib": 400},
+        "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "400Mi"}},
         "serviceMonitor": {"enabled": True},
         "certificates": "cert-manager",
         "issuer": {"name": "corporate"},
@@ -75,6 +75,11 @@ def test_its_values_are_those_of_the_stack_file_with_the_stack_s_taint() -> None
     assert values(found) == {**written, "image": IMAGE, "configuration": configuration}
     read = ChartValues.model_validate(values(found), by_alias=True, by_name=False)
     assert read.chart_values() == values(found)
+
+
+def test_its_namespace_admits_pods_in_the_network_of_their_nodes() -> None:
+    labels: Any = world(merged(PUBLIC, webhook(hostNetwork=True))).inputs(NAMESPACE, NAME)["metadata"]
+    assert labels["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
 
 
 def test_its_role_reads_repositories_and_is_for_its_service_account(found: World) -> None:

@@ -41,14 +41,19 @@ _CASES: Final[Mapping[str, tuple[Architecture, str, str]]] = {
     "lying-arm64": (_ARM64, "index", "consistent"),
     "only-amd64-arm64": (_ARM64, "platform manifest", "wrong"),
     "foreign-amd64": (_AMD64, "platform manifest", "wrong"),
+    "in-log-amd64": (_AMD64, "index", "cannot tell"),
+    "in-message-amd64": (_AMD64, "index", "cannot tell"),
 }
 """Pods: their node, what the imageID is, and the verdict by the registry."""
+_FAILING: Final = ("foreign-amd64", "in-log-amd64", "in-message-amd64")
+"""Pods that crash-loop, the last one with the other policy for termination messages."""
 
 
 def _repositories() -> dict[str, Repository]:
     """Repositories whose images differ, so that containerd keeps one name for each."""
     programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
-    names = ("tag", "by-index", "by-manifest", "imported", "lying", "only-amd64", "foreign")
+    failing = ("in-log", "in-message")
+    names = ("tag", "by-index", "by-manifest", "imported", "lying", "only-amd64", "foreign", *failing)
     made = {
         f"verify/{name}": Repository(program=lambda each, name=name: programs[each] + name.encode())  # type: ignore[misc]
         for name in names
@@ -57,6 +62,8 @@ def _repositories() -> dict[str, Repository]:
     for name in ("tag", "by-index", "by-manifest", "imported"):
         made[f"verify/{name}"].index("1", both)
     made["verify/lying"].index("1", {"amd64": "amd64", "arm64": "amd64"})
+    for name in failing:
+        made[f"verify/{name}"].index("1", {"amd64": "s390x", "arm64": "arm64"})
     made["verify/only-amd64"].single("1", "amd64")
     made["verify/foreign"].single("1", "s390x")
     return made
@@ -111,7 +118,7 @@ def _settled(world: World, case: str) -> bool:
     status = world.status(case)
     running = "running" in status.get("state", {})
     failed = bool(status.get("lastState", {}).get("terminated"))
-    return bool(status.get("imageID")) and (failed if case == "foreign-amd64" else running)
+    return bool(status.get("imageID")) and (failed if case in _FAILING else running)
 
 
 def _image(case: str, repositories: Mapping[str, Repository]) -> str:
@@ -132,7 +139,14 @@ def _pod(case: str, image: str) -> dict[str, Any]:
         "kind": "Pod",
         "metadata": {"name": case, "namespace": _SPACE},
         "spec": {
-            "containers": [{"name": "main", "image": image, "imagePullPolicy": policy}],
+            "containers": [
+                {
+                    "name": "main",
+                    "image": image,
+                    "imagePullPolicy": policy,
+                    "terminationMessagePolicy": "FallbackToLogsOnError" if "message" in case else "File",
+                }
+            ],
             "nodeSelector": {"kubernetes.io/arch": str(_CASES[case][0])},
             "terminationGracePeriodSeconds": 1,
             "automountServiceAccountToken": False,
@@ -185,3 +199,4 @@ def test_the_verdicts_by_the_registry_are_as_containerd_holds_the_images(run: ty
         # No registry has the imported image.
         assert each["digestKind"] == ("unknown" if case.startswith("imported") else kind), case
         assert each["node"]["architecture"] == str(architecture)
+        assert ("exec format error" in each["reason"]) is (case in _FAILING), case

@@ -122,14 +122,34 @@ def test_a_repository_is_a_name_or_an_arn(repository: str, valid: bool) -> None:
 def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
     """The installation's values take Python's names too; a stack file does not."""
     lines = project.lines(
-        f"{CONFIG}  multiarch-eks:admissionWebhook: {{max_replicas: 3, resources: {{memory_mib: 9}}}}\n"
+        f"{CONFIG}  multiarch-eks:admissionWebhook: {{max_replicas: 3, configuration: {{cache: {{memory_mib: 9}}}}}}\n"
     )
     assert [line for line in lines if "max_replicas" in line and "maxReplicas" in line]
     assert [line for line in lines if "memory_mib" in line and "memoryMib" in line]
 
 
-def test_what_the_installation_rejects_is_rejected_with_file_and_line(project: Project) -> None:
-    lines = project.lines(f"{CONFIG}  multiarch-eks:admissionWebhook: {{resources: {{memoryMib: 64}}}}\n")
+@pytest.mark.parametrize(
+    ("written", "path", "message"),
+    [
+        ("resources: {limits: {memory: 64Mi}}", "", "resources.limits.memory must be at least 352Mi"),
+        ("priorityClassName: High", ".priorityClassName", "High"),
+        ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
+        ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),
+        ("tolerations: [{key: a, operator: Exists, value: b}]", ".tolerations[0]", "Exists takes no value"),
+        ("tolerations: [{key: a, tolerationSeconds: 5}]", ".tolerations[0]", "needs the effect NoExecute"),
+        ("tolerations: [{value: b}]", ".tolerations[0]", "the operator must be Exists"),
+        ("tolerations: [{key: a b}]", ".tolerations[0]", "a taint key takes"),
+        ("extraVolumeMounts: [{name: ca, mountPath: /ca}]", "", "there is no volume ca"),
+        ("extraVolumeMounts: [{name: certificate}]", ".extraVolumeMounts[0].mountPath", "missing"),
+        ("extraVolumes: [{name: certificate}]", "", "extraVolumes need names of their own"),
+        ("podLabels: {team: a b}", "", "a label value takes"),
+        ("metricsPort: 8443", "", "securePort and metricsPort must differ"),
+    ],
+)
+def test_what_the_api_server_rejects_is_rejected_with_file_and_line(
+    project: Project, written: str, path: str, message: str
+) -> None:
+    lines = project.lines(f"{CONFIG}  multiarch-eks:admissionWebhook: {{{written}}}\n")
     assert len(lines) == 1
-    assert lines[0].startswith("Pulumi.shop-dev.yaml:10 admissionWebhook: ")
-    assert "resources.memoryMib must be at least" in lines[0]
+    assert lines[0].startswith(f"Pulumi.shop-dev.yaml:10 admissionWebhook{path}: ")
+    assert message in lines[0]

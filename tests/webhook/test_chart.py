@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 import yaml
 from cryptography import x509
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
 
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook_faults import find_faults
 from multiarch.webhook import manifests
 from multiarch.webhook.policy import CONDITIONS
 from sandbox.cluster import helm
@@ -128,10 +133,13 @@ class TestObjects:
         def memory(**values: Any) -> str:
             return str(pod_spec(**values)["containers"][0]["resources"]["limits"]["memory"])
 
-        assert memory() == "256Mi"
-        assert memory(configuration={"cache": {"memoryMib": 256}}) == "544Mi"
-        assert memory(configuration={"cache": {"memoryMib": 333}}) == "659Mi"
-        assert memory(resources={"memoryMib": 300}) == "300Mi"
+        assert memory() == "352Mi"
+        assert memory(configuration={"cache": {"memoryMib": 256}}) == "640Mi"
+        assert memory(configuration={"cache": {"memoryMib": 333}}) == "755Mi"
+        assert memory(resources={"limits": {"memory": "1Gi"}}) == "1Gi"
+        assert memory(resources={"requests": {"memory": "400Mi"}}) == "400Mi"
+        both = {"requests": {"cpu": "1", "memory": "400Mi"}, "limits": {"cpu": "2", "memory": "400Mi"}}
+        assert pod_spec(resources=both)["containers"][0]["resources"] == both
 
     def test_the_network_policy_allows_what_the_configuration_names(self) -> None:
         registries = {
@@ -148,6 +156,49 @@ class TestObjects:
     def test_a_service_monitor_has_the_labels_that_prometheus_selects(self) -> None:
         found = installed(serviceMonitor={"enabled": True, "labels": {"release": "p"}})
         assert found["ServiceMonitor", NAME]["metadata"]["labels"]["release"] == "p"
+
+    def test_the_usual_values_reach_the_pods(self) -> None:
+        affinity: Object = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
+        template = deployment(
+            revisionHistoryLimit=0,
+            podLabels={"team": "platform", "app.kubernetes.io/name": "other"},
+            podAnnotations={"linkerd.io/inject": "disabled"},
+            extraEnv=[{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+            imagePullSecrets=[{"name": "registry"}],
+            imagePullPolicy="Always",
+            logLevel="debug",
+            affinity=affinity,
+        )
+        spec, metadata = template["template"]["spec"], template["template"]["metadata"]
+        (server,) = spec["containers"]
+        assert template["revisionHistoryLimit"] == 0
+        assert metadata["labels"].items() >= {"team": "platform", **template["selector"]["matchLabels"]}.items()
+        assert set(metadata["annotations"]) == {"linkerd.io/inject", "checksum/configuration"}
+        assert (spec["affinity"], spec["imagePullSecrets"]) == (affinity, [{"name": "registry"}])
+        assert (server["imagePullPolicy"], server["args"][-1]) == ("Always", "--log-level=debug")
+        assert server["env"] == [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}]
+
+    def test_all_objects_have_the_common_labels_and_no_selector_has(self) -> None:
+        found = installed(commonLabels={"team": "platform"}, serviceMonitor={"enabled": True, "labels": {"team": "p"}})
+        labels = {key: each["metadata"]["labels"]["team"] for key, each in found.items()}
+        assert labels.pop(("ServiceMonitor", NAME)) == "p"
+        assert set(labels.values()) == {"platform"}
+        assert "team" not in found["Deployment", NAME]["spec"]["selector"]["matchLabels"]
+        assert "team" not in found["Service", NAME]["spec"]["selector"]
+
+    def test_the_network_of_the_nodes_and_other_ports(self) -> None:
+        source = {"ipBlock": {"cidr": "10.0.0.0/16"}}
+        found = installed(hostNetwork=True, securePort=10260, metricsPort=9080, networkPolicy={"ingressFrom": [source]})
+        server = found["Deployment", NAME]["spec"]
+        spec = server["template"]["spec"]
+        assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+        assert server["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+        assert [each["containerPort"] for each in spec["containers"][0]["ports"]] == [10260, 9080]
+        assert {"--port=10260", "--metrics-port=9080"} <= set(spec["containers"][0]["args"])
+        reviews, metrics = found["NetworkPolicy", NAME]["spec"]["ingress"]
+        assert (reviews["ports"][0]["port"], reviews["from"]) == (10260, [source])
+        assert metrics["ports"][0]["port"] == 9080
+        assert "from" not in installed()["NetworkPolicy", NAME]["spec"]["ingress"][0]
 
     def test_the_configuration_file_has_the_values(self) -> None:
         data = installed(configuration={"cache": {"memoryMib": 32}})["ConfigMap", NAME]["data"]
@@ -253,10 +304,13 @@ class TestRegistration:
         ({"replica": 3}, "additional properties 'replica' not allowed"),
         ({"configuration": {"mode": "on"}}, "value must be one of"),
         ({"configuration": {"mode": "pin", "architectures": ["arm64"]}}, "mode pin needs both architectures"),
-        ({"configuration": {"taints": ["arch"]}}, "'arch' does not match pattern"),
+        ({"configuration": {"architectures": ["arm64", "arm64"]}}, "items at 0 and 1 are equal"),
+        ({"configuration": {"registries": {"allowedNetworks": ["10.1.2.3/24"]}}}, "10.1.2.3/24 has host bits set"),
+        ({"configuration": {"taints": [f"{'a' * 254}/b:NoSchedule"]}}, "has more than 253 characters"),
         ({"configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
-        ({"configuration": {"registries": {"pullSecrets": ["a.b/c"]}}}, "'a.b/c' does not match pattern"),
-        ({"resources": {"memoryMib": 100}}, "resources.memoryMib must be at least 144"),
+        ({"resources": {"limits": {"memory": "200Mi"}}}, "resources.limits.memory must be at least 352Mi"),
+        ({"imagePullSecrets": ["registry"]}, "got string, want object"),
+        ({"securePort": 443}, "minimum: got 443, want 1,024"),
         ({"issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),
     ],
 )
@@ -264,6 +318,39 @@ def test_invalid_values_are_rejected(values: Object, message: str) -> None:
     done = helm.run_helm("template", str(CHART), values={"image": IMAGE, **values})
     assert done.returncode != 0
     assert message in done.stderr
+
+
+_SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+_ENTRIES = {
+    "allowed": st.sampled_from(
+        ["docker.io", "*.dkr.ecr.*.amazonaws.com", "r:*", "[fd00::1]:5000", "https://x", "a/b", ""]
+    ),
+    "plainHttp": st.sampled_from(["registry:5000", "registry", "http://r", "r:", "r:*", "[::1]:80"]),
+    "pullSecrets": st.sampled_from(["team-a/registry", "a.b/c", "a", "a/b/c", "A/b", "a/B"]),
+    "allowedNetworks": st.ip_addresses().map(str)
+    | st.builds("{}/{}".format, st.ip_addresses(), st.integers(0, 129))
+    | st.sampled_from(
+        ["10.0.0.0/8", "::/0", "10.0.0.0/255.0.0.0", "010.0.0.0/8", "1:2/64", "fd00::1::/8", "10.0/8", ""]
+    ),
+}
+_TAINTS = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["arch", "a/b", "A.b/c", "a-/b", "-a", "a_b", "x" * 63, "x" * 64, "a..b/c", ""]),
+    st.sampled_from(["", "=", "=arm64", "=a b", "=-", "=" + "x" * 64, "=a=b"]),
+    st.sampled_from([":NoSchedule", ":NoExecute", ":NO_SCHEDULE", "", ":PreferNoSchedule", ":noschedule"]),
+)
+
+
+@given(
+    taint=_TAINTS,
+    entry=st.sampled_from(sorted(_ENTRIES)).flatmap(lambda key: st.tuples(st.just(key), _ENTRIES[key])),
+)
+def test_the_schema_takes_what_the_server_takes(taint: str, entry: tuple[str, str]) -> None:
+    """But for host bits and long prefixes, which the chart itself rejects."""
+    written = {"taints": [taint], "registries": {entry[0]: [entry[1]]}}
+    faults = [fault.message for _, fault in find_faults(WebhookConfiguration.model_validate(written))]
+    valid = Draft7Validator(_SCHEMA).is_valid({"image": IMAGE, "configuration": written})
+    assert valid == (not [each for each in faults if "has host bits set" not in each]), faults
 
 
 @pytest.mark.tools

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from multiarch.schema.webhook_installation import BASE_MIB
 from tests.cli.running import runner
 from tests.webhook.serving import pair, trusting, write
 from tests.webhook.stand_ins import pod, response_in, review_of
@@ -90,6 +92,35 @@ async def silent_registry() -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
         for each in transports:
             each.close()
+
+
+def test_its_memory_is_bounded_whatever_a_pod_sends(tmp_path: Path) -> None:
+    head = b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"
+
+    async def work() -> None:
+        async with started(tmp_path) as it:
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            held = []
+
+            async def send(size: int) -> None:
+                with suppress(OSError, TimeoutError):
+                    tls = context if size else None
+                    _, writer = await asyncio.open_connection("127.0.0.1", it.port, ssl=tls)
+                    held.append(writer)
+                    writer.write(head + b"x" * size)
+                    async with asyncio.timeout(3):
+                        await writer.drain()
+
+            for count, size in ((300, 0), (40, 2_900_000), (300, 250_000)):
+                await asyncio.gather(*(send(size) for _ in range(count)))
+            status = Path(f"/proc/{it.process.pid}/status").read_text(encoding="ascii")  # noqa: ASYNC240 (no disk)
+            assert int(status.partition("VmHWM:")[2].split()[0]) < BASE_MIB * 1024
+            assert await it.ready() == 200
+            for writer in held:
+                writer.transport.abort()
+
+    asyncio.run(work())
 
 
 def test_it_answers_reviews_drains_on_sigterm_and_finishes_what_is_under_way(tmp_path: Path) -> None:

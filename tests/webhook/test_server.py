@@ -7,6 +7,7 @@ import json
 import ssl
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import aiohttp
@@ -158,7 +159,7 @@ def test_bodies_that_are_arriving_have_a_budget_together(tmp_path: Path) -> None
     write(tmp_path, made)
 
     async def work() -> None:
-        async with serving(tmp_path, made, body_bytes=1000, bodies_bytes=2500, body_seconds=30.0) as it:
+        async with serving(tmp_path, made, body_bytes=1000, bodies_bytes=2503, body_seconds=30.0) as it:
             port, context = it.server.ports[0], trusting(made)
             held = []
             for _ in range(2):
@@ -170,6 +171,12 @@ def test_bodies_that_are_arriving_have_a_budget_together(tmp_path: Path) -> None
                     await asyncio.sleep(0.01)
             assert (await it.review(b"x" * 1000))[0] == 503
             assert (await it.review(b"x" * 500))[0] == 200
+            # A body counts until its review is answered.
+            slow = asyncio.create_task(it.review(b"slow"))
+            await it.reviews.began.wait()
+            assert (await it.review(b"x" * 500))[0] == 503
+            it.reviews.released.set()
+            assert (await slow)[0] == 200
             for writer in held:
                 writer.transport.abort()
             async with asyncio.timeout(5):
@@ -180,7 +187,46 @@ def test_bodies_that_are_arriving_have_a_budget_together(tmp_path: Path) -> None
     run(work)
 
 
-def test_above_the_limit_the_oldest_idle_connection_makes_room(tmp_path: Path) -> None:
+def test_connections_that_never_start_tls_count_and_make_room(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path, connections=3) as it:
+            silent = [await asyncio.open_connection("localhost", it.server.ports[0]) for _ in range(6)]
+            async with asyncio.timeout(10):
+                for reader, _ in silent[:3]:
+                    assert await reader.read() == b""
+            assert (await it.review())[0] == 200
+            text, _ = it.metrics.text()
+            assert b"multiarch_webhook_connections 3.0" in text
+            for _, writer in silent:
+                writer.transport.abort()
+
+    run(work)
+
+
+def test_the_longest_idle_connection_makes_room_not_the_oldest(tmp_path: Path) -> None:
+    made = pair()
+    write(tmp_path, made)
+
+    async def work() -> None:
+        async with serving(tmp_path, made, connections=2) as it:
+            first, second = [
+                await asyncio.open_connection("localhost", it.server.ports[0], ssl=trusting(made)) for _ in range(2)
+            ]
+            first[1].write(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await first[0].readline()).split(b" ")[1] == b"200"
+            assert (await it.review())[0] == 200
+            async with asyncio.timeout(10):
+                with suppress(ConnectionError):
+                    assert await second[0].read() == b""
+            first[1].write(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"200" in await first[0].readuntil(b"HTTP/1.1 200")
+            for _, writer in (first, second):
+                writer.transport.abort()
+
+    run(work)
+
+
+def test_above_the_limit_the_longest_idle_connection_makes_room(tmp_path: Path) -> None:
     made = pair()
     write(tmp_path, made)
 
@@ -192,7 +238,8 @@ def test_above_the_limit_the_oldest_idle_connection_makes_room(tmp_path: Path) -
                 await asyncio.open_connection("localhost", it.server.ports[0], ssl=trusting(made)) for _ in range(3)
             ]
             async with asyncio.timeout(5):
-                assert await held[0][0].read() == b""
+                with suppress(ConnectionError):
+                    assert await held[0][0].read() == b""
             for _, writer in held:
                 writer.transport.abort()
             it.reviews.released.set()

@@ -42,8 +42,9 @@ def _values(model: type[Section], indent: str) -> Iterator[str]:
         yield from textwrap.wrap(text, _WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
         default = field.get_default(call_default_factory=True)
         if isinstance(default, Section):
-            yield f"{indent}{key}:"
-            yield from _values(type(default), f"{indent}  ")
+            parts = list(_values(type(default), f"{indent}  "))
+            yield f"{indent}{key}: {{}}" if all(part.lstrip().startswith("# ") for part in parts) else f"{indent}{key}:"
+            yield from parts
         elif field.is_required() or default is None:
             yield f"{indent}# {key}:"
         else:

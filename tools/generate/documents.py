@@ -231,8 +231,8 @@ def _definitions() -> dict[str, Any]:
     return definitions
 
 
-def _reference(schema: Mapping[str, Any]) -> str | None:
-    reference = schema.get("$ref")
+def _reference(schema: Any) -> str | None:  # noqa: ANN401  (JSON Schema: a mapping or a flag)
+    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
     return str(reference).rpartition("/")[2] if reference else None
 
 
@@ -264,7 +264,8 @@ def _takes(schema: Mapping[str, Any]) -> str:
     if kind == "array":
         inner = schema.get("items", {})
         return f"list of {_takes(inner)}" if "enum" in inner else "list"
-    if kind == "object" and not _reference(schema.get("additionalProperties") or {}):
+    more = schema.get("additionalProperties") or {}
+    if kind == "object" and more is not True and not _reference(more):
         return "map of strings"
     if kind in ("integer", "number"):
         low, high = schema.get("minimum"), schema.get("maximum")

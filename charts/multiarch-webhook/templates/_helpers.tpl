@@ -5,6 +5,12 @@ app.kubernetes.io/instance: {{ (index . 1).Values.name }}
 app.kubernetes.io/component: {{ index . 0 }}
 {{- end -}}
 
+{{/* All labels of an object of a component: (list "server" MORE .). Selectors select by those above, which win. */}}
+{{- define "webhook.labels" -}}
+{{- $own := include "webhook.selector" (list (index . 0) (index . 2)) | fromYaml -}}
+{{- merge $own (index . 1) (index . 2).Values.commonLabels | toYaml -}}
+{{- end -}}
+
 {{/* Name, namespace (none if empty) and labels: (list NAME NAMESPACE COMPONENT .) */}}
 {{- define "webhook.metadata" -}}
 name: {{ index . 0 }}
@@ -12,12 +18,30 @@ name: {{ index . 0 }}
 namespace: {{ . }}
 {{- end }}
 labels:
-  {{- include "webhook.selector" (list (index . 2) (index . 3)) | nindent 2 }}
+  {{- include "webhook.labels" (list (index . 2) dict (index . 3)) | nindent 2 }}
 {{- end -}}
 
+{{/* The configuration file. What values.schema.json can't say, and `webhook serve` would reject, fails here. */}}
 {{- define "webhook.configuration" -}}
 {{- if and (eq .Values.configuration.mode "pin") (lt (len .Values.configuration.architectures) 2) -}}
 {{- fail "configuration: mode pin needs both architectures" -}}
+{{- end -}}
+{{- range .Values.configuration.taints -}}
+{{- if and (contains "/" .) (gt (len (first (splitList "/" .))) 253) -}}
+{{- fail (printf "configuration.taints: the prefix of %s has more than 253 characters" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.configuration.registries.allowedNetworks -}}
+{{- if and (contains "/" .) (not (contains ":" .)) -}}
+{{- $pair := splitList "/" . -}}
+{{- $address := 0 -}}
+{{- range splitList "." (first $pair) -}}{{- $address = add (mul 256 $address) (int .) -}}{{- end -}}
+{{- $size := 1 -}}
+{{- range until (sub 32 (int (last $pair)) | int) -}}{{- $size = mul 2 $size -}}{{- end -}}
+{{- if mod $address $size -}}
+{{- fail (printf "configuration.registries.allowedNetworks: %s has host bits set" .) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml .Values.configuration -}}
 {{- end -}}
@@ -38,12 +62,13 @@ labels:
 {{- end }}
 {{- end -}}
 
-{{/* The memory of a replica in MiB. */}}
-{{- define "webhook.memoryMib" -}}
-{{- $cache := .Values.configuration.cache.memoryMib -}}
-{{- $memory := int (.Values.resources.memoryMib | default (add 160 (int (floor (mulf 1.5 $cache))))) -}}
-{{- if lt $memory (int (add 80 $cache)) -}}
-{{- fail (printf "resources.memoryMib must be at least %d for configuration.cache.memoryMib" (int (add 80 $cache))) -}}
+{{/* The memory limit of a replica. */}}
+{{- define "webhook.memory" -}}
+{{- $needed := add 256 (int (floor (mulf 1.5 .Values.configuration.cache.memoryMib))) -}}
+{{- $memory := .Values.resources.limits.memory | default .Values.resources.requests.memory | default (printf "%dMi" $needed) -}}
+{{- $mib := mul (regexFind "^[0-9]+" $memory | int) (ternary 1024 1 (hasSuffix "Gi" $memory)) -}}
+{{- if lt $mib $needed -}}
+{{- fail (printf "resources.limits.memory must be at least %dMi for configuration.cache.memoryMib" $needed) -}}
 {{- end -}}
 {{- $memory -}}
 {{- end -}}

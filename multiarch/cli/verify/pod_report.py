@@ -66,9 +66,12 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
     for key, rows in workloads:
         counts: dict[tuple[str, ...], int] = {}
         for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.verdict)):
-            settled_by = each.settled_by if each.verdict is Proof.CANNOT_TELL else ""
-            reason = each.reason + (f" → {settled_by}" if settled_by else "")
             node = "?" if each.host is None else each.host.architecture or "?"
+            fix = {
+                Proof.WRONG: f"build its image for linux/{node}, or keep it off {node} nodes",
+                Proof.CANNOT_TELL: each.settled_by,
+            }.get(each.verdict)
+            reason = each.reason + (f" → {fix}" if fix else "")
             cells = (each.container.name, node, str(each.verdict), each.container.image, reason)
             counts[cells] = counts.get(cells, 0) + 1
         for (name, node, proof, image, reason), count in counts.items():

@@ -32,7 +32,7 @@ _RULES = (
 )
 _CONSOLE_RULES = (
     (r"(" + _KEYS + r"[\w-]{0,40} *: *)" + _VALUE, r"\1", re.IGNORECASE),
-    (r"^\s*[A-Za-z0-9+/=]{16,}\s*$", "", re.MULTILINE),
+    (r"^[^\S\n]*[A-Za-z0-9+/=]{16,}[^\S\n]*$", "", re.MULTILINE),
     (r"[A-Za-z0-9+/]{40,}={0,2}", "", 0),
 )
 _COMPILED = [(re.compile(pattern, flags), kept) for pattern, kept, flags in _RULES]

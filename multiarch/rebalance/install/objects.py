@@ -158,7 +158,7 @@ def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
     if arm64_taint:
         spec["tolerations"] = [make_toleration(arm64_taint).as_dict()]
     if plan.image_pull_secrets:
-        spec["imagePullSecrets"] = [{"name": name} for name in plan.image_pull_secrets]
+        spec["imagePullSecrets"] = [{"name": each.name} for each in plan.image_pull_secrets]
     # A run has its end: no autoscaler takes its node away meanwhile.
     kept = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
     return {"metadata": {"labels": LABELS, "annotations": kept}, "spec": spec}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from multiarch.kubernetes.source import LoadedObject, add_object_source
@@ -26,6 +26,8 @@ class PodReader:
     """Reads objects of any kind in any order; of them only containers, nodes and owners are kept."""
 
     containers: list[PodContainer] = field(default_factory=list)
+    ended: list[PodContainer] = field(default_factory=list)
+    """Of pods that have ended, those that failed: they stay for long, and are news if their architecture was why."""
     nodes: dict[str, ObservedNode] = field(default_factory=dict)
     owners: dict[WorkloadKey, WorkloadKey] = field(default_factory=dict)
     not_started: int = 0
@@ -45,11 +47,19 @@ class PodReader:
 
     def owner_kinds(self) -> set[str]:
         """Return the kinds of the objects that own pods."""
-        return {each.workload.kind for each in self.containers}
+        return {each.workload.kind for each in (*self.containers, *self.ended)}
+
+    def read_logs(self, read: Callable[[PodContainer], str | None]) -> None:
+        """Look for the cause in the logs of containers whose latest run failed; ``read`` returns None for no log."""
+        for found in (self.containers, self.ended):
+            for at, each in enumerate(found):
+                if each.exit_code and each.failure is None and (log := read(each)) is not None:
+                    found[at] = replace(each, failure=find_failure(log), log_read=True)
 
     def result(self) -> Pods:
         """Return what was read, by workload."""
-        found = [replace(each, workload=find_top_owner(each.workload, self.owners)) for each in self.containers]
+        kept = [*self.containers, *(each for each in self.ended if each.failure is not None)]
+        found = [replace(each, workload=find_top_owner(each.workload, self.owners)) for each in kept]
         found.sort(key=lambda each: (each.workload, each.pod, _ROLES.index(each.role), each.name))
         return Pods(tuple(found), self.nodes, self.not_started)
 
@@ -59,11 +69,11 @@ class PodReader:
         if key.kind == "Pod" and content.get("apiVersion") == "v1":
             self.pods += 1
             found = list(_containers(value, get_owner(content) or key))
-            ended = value["status"]["phase"].text() in _ENDED
-            # Pods that have ended stay for long; what did not start for its architecture is still news.
-            kept = [each for each in found if each.failure is not None or (each.image_id and not ended)]
-            self.containers += kept
-            if not ended:
+            if value["status"]["phase"].text() in _ENDED:
+                self.ended += [each for each in found if each.failure is not None or each.exit_code]
+            else:
+                kept = [each for each in found if each.failure is not None or each.image_id]
+                self.containers += kept
                 self.not_started += _declared(value["spec"]) - sum(_is_container(each) for each in kept)
         elif (owner := get_owner(content)) is not None:
             self.owners[key] = owner
@@ -113,10 +123,9 @@ def _containers(pod: Value, workload: WorkloadKey) -> Iterator[PodContainer]:
 def _container(shared: PodContainer, listed: str, written: Value | None, status: Value) -> PodContainer:
     state, reported = status["state"], status["image"].text()
     running = not state["running"].missing
-    waiting, ended = state["waiting"], state["terminated"]
+    waiting, ended, before = state["waiting"], state["terminated"], status["lastState"]["terminated"]
     reason = "running" if running else waiting["reason"].text() or ended["reason"].text() or "not running"
-    messages = (waiting["message"], ended["message"], status["lastState"]["terminated"]["message"])
-    failure = None if running else _failure(" ".join(each.text() for each in messages))
+    messages = (waiting["message"], ended["message"], before["message"])
     return replace(
         shared,
         name=status["name"].text(),
@@ -127,9 +136,12 @@ def _container(shared: PodContainer, listed: str, written: Value | None, status:
         container_id=status["containerID"].text().partition("://")[2],
         state=reason,
         running=running,
-        failure=failure,
+        failure=find_failure(" ".join(each.text() for each in messages)),
+        exit_code=(before if ended.missing else ended)["exitCode"].whole(0, least=-(2**31)),
     )
 
 
-def _failure(messages: str) -> StartFailure | None:
-    return next((each for each in StartFailure if each in messages), None)
+def find_failure(text: str) -> StartFailure | None:
+    """Return what messages or a log say of the architecture; a shell writes ``Exec format error``."""
+    lower = text.lower()
+    return next((each for each in StartFailure if each in lower), None)

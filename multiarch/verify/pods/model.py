@@ -35,7 +35,7 @@ class DigestKind(StrEnum):
 
 
 class StartFailure(StrEnum):
-    """Why a container did not start, where that tells of its architecture."""
+    """Why a container did not start, where that tells of its architecture: words of messages and logs, in any case."""
 
     EXEC_FORMAT = "exec format error"
     """From the kernel: not a program of this machine, or a script that does not start with ``#!``."""
@@ -49,7 +49,9 @@ class PodContainer:
 
     ``image`` is as the pod's spec has it and ``reported`` as its status; ``image_id`` is the status's, as the runtime
     spells it, and empty if the image was not pulled. ``container_id`` has no scheme (``containerd://``). ``state`` is
-    ``running`` or the reason why not (``CrashLoopBackOff``). ``workload`` is the end of the chain of owners.
+    ``running`` or the reason why not (``CrashLoopBackOff``). ``exit_code`` and ``failure`` are those of its latest run
+    that ended; ``log_read`` says that the end of that run's log was looked at. ``workload`` is the end of the chain of
+    owners.
     """
 
     workload: WorkloadKey = field(metadata=OMITTED)
@@ -64,6 +66,8 @@ class PodContainer:
     state: str
     running: bool = field(metadata=OMITTED)
     failure: StartFailure | None = field(default=None, metadata=OMITTED)
+    exit_code: int = field(default=0, metadata=OMITTED)
+    log_read: bool = field(default=False, metadata=OMITTED)
     service_account: str = field(default="default", metadata=OMITTED)
     pull_secrets: tuple[str, ...] = field(default=(), metadata=OMITTED)
 

@@ -14,6 +14,7 @@ from multiarch.verify.on_node.model import RunningContainer
 from multiarch.verify.pods.model import DigestKind, Judged, PodContainer, Proof, RegistryDigest, StartFailure
 
 ON_NODE = "--on-node"
+_LOG = f"look for {StartFailure.EXEC_FORMAT} in kubectl logs, or run it on the live cluster with get on pods/log"
 _OR = ", or "
 _PROOFS = {
     Verdict.SUPPORTED: Proof.CONSISTENT,
@@ -42,7 +43,9 @@ def judge_by_registry(container: PodContainer, node: ObservedNode | None, digest
         found = _of_platform(found, digest.platform, architecture)
     else:
         found = replace(found, reason=digest.reason, settled_by=_settled_by(container, digest.settled_by))
-    return _failed(found, architecture) if container.failure is StartFailure.EXEC_FORMAT else found
+    if container.failure is StartFailure.EXEC_FORMAT:
+        return _failed(found, architecture)
+    return _ended(found) if container.exit_code else found
 
 
 def judge_on_node(judged: Judged, held: RunningContainer) -> Judged:
@@ -129,14 +132,28 @@ def _of_platform(found: Judged, platform: Platform, architecture: Architecture) 
 
 def _failed(found: Judged, architecture: Architecture) -> Judged:
     """Return a container that fails with an exec format error."""
+    fails = f"it {'failed before' if found.container.running else 'fails'} with {StartFailure.EXEC_FORMAT}"
     if found.verdict is Proof.WRONG:
-        return replace(found, reason=f"{found.reason}; it fails with {StartFailure.EXEC_FORMAT}")
+        return replace(found, reason=f"{found.reason}; {fails}")
     image = found.container.image
-    doubt = f"its program is not {architecture}, or a script without #!"
-    reason = f"it fails with {StartFailure.EXEC_FORMAT}: {doubt}; {found.reason}"
+    reason = f"{fails}: its program is not {architecture}, or a script without #!; {found.reason}"
     known = found.digest_kind is not DigestKind.UNKNOWN
     settled_by = f"multiarch image verify {image} --platform linux/{architecture}" if known else found.settled_by
     return replace(found, verdict=Proof.CANNOT_TELL, reason=reason, settled_by=settled_by)
+
+
+def _ended(found: Judged) -> Judged:
+    """Return a container whose latest run failed, without a message that says why."""
+    container = found.container
+    said = (
+        f"{'' if container.running else f'{container.state}: '}its last run ended with exit code {container.exit_code}"
+    )
+    if container.log_read:
+        return replace(found, reason=f"{found.reason}; {said}, and its log does not say {StartFailure.EXEC_FORMAT}")
+    said = f"{said}, and its log was not read"
+    if container.running or found.verdict in (Proof.WRONG, Proof.CANNOT_TELL):
+        return replace(found, reason=f"{found.reason}; {said}")
+    return replace(found, verdict=Proof.CANNOT_TELL, reason=f"{said}; {found.reason}", settled_by=_LOG)
 
 
 def _of_process(found: Judged, elf: Elf, architecture: Architecture) -> Judged:

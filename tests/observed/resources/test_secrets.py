@@ -28,7 +28,10 @@ def test_console_output_keeps_the_reason(line: str) -> None:
     assert masked(line) == line
 
 
-@pytest.mark.parametrize("text", ["-" * 65_000, "a:" * 32_000, "-token" * 10_000, "key" * 20_000, " " * 65_000])
+@pytest.mark.parametrize(
+    "text",
+    ["-" * 65_000, "a:" * 32_000, "-token" * 10_000, "key" * 20_000, " " * 65_000, "\n" * 65_000, "\r\n" * 32_000],
+)
 def test_hostile_output_is_masked_quickly(text: str) -> None:
     begun = time.process_time()
     masked(text)

@@ -23,6 +23,11 @@ def crashing(message: str = EXEC_FORMAT) -> dict[str, Any]:
     return {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}
 
 
+def ended(exit_code: int) -> dict[str, Any]:
+    """The status of a container that is not started again."""
+    return {"state": {"terminated": {"reason": "Error" if exit_code else "Completed", "exitCode": exit_code}}}
+
+
 def status(name: str, image: str, image_id: str, number: int = 1, **more: Any) -> dict[str, Any]:
     """A container's status; it runs unless ``more`` says otherwise."""
     here = {"name": name, "image": image, "imageID": image_id, "containerID": f"containerd://{number:064x}"}

@@ -86,9 +86,24 @@ def test_what_failed_to_start_for_its_architecture_is_told_by_its_message() -> N
     assert (found.state, found.failure) == ("ImagePullBackOff", StartFailure.NO_PLATFORM)
 
 
-def test_a_container_that_runs_now_has_not_failed() -> None:
-    (found,) = read(pod(status("app", "api:1", API, lastState=crashing()["lastState"]))).containers
-    assert found.failure is None
+@pytest.mark.parametrize(
+    ("more", "failure", "exit_code"),
+    [
+        # A container that crash-loops runs for a moment again and again.
+        ({"lastState": crashing()["lastState"]}, StartFailure.EXEC_FORMAT, 128),
+        (
+            crashing("/entry.sh: line 3: /app: cannot execute binary file: Exec format error"),
+            StartFailure.EXEC_FORMAT,
+            128,
+        ),
+        (crashing(""), None, 128),
+        ({"state": {"terminated": {"reason": "Error", "exitCode": 255}}, "lastState": {}}, None, 255),
+        ({}, None, 0),
+    ],
+)
+def test_the_latest_run_that_ended_says_how(more: dict[str, Any], failure: StartFailure | None, exit_code: int) -> None:
+    (found,) = read(pod(status("app", "api:1", API, **more))).containers
+    assert (found.failure, found.exit_code) == (failure, exit_code)
 
 
 def test_containers_that_have_not_started_are_counted() -> None:

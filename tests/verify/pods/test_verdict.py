@@ -113,6 +113,36 @@ def test_an_exec_format_error_makes_a_fitting_image_doubtful_and_a_wrong_one_wor
         assert doubtful.settled_by == "multiarch image verify example.com/team/image:1 --platform linux/arm64"
 
 
+@pytest.mark.parametrize(
+    ("more", "digest", "proof", "reason"),
+    [
+        ({}, index("linux/arm64"), Proof.CANNOT_TELL, "Error: its last run ended with exit code 255, and"),
+        ({}, single("linux/arm64"), Proof.CANNOT_TELL, "Error: its last run ended with exit code 255, and"),
+        ({}, index("linux/amd64"), Proof.WRONG, "index has linux/amd64, but not linux/arm64; Error: its last"),
+        (
+            {"log_read": True},
+            index("linux/arm64"),
+            Proof.CONSISTENT,
+            "index has linux/arm64; Error: its last run ended with exit code 255, and its log does not say",
+        ),
+        (
+            {"running": True, "state": "running"},
+            index("linux/arm64"),
+            Proof.CONSISTENT,
+            "index has linux/arm64; its last run ended with exit code 255, and its log was not read",
+        ),
+    ],
+)
+def test_a_container_that_failed_is_never_consistent_without_a_word(
+    more: dict[str, Any], digest: RegistryDigest, proof: Proof, reason: str
+) -> None:
+    failed = container(INDEX, **{"running": False, "state": "Error", "exit_code": 255, **more})
+    found = judge_by_registry(failed, host(), digest)
+    assert found.verdict is proof
+    assert found.reason.startswith(reason)
+    assert ("kubectl logs" in found.settled_by) is (proof is Proof.CANNOT_TELL)
+
+
 def test_a_volumes_files_are_not_run() -> None:
     volume = container(CONFIG, role=ContainerRole.VOLUME, running=False, state="mounted")
     assert judge_by_registry(volume, host(), single("linux/amd64")).verdict is Proof.CONSISTENT

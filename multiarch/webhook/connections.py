@@ -1,0 +1,110 @@
+"""The connections of one port: bounded from the moment of their acceptance, before any TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+
+from aiohttp import web
+
+_HANDSHAKE_SECONDS = 10.0
+_PAUSE_SECONDS = 0.1
+"""The wait after a failed acceptance: all file descriptors are in use."""
+
+
+class Connections:
+    """Accepts connections for an application; with ``most`` open, the longest idle one is closed for a new one."""
+
+    def __init__(
+        self,
+        server: web.Server,
+        listening: socket.socket,
+        tls: ssl.SSLContext | None,
+        most: int,
+        full: Callable[[], None],
+    ) -> None:
+        """Accept from now on; ``full`` is told of each connection that takes the place of another, or is rejected."""
+        self._server = server
+        self._listening = listening
+        self._tls = tls
+        self._most = most
+        self._full = full
+        self.busy: set[web.RequestHandler] = set()
+        """Connections whose request is being answered."""
+        self._opening: dict[asyncio.Task[None], float] = {}
+        self._used: dict[asyncio.BaseProtocol, float] = {}
+        """Since when open connections are idle; those that are gone are removed at the next acceptance."""
+        listening.settimeout(0)
+        self._accepting = asyncio.create_task(self._accept_forever())
+        self._accepting.add_done_callback(lambda _: listening.close())
+
+    def __len__(self) -> int:
+        """Return how many are open."""
+        return len(self._opening) + len(self._server.connections)
+
+    def begin(self, protocol: web.RequestHandler) -> None:
+        """Note that a request of a connection is being answered."""
+        self.busy.add(protocol)
+
+    def end(self, protocol: web.RequestHandler) -> None:
+        """Note that it is answered."""
+        self.busy.discard(protocol)
+        self._used[protocol] = monotonic()
+
+    def close(self) -> None:
+        """Accept no more."""
+        self._accepting.cancel()
+        for each in self._opening:
+            each.cancel()
+
+    async def _accept_forever(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(self._listening)
+            except OSError:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            if not self._make_room():
+                accepted.close()
+                continue
+            opening = asyncio.create_task(self._open(accepted))
+            self._opening[opening] = monotonic()
+            opening.add_done_callback(partial(self._end_opening, accepted))
+
+    def _end_opening(self, accepted: socket.socket, opening: asyncio.Task[None]) -> None:
+        del self._opening[opening]
+        if opening.cancelled():
+            accepted.close()
+
+    async def _open(self, accepted: socket.socket) -> None:
+        seconds = None if self._tls is None else _HANDSHAKE_SECONDS
+        with suppress(OSError):
+            transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
+                self._server, accepted, ssl=self._tls, ssl_handshake_timeout=seconds
+            )
+            # uvloop returns TLS' own protocol beside the transport.
+            self._used.setdefault(transport.get_protocol(), monotonic())
+
+    def _make_room(self) -> bool:
+        connections = self._server.connections
+        self._used = {each: self._used.get(each, monotonic()) for each in connections}
+        if len(self) < self._most:
+            return True
+        self._full()
+        # An abort does not wait for the peer, as a close of TLS would.
+        idle: list[tuple[float, Callable[[], object]]] = [(since, each.cancel) for each, since in self._opening.items()]
+        idle += [
+            (self._used[each], each.transport.abort)
+            for each in connections
+            if each not in self.busy and each.transport is not None
+        ]
+        if idle:
+            _, end = min(idle, key=lambda pair: pair[0])
+            end()
+        return bool(idle)
