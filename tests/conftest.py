@@ -46,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
     # Pulumi's language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
     os.environ.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+    # pytest-xdist tells its workers how wide the terminal is; commands would follow it.
+    os.environ.pop("COLUMNS", None)
     # Programs in Go that tests start, too, look for garbage less often.
     os.environ.setdefault("GOGC", "400")
     # By default Python looks for garbage some thousand times in a run, for a seventh of its time.

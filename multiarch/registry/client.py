@@ -5,6 +5,7 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -43,6 +44,9 @@ _ANY_BLOB = "application/octet-stream"
 """The media type of cached blobs whose type is not known. A registry may also serve a manifest as a blob."""
 
 _TAGS_PER_PAGE = 1000
+_FEW_VALUES = 1000
+_SECONDS_PER_VALUE = 4e-6
+"""A pause of at least four times what decoding and reading a value takes."""
 
 
 class RegistryClient:
@@ -64,6 +68,7 @@ class RegistryClient:
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
+        self._turn = asyncio.Lock()
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
 
     async def __aenter__(self) -> Self:
@@ -147,7 +152,7 @@ class RegistryClient:
                     check.add(chunk)
                     body += chunk
                 check.finish()
-                self._check_values(operation, body)
+                await self._await_turn(operation, body)
                 return bytes(body)
 
         content = await self._attempts.run(operation, endpoints, fetch)
@@ -216,7 +221,7 @@ class RegistryClient:
             if known is not None and response.status == _NOT_MODIFIED:
                 return known
             body = await read_body(operation, response, self._settings.manifest_limit)
-            self._check_values(operation, body)
+            await self._await_turn(operation, body)
             return check_manifest(operation, reference, response, body)
 
     async def _head(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> str | None:
@@ -253,10 +258,17 @@ class RegistryClient:
 
     # Requests
 
-    def _check_values(self, operation: ReadOperation, content: bytes | bytearray) -> None:
-        """Raise RegistryError (TOO_LARGE) for a document of too many values: it takes long to decode."""
-        if count_values(content) > (limit := self._settings.values_limit):
+    async def _await_turn(self, operation: ReadOperation, content: bytes | bytearray) -> None:
+        """Wait until a document may be decoded: large ones one after the other, with pauses for other work.
+
+        Raises RegistryError, TOO_LARGE for too many values.
+        """
+        values, limit = count_values(content), self._settings.values_limit
+        if values > limit:
             raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {limit} values")
+        if values > _FEW_VALUES:
+            async with self._turn:
+                await asyncio.sleep(values * _SECONDS_PER_VALUE)
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
         return ReadOperation.start(reference, seconds or self._settings.total_seconds)
