@@ -1,4 +1,4 @@
-"""Sums and differences of amounts, of which some are unknown."""
+"""Prices from strings; sums and differences of amounts, of which some are unknown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from multiarch.prices.model import HOURS_PER_MONTH, Amount, UnknownPrice
+
+_MAX_EXPONENT = 12
+"""Prices are below 10^13, and at least 10^-12 if they are not 0; a string such as 1E+999999999 has a GB of digits."""
+
+
+def parse_price(text: str) -> Decimal:
+    """Return a price of a file or of AWS. Raises ValueError, or InvalidOperation if it is not a number."""
+    price = Decimal(text)
+    if not price.is_finite() or price < 0 or (price and abs(price.adjusted()) > _MAX_EXPONENT):
+        raise ValueError(f"the price {text!r} must be a number that is not negative")
+    return price.normalize()
 
 
 def sum_amounts(amounts: Iterable[Amount]) -> Amount:

@@ -17,6 +17,7 @@ from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.partitions import find_partition
+from multiarch.prices.amounts import parse_price
 from multiarch.prices.model import RegionPrices
 
 _COMPUTE = {
@@ -109,7 +110,7 @@ def read_products(price_list: Iterable[str | Mapping[str, Any]], currency: str) 
             value = json.loads(entry) if isinstance(entry, str) else entry
             attributes = {str(key): str(text) for key, text in value["product"]["attributes"].items()}
             found = set(_prices(value.get("terms", {}), currency))
-        except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation, RecursionError) as error:
             raise OutsideError(
                 f"AWS's price list has an entry that can't be read: {type(error).__name__}: {error}.",
                 hint="Check that AWS_ENDPOINT_URL, if it is set, is a server of AWS's Pricing API.",
@@ -124,11 +125,8 @@ def _prices(terms: Mapping[str, Any], currency: str) -> Iterator[tuple[str, Deci
         for rate in term["priceDimensions"].values():
             if currency not in rate["pricePerUnit"]:
                 continue
-            price = Decimal(rate["pricePerUnit"][currency])
-            if not price.is_finite() or price < 0:
-                raise ValueError(f"the price {price}")
-            if price:
-                yield "hour" if rate["unit"].lower() in _HOURS else rate["unit"], price.normalize()
+            if price := parse_price(rate["pricePerUnit"][currency]):
+                yield "hour" if rate["unit"].lower() in _HOURS else rate["unit"], price
 
 
 class _Region:
@@ -181,8 +179,8 @@ def _spot(ec2: PriceClient, now: datetime) -> dict[str, dict[str, Decimal]]:
         for row in page["SpotPriceHistory"]:
             try:
                 key, when = (row["InstanceType"], row["AvailabilityZone"]), row["Timestamp"]
-                price = Decimal(row["SpotPrice"]).normalize()
-            except (KeyError, InvalidOperation) as error:
+                price = parse_price(row["SpotPrice"])
+            except (KeyError, ValueError, InvalidOperation) as error:
                 raise OutsideError(f"EC2's spot price history has a row that can't be read: {error!r}.") from error
             if key not in latest or when > latest[key][0]:
                 latest[key] = (when, price)

@@ -16,6 +16,7 @@ from typing import Any
 from multiarch.errors import MultiarchError
 from multiarch.escaping import format_json
 from multiarch.files import read_text, write_atomically
+from multiarch.prices.amounts import parse_price
 from multiarch.prices.model import PriceList, RegionPrices
 
 VERSION = "1"
@@ -120,7 +121,4 @@ def _price(text: object) -> Decimal | None:
 def _known(text: object) -> Decimal:
     if not isinstance(text, str):
         raise TypeError(f"the price {text!r} must be a string")
-    price = Decimal(text)
-    if not price.is_finite() or price < 0:
-        raise ValueError(f"the price {text!r} must be a number that is not negative")
-    return price
+    return parse_price(text)

@@ -198,7 +198,10 @@ def with_price(price: str) -> str:
         '{"product": {"attributes": {}}, "terms": {"OnDemand": {"a": {}}}}',
         with_price("many"),
         with_price("-1"),
+        with_price("1E+999999999"),
+        "[" * 100_000,
     ],
+    ids=range(8),
 )
 def test_an_entry_of_another_form_is_an_error(entry: str) -> None:
     with pytest.raises(OutsideError, match="an entry that can't be read"):

@@ -78,6 +78,8 @@ def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
         (lambda text: text.replace('"0.0911"', "0.0911"), "has invalid prices: TypeError"),
         (lambda text: text.replace('"0.0911"', '"-0.0911"'), "has invalid prices: ValueError"),
         (lambda text: text.replace('"0.0911"', '"NaN"'), "has invalid prices: ValueError"),
+        (lambda text: text.replace('"0.0911"', '"1E+999999999"'), "has invalid prices: ValueError"),
+        (lambda text: text.replace('"0.0911"', '"1E-999999999"'), "has invalid prices: ValueError"),
         (lambda text: text.replace('"0.0911"', '"a lot"'), "has invalid prices: InvalidOperation"),
         (lambda text: text.replace("fetchedAt", "fetched"), "has invalid prices: KeyError"),
         (lambda text: text.replace("2026-11-22T", "yesterday"), "has invalid prices: ValueError"),
