@@ -181,6 +181,7 @@ def _runs(process: int) -> bool:
         ('{"auths": {"quay.io": 5}}', "auths.quay.io: the entry must be an object"),
         ('{"auths": {"quay.io": {"auth": "%%%"}}}', "auths.quay.io: auth must be the base64 of USER:PASSWORD"),
         (f'{{"auths": {{"quay.io": {{"auth": "{base64.b64encode(SECRET.encode()).decode()}"}}}}}}', "USER:PASSWORD"),
+        ('{"auths": {"quay.io": {"auth": "dTpw", "email": false}}}', "auths.quay.io: email must be a string"),
         ('{"credHelpers": {"quay.io": 1}}', "credHelpers must be an object with string values"),
         ('{"credsStore": {}}', "credsStore must be a string"),
     ],

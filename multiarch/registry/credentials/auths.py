@@ -39,7 +39,8 @@ def read_auths(configuration: Mapping[str, object], source: str) -> list[tuple[s
 def _credential(row: object, source: str) -> Credential:
     if not isinstance(row, Mapping):
         raise ValueError("the entry must be an object")  # noqa: TRY004 (content, not a programmer's mistake)
-    wrong = [key for key in _KEYS if not isinstance(row.get(key), str | None)]
+    # Nobody needs the email, and yet the kubelet decodes no configuration in which it is not a string.
+    wrong = [key for key in (*_KEYS, "email") if not isinstance(row.get(key), str | None)]
     if wrong:
         raise ValueError(f"{wrong[0]} must be a string")
     auth, identity, password, user = (str(row.get(key) or "") for key in _KEYS)
