@@ -13,7 +13,10 @@ STACK = "checkout-dev"
 PAGE = ROOT / "docs" / "how-to" / "review.md"
 
 
-def test_the_review_names_the_replacement_the_permission_and_the_cost(platform: World) -> None:
+def test_the_review_names_the_replacement_the_permission_and_the_cost(
+    platform: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # as the page has it
     before = platform.held(STACK)
     said = platform.sandbox("review-demo", STACK).stdout
     assert PRICES in said

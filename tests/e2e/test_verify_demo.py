@@ -23,7 +23,10 @@ def test_a_stack_without_tainted_arm64_nodes_is_not_for_the_demo() -> None:
     assert arm64_group(plan({"nodeGroups": {"web-arm": {"arm64Taint": False}}})) is None
 
 
-def test_both_commands_find_nothing_in_a_healthy_cluster_and_name_all_four_faults(platform: World) -> None:
+def test_both_commands_find_nothing_in_a_healthy_cluster_and_name_all_four_faults(
+    platform: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # as the page has it
     instances, held = platform.instance_ids(STACK), platform.held(STACK)
     try:
         said = platform.sandbox("verify-demo", STACK).stdout
