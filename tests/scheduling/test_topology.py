@@ -58,19 +58,6 @@ NODES = (node("a", A), node("b", B), node("c", C))
 ON_A, ON_B, ON_C = NODES
 
 
-def test_a_pod_without_rules_may_be_anywhere() -> None:
-    assert allowed(placed((pod(), ON_A), nodes=NODES), pod(), *NODES) == ["a", "b", "c"]
-
-
-def test_a_zone_may_be_ahead_of_the_emptiest_by_the_skew() -> None:
-    spread = web(constraint())
-    assert allowed(placed(nodes=NODES), spread, *NODES) == ["a", "b", "c"]
-    assert allowed(placed((spread, ON_A), nodes=NODES), spread, *NODES) == ["b", "c"]
-    assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=NODES), spread, *NODES) == ["c"]
-    full = placed((spread, ON_A), (spread, ON_B), (spread, ON_C))
-    assert allowed(full, spread, *NODES) == ["a", "b", "c"]
-
-
 def test_the_zone_that_would_be_too_far_ahead_is_said_with_its_numbers() -> None:
     spread = web(constraint())
     reason = placed((spread, ON_A), nodes=NODES).why_not(spread, ON_A)
@@ -112,12 +99,6 @@ def test_rules_that_a_trial_asked_for_first_count_what_stays() -> None:
     assert allowed(placements, spread, ON_A, ON_B) == ["b"]
 
 
-def test_a_larger_skew_allows_more() -> None:
-    spread = web(constraint(maxSkew=2))
-    assert allowed(placed((spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
-    assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["b", "c"]
-
-
 def test_schedule_anyway_excludes_nothing() -> None:
     spread = web(constraint(whenUnsatisfiable="ScheduleAnyway"))
     assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
@@ -132,28 +113,10 @@ def test_a_zone_without_nodes_is_not_a_domain_until_somebody_asks_about_a_node_i
     assert allowed(one_zone, spread, ON_A, ON_B) == ["b"]
 
 
-def test_too_few_domains_count_as_an_empty_one() -> None:
-    spread = web(constraint(minDomains=3))
-    two = placed((spread, ON_A), (spread, ON_B))
-    reason = two.why_not(spread, ON_A)
-    assert reason is not None
-    assert "the emptiest domain 0 (2 of at least 3 domains)" in reason.text
-    assert allowed(two, spread, *NODES) == ["c"]
-    two.place(spread, ON_C)
-    assert allowed(two, spread, *NODES) == ["a", "b", "c"]
-
-
 def test_only_pods_that_the_selector_and_the_namespace_mean_are_counted() -> None:
     spread = web(constraint())
     others = [(pod(labels={"app": "db"}), ON_A), (pod(labels={"app": "web"}, namespace="else"), ON_A)]
     assert allowed(placed(*others, nodes=NODES), spread, *NODES) == ["a", "b", "c"]
-
-
-def test_a_pod_that_its_own_selector_does_not_mean_adds_nothing() -> None:
-    stranger = web(constraint(), labels={"app": "other"})
-    one = web()
-    assert allowed(placed((one, ON_A), nodes=NODES), stranger, *NODES) == ["a", "b", "c"]
-    assert allowed(placed((one, ON_A), (one, ON_A), nodes=NODES), stranger, *NODES) == ["b", "c"]
 
 
 @pytest.mark.parametrize("selector", [None, {}])
@@ -183,27 +146,6 @@ def test_nodes_with_taints_are_domains_unless_told_otherwise() -> None:
     assert allowed(placed((bearing, ON_A), (bearing, ON_B), nodes=nodes), bearing, ON_A) == []
 
 
-def test_all_constraints_have_to_hold() -> None:
-    spread = web(constraint(), constraint(HOST))
-    second = node("a2", A)
-    placements = placed((spread, ON_A), (spread, ON_B), (spread, ON_C), nodes=(second,))
-    assert allowed(placements, spread, second, *NODES) == ["a2"]
-    placements.place(spread, second)
-    reason = placements.why_not(spread, second)
-    assert reason is not None
-    assert reason.text.startswith("topology spread constraint 1:")
-    assert allowed(placements, spread, *NODES) == ["b", "c"]
-
-
-def test_a_node_without_the_label_is_excluded_and_does_not_count() -> None:
-    bare = Node("bare", {HOST: "bare"})
-    spread = web(constraint())
-    reason = placed(nodes=NODES).why_not(spread, bare)
-    assert reason is not None
-    assert reason.text == "topology spread constraint 1: the node has no label topology.kubernetes.io/zone"
-    assert allowed(placed((spread, bare), (spread, bare), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
-
-
 def test_match_label_keys_narrow_the_selector_to_the_pods_own_values() -> None:
     def of(version: str) -> Pod:
         return web(
@@ -221,37 +163,6 @@ def test_pods_on_their_fix_are_not_counted() -> None:
     assert allowed(placed((pods(leaving)[0], ON_A), nodes=NODES), web(constraint()), *NODES) == ["a", "b", "c"]
 
 
-def test_anti_affinity_keeps_pods_apart_by_zone_and_by_host() -> None:
-    by_zone, by_host = apart(term()), apart(term(HOST))
-    second = node("a2", A)
-    assert allowed(placed((web(), ON_A)), by_zone, ON_A, second, ON_B) == ["b"]
-    assert allowed(placed((web(), ON_A)), by_host, ON_A, second, ON_B) == ["a2", "b"]
-    reason = placed((web(), ON_A)).why_not(by_zone, second)
-    assert reason is not None
-    assert reason.cause is Cause.POD_ANTI_AFFINITY
-    assert reason.text == (
-        "pod anti-affinity term 1: a pod with app=web is in topology.kubernetes.io/zone=eu-west-1a already"
-    )
-
-
-def test_anti_affinity_of_a_placed_pod_keeps_others_away_that_have_none_themselves() -> None:
-    placements = placed((apart(term(app="db"), app="web"), ON_A))
-    assert allowed(placements, pod(labels={"app": "db"}), ON_A, ON_B) == ["b"]
-    assert allowed(placements, pod(labels={"app": "other"}), ON_A, ON_B) == ["a", "b"]
-    reason = placements.why_not(pod(labels={"app": "db"}), ON_A)
-    assert reason is not None
-    assert reason.text == ("anti-affinity of a pod in topology.kubernetes.io/zone=eu-west-1a excludes pods with app=db")
-    assert allowed(placed((apart(term(app="db")), ON_A)), pod(labels={"app": "db"}, namespace="else"), ON_A) == ["a"]
-
-
-def test_a_rule_that_comes_later_counts_pods_that_were_there_before() -> None:
-    placements = placed((web(), ON_A), nodes=NODES)
-    assert placements.why_not(pod(labels={"app": "db"}), ON_A) is None
-    placements.place(apart(term(app="db")), ON_A)
-    assert placements.why_not(pod(labels={"app": "db"}), ON_A) is not None
-    assert allowed(placements, web(constraint()), ON_A, ON_B) == ["b"]
-
-
 def test_affinity_wants_company_and_the_first_of_its_kind_may_be_alone() -> None:
     to_database = together(term(app="db"))
     assert allowed(placed(nodes=NODES), to_database, *NODES) == []
@@ -262,19 +173,6 @@ def test_affinity_wants_company_and_the_first_of_its_kind_may_be_alone() -> None
     to_itself = together(term())
     assert allowed(placed(nodes=NODES), to_itself, *NODES) == ["a", "b", "c"]
     assert allowed(placed((to_itself, ON_B), nodes=NODES), to_itself, *NODES) == ["b"]
-
-
-def test_affinity_needs_the_label_on_the_node_even_for_the_first() -> None:
-    reason = placed().why_not(together(term("rack")), ON_A)
-    assert reason is not None
-    assert reason.text == "pod affinity term 1 needs a node label rack"
-
-
-def test_one_pod_has_to_match_all_affinity_terms() -> None:
-    both = together(term(app="db"), term(HOST, labelSelector={"matchLabels": {"tier": "gold"}}))
-    halves = placed((pod(labels={"app": "db"}), ON_A), (pod(labels={"tier": "gold"}), ON_A))
-    assert allowed(halves, both, ON_A) == []
-    assert allowed(placed((pod(labels={"app": "db", "tier": "gold"}), ON_A)), both, ON_A, ON_B) == ["a"]
 
 
 def test_a_term_means_its_own_namespace_the_named_ones_or_those_selected() -> None:
