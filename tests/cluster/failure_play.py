@@ -24,12 +24,10 @@ PATIENCE = 8
 
 @dataclass(slots=True)
 class Stage:
-    """The number of pods without a node, by workload: as simulated, and on the cluster; ``nodes`` are the new ones."""
+    """The number of pods without a node, by workload: as simulated, and on the cluster."""
 
     simulated: Mapping[str, int] = field(default_factory=dict)
     real: Mapping[str, int] = field(default_factory=dict)
-    nodes_simulated: Mapping[str, int] = field(default_factory=dict)
-    nodes_real: Counter[str] = field(default_factory=Counter)
     choices: Choices = field(default_factory=Choices)
 
     @property
@@ -52,11 +50,6 @@ class Played:
     def agrees(self) -> bool:
         """Whether model and cluster agree before and after the failure."""
         return self.before.agrees and self.after.agrees
-
-    @property
-    def same_nodes(self) -> bool:
-        """Whether the autoscaler added as many nodes to each group as were simulated."""
-        return all(each.nodes_simulated == each.nodes_real for each in (self.before, self.after))
 
     def rejected(self) -> list[str]:
         """What kube-scheduler did and the model does not allow, one line each."""
@@ -89,7 +82,6 @@ def _before(runs: Runs, played: Mapping[Run, Played]) -> None:
         played[run].before.simulated = _count(before.settled.unplaced)
         first = sum(group.sizes.desired for group in before.plan.node_groups) if run.case.free else len(nodes)
         start[run] = nodes[:first]
-        played[run].before.nodes_simulated = _by_group(nodes[first:])
     runs.add_nodes(start, "a")
 
     def create(run: Run) -> None:
@@ -115,8 +107,7 @@ def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
         played[run].after.simulated = _count(after[run].settled.unplaced)
         alone = fail_nodes(_settled(run.case, run.case.pods()), run.case.failure)
         played[run].from_manifests = _count(alone.settled.unplaced)
-        replaced[run], new = _replaced(after[run], before)
-        played[run].after.nodes_simulated = _by_group(new)
+        replaced[run] = _replaced(after[run], before)
     runs.each(lambda run: run.lose(each.name for each in after[run].lost))
     runs.add_nodes(replaced, "c")
     runs.each(lambda run: run.create(_created_again(after[run])))
@@ -125,17 +116,16 @@ def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
     _grow(runs, "d", failures, {run: played[run].after for run in runs.all})
 
 
-def _replaced(after: After, before: Before) -> tuple[list[NodeState], list[NodeState]]:
-    """The new nodes that Auto Scaling groups start by themselves, and those that the autoscaler adds."""
+def _replaced(after: After, before: Before) -> list[NodeState]:
+    """The new nodes that Auto Scaling groups start by themselves."""
     missing = Counter(node.group for node in after.lost)
     groups = {group.name for group in before.plan.node_groups}
-    replaced: list[NodeState] = []
-    added: list[NodeState] = []
+    replaced = []
     for node in after.added:
-        own = node.group in groups and missing[node.group] > 0
-        missing[node.group] -= own
-        (replaced if own else added).append(node)
-    return replaced, added
+        if node.group in groups and missing[node.group] > 0:
+            missing[node.group] -= 1
+            replaced.append(node)
+    return replaced
 
 
 def _created_again(after: After) -> list[Pod]:
@@ -152,8 +142,6 @@ def _grow(runs: Runs, stage: str, failures: Mapping[Run, CapacityFailure], stage
         new = _next_nodes(runs, failures, stages)
         if not any(new.values()):
             break
-        for run, nodes in new.items():
-            stages[run].nodes_real.update(_by_group(nodes))
         runs.add_nodes(new, f"{stage}{number}")
         runs.decided()
     for run in runs.all:
@@ -174,10 +162,6 @@ def _next_nodes(
         judge(run, stages[run].choices)
         stages[run].choices.rejected += waits
     return {run: nodes for run, (nodes, _) in found.items()}
-
-
-def _by_group(nodes: Iterable[NodeState]) -> Counter[str]:
-    return Counter(node.group for node in nodes)
 
 
 def _settled(case: Case, pods: Iterable[Pod], nodes: Sequence[NodeState] | None = None) -> Before:

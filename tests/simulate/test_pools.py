@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.scheduling.manifests import expression, required
 from tests.simulate.simulated import TOLERANT, answer, got, group, grown, of, pods, pooled, run
@@ -219,34 +217,6 @@ def test_a_pool_for_both_architectures_takes_either() -> None:
     result = run(both, pods(**BIG, **TOLERANT), pods("old", **BIG))
     assert got(result) == {"general-spot": 1}
     assert of(result, "old").unplaced == ("old-0",)
-
-
-SIZES = st.lists(
-    st.tuples(st.integers(1, 12), st.sampled_from([100, 700, 1500, 3000]), st.booleans()), min_size=1, max_size=4
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(SIZES, st.sampled_from([None, 8, 64]))
-def test_no_pod_is_lost_no_node_overfull_and_the_same_input_gives_the_same(
-    wanted: list[tuple[int, int, bool]], limit: int | None
-) -> None:
-    pool: dict[str, Any] = {"sizes": ["xlarge", "2xlarge"], **({"cpuLimit": limit} if limit else {})}
-    documents = [
-        pods(f"w{number}", count, cpu=f"{cpu}m", memory="512Mi", **(TOLERANT if tolerant else {}))
-        for number, (count, cpu, tolerant) in enumerate(wanted)
-    ]
-    result = run(pooled({"general": pool}), *documents)
-    assert result == run(pooled({"general": pool}), *documents)
-    for workload, (count, _, tolerant) in zip(result.workloads, wanted, strict=True):
-        names = [place.pod for place in workload.places] + list(workload.unplaced)
-        assert (sorted(names), len(names)) == (sorted(set(names)), count)
-        assert tolerant or not any(place.group.startswith("general-arm64") for place in workload.places)
-    for outcome in result.groups:
-        assert 0 <= outcome.cpu_requested <= outcome.cpu_allocatable
-        if limit and outcome.name != "web":
-            assert sum(4 * count for _, count in outcome.instance_types) <= limit
-    assert limit is not None or result.unplaced == 0
 
 
 def test_karpenter_does_not_spread_over_a_deprecated_label() -> None:
