@@ -95,7 +95,7 @@ def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -
     """Pin a stack file to what AWS recommends today. Raises MultiarchError and OutsideError."""
     stack = load_file(path)
     # An outdated pin makes a stack invalid, so an upgrade ignores pins.
-    plan = make_plan(remove_releases(stack) if upgrade else stack, today=get_today(), pinning=True)
+    plan = make_plan(remove_releases(stack) if upgrade else stack, today=get_today())
     where = region or plan.region
     ssm, eks, ec2 = (
         open_client(name, where, region_key="aws:region in the stack file") for name in ("ssm", "eks", "ec2")
