@@ -11,7 +11,6 @@ IMAGES = (
           "Move the type to the other architecture."),
     error("unknown-instance-type", "an instance type that is not in the table of facts",
           "Run `multiarch facts refresh` if the type is new."),
-    error("duplicate-instance-type", "a type that one group names twice", "Remove one."),
     error("not-an-eks-type", "a type that EKS nodes can't run on, such as a Mac host", "Choose another type."),
     error("mixed-accelerators", "a group whose types need different drivers (none, NVIDIA, Neuron)",
           "Split it into one group per accelerator."),

@@ -63,8 +63,6 @@ ARM_SPOT = {"architectures": ["arm64"], "capacityTypes": ["spot"]}
 UNPINNED = {("ami-not-pinned", "nodeGroups.web"), ("ami-not-pinned", "nodeGroups.web-arm")}
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("autoscaler-unreachable", KARPENTER, f"{ROOT}.use", "reachable from within the VPC only", WARNING),
-    ("priority", priorities(web=0), f"{ROOT}.clusterAutoscaler.priorities.web", "priority 0 is below 1", ERROR),
-    ("priority", priorities(web=-3), f"{ROOT}.clusterAutoscaler.priorities.web", "never chooses a negative", ERROR),
     ("priority-names-no-group", priorities(wbe=5), f"{ROOT}.clusterAutoscaler.priorities.wbe", "web, web-arm", ERROR),
     ("order-names-no-group", groups(order=["arm64-spot", "arm64-on-demand", "amd64-on-demand"]), f"{ROOT}.order[0]",
      "no node group is arm64-spot. Remove it, or add a group of that", ERROR),
@@ -77,7 +75,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      f"{ROOT}.prefer", "no NodePool is arm64", ERROR),
     ("prefer-and-order", groups(prefer="amd64", order=["amd64-on-demand"]), f"{ROOT}.prefer",
      "prefer: amd64 and order: [amd64-on-demand] are both given", ERROR),
-    ("order-twice", groups(order=["amd64-on-demand", "amd64-on-demand"]), f"{ROOT}.order[1]", "twice", ERROR),
     ("migration", {"autoscaling": {"migrateFrom": "karpenter"}}, f"{ROOT}.migrateFrom", "Set use", ERROR),
     ("migration", groups(migrateFrom="cluster-autoscaler"), f"{ROOT}.migrateFrom", "can't replace itself", ERROR),
     ("migration-sizes", merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
@@ -102,8 +99,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
                           "general": None}),
      f"{ROOT}.karpenter.nodePools.b.weight", "also that of a", ERROR),
     ("weight-of-several", pool(weight=40), f"{POOL}.weight", "several pools", ERROR),
-    ("too-many-pools", karpenter(nodePools={f"p{n}": {} for n in range(21)}), f"{ROOT}.karpenter.nodePools", "20",
-     ERROR),
     ("no-instance-type", pool(families=["m7i"]), f"{POOL}.families",
      "general-arm64-spot and general-arm64-on-demand: instance-family In m7i excludes all", ERROR),
     ("no-instance-type", pool(families=["m7g"], architectures=["arm64"], sizes=["112xlarge"]), f"{POOL}.sizes",

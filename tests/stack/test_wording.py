@@ -57,6 +57,12 @@ AT_TOP = [
         "taints: []",
         "taints: taints is unknown here. It belongs to admissionWebhook.configuration.taints or autoscaling",
     ),
+    ("network: {zones: [eu-west-1a, eu-west-1a]}", "network.zones: eu-west-1a is named twice."),
+    ("network: {zones: [eu-west-1a]}", "network.zones: zones has 1 items. Name at least 2."),
+    (
+        "autoscaling: {clusterAutoscaler: {priorities: {web: 0}}}",
+        "autoscaling.clusterAutoscaler.priorities.web: web is 0; it must be at least 1.",
+    ),
     ("session: 3", "session: session is the number 3; it takes a mapping: keys with values below it."),
 ]
 
