@@ -98,11 +98,6 @@ def test_a_list_that_is_too_long_is_rejected(project: Project) -> None:
     assert line.endswith("instanceTypes has 21 items. Name at most 20.")
 
 
-def test_a_misspelled_key_is_not_told_to_be_missing_too(project: Project) -> None:
-    (line,) = project.lines(CONFIG.replace("instanceTypes", "instance_types"))
-    assert line.endswith("instance_types is unknown here. Did you mean instanceTypes?")
-
-
 def test_a_missing_half_of_a_multi_architecture_group_is_told(project: Project) -> None:
     group = "  multiarch-eks:multiArchitectureGroups: {both: {instanceTypes: {amd64: [m7i.large]}}}\n"
     (line,) = project.lines(f"{CONFIG}{group}")
