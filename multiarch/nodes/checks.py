@@ -113,18 +113,10 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
     path, bootstrap = (*spec.path, "bootstrap"), spec.settings.bootstrap
     derived = "eks" if case is BootstrapCase.EKS else "user-data"
     if bootstrap.mode is not None and bootstrap.mode != derived:
-        if bootstrap.mode == "user-data":
-            hint = (
-                "EKS starts it; user data that did so too would break the node. Give ami.id, or use kind: self-managed."
-            )
-        else:
-            hint = "Omit bootstrap.mode."
-        reason = (
-            "a managed group without ami.id is bootstrapped by EKS"
-            if derived == "eks"
-            else f"a {spec.kind} group {'with ami.id ' if spec.ami.id else ''}bootstraps through its user data"
-        )
-        report("bootstrap-mode", (*path, "mode"), f"mode is {bootstrap.mode}, but {reason}.", hint=hint)
+        hint = "Give ami.id, use kind: self-managed, or omit bootstrap.mode." if derived == "eks" else ""
+        reason = "with" if spec.ami.id else "without"
+        message = f"mode is {bootstrap.mode}, but a {spec.kind} group {reason} ami.id is bootstrapped by {derived}."
+        report("bootstrap-mode", (*path, "mode"), message, hint=hint)
     if bootstrap.pre_bootstrap:
         from multiarch.nodes.user_data.kubelet_start import starts_kubelet  # noqa: PLC0415  (few groups have a script)
 
