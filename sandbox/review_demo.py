@@ -106,5 +106,5 @@ def _made_up_prices(region: str) -> PriceList:
     """Return prices in proportion to the memory: nobody pays these."""
     per_hour = {name: Decimal(each.memory_mib) / 2048 / 100 for name, each in list_instance_types().items()}
     fetched = datetime.combine(get_today(), time(), UTC)
-    prices = RegionPrices(region, "USD", fetched, per_hour, with_spot=False, cluster=Decimal("0.1"), gp3=Decimal("0.1"))
+    prices = RegionPrices(region, "USD", fetched, per_hour, with_spot=False, cluster=Decimal("0.1"))
     return PriceList(PRICES, {region: prices})

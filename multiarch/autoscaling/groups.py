@@ -73,19 +73,11 @@ def plan_cluster_autoscaler(
 
 def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
     names = sorted(group.name for group in groups)
-    for name, priority in sorted(settings.priorities.items()):
-        path = (*PATH, "priorities", name)
+    for name in sorted(settings.priorities):
         if name not in names:
             report(
                 "priority-names-no-group",
-                path,
+                (*PATH, "priorities", name),
                 f"there is no node group {name!r}.",
                 hint=f"Groups are {', '.join(names) or 'none'}.",
-            )
-        if priority < 1:
-            report(
-                "priority",
-                path,
-                f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is "
-                "probably a mistake.",
             )

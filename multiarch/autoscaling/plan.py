@@ -82,10 +82,6 @@ def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
             (*ROOT, "prefer"),
             f"prefer: {settings.prefer} and order: [{', '.join(order)}] are both given; order makes prefer redundant.",
         )
-    for index, capacity in enumerate(order):
-        if capacity in order[:index]:
-            path = (*ROOT, "order", index)
-            report("order-twice", path, f"{capacity} is named twice.")
     _check_direction(settings, report)
     for each, key in _KEYS.items():
         if key in settings.written and each not in {settings.use, settings.migrate_from}:

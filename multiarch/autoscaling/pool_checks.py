@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import PoolSpec
-from multiarch.autoscaling.weights import MAX_POOLS
 from multiarch.errors import UnknownFactError
 from multiarch.facts.instance_types import get_instance_type, list_instance_types
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
@@ -20,14 +19,6 @@ from multiarch.nodes.spec import ClusterContext
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label value."""
-
-
-def check_number(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
-    """Reject more pools than there are weights between two capacities."""
-    if len(specs) > MAX_POOLS:
-        report(
-            "too-many-pools", specs[0].path[:-1], f"{len(specs)} node pools; their weights allow at most {MAX_POOLS}."
-        )
 
 
 def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:

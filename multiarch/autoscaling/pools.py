@@ -52,7 +52,6 @@ def plan_pools(
     """
     ordered = sorted(specs, key=lambda spec: spec.name)
     drafts = [draft for index, spec in enumerate(ordered) for draft in _drafts(spec, index, order)]
-    checks.check_number(ordered, report)
     for spec in ordered:
         checks.check_pool(spec, order, context, report)
     checks.check_weights(ordered, report)

@@ -9,23 +9,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise, takewhile
-from types import MappingProxyType
 
 from cronsim import CronSim, CronSimError
 
 from multiarch.autoscaling.syntax import parse_seconds
 
-_MACROS = MappingProxyType(
-    {
-        "@annually": "0 0 1 1 *",
-        "@yearly": "0 0 1 1 *",
-        "@monthly": "0 0 1 * *",
-        "@weekly": "0 0 * * 0",
-        "@daily": "0 0 * * *",
-        "@midnight": "0 0 * * *",
-        "@hourly": "0 * * * *",
-    }
-)
 _FIELDS = 5
 # What Karpenter's parser reads: none of cronsim's extensions, such as L and #.
 _FIELD = re.compile(r"(?!.*[0-9]{3})[0-9*/,-]+|(?:[a-z]{3}[,-]?)+", re.ASCII | re.IGNORECASE)
@@ -39,9 +27,7 @@ _YEAR = 365 * 24 * 60
 
 
 def check_schedule(schedule: str) -> str | None:
-    """Check a cron schedule of five fields, or a macro such as ``@daily``; return what is wrong, or None."""
-    if schedule in _MACROS:
-        return None
+    """Check a cron schedule of five fields; return what is wrong, or None."""
     fields = schedule.split(" ")
     if len(fields) != _FIELDS:
         return f"{schedule!r} is not a cron schedule: it has {len(fields)} fields instead of {_FIELDS}"
@@ -63,10 +49,9 @@ def is_never_ending(schedule: str, duration: str) -> bool:
 
 def find_longest_pause(schedule: str) -> int:
     """Return the maximum number of minutes between two starts of a valid schedule."""
-    written = _MACROS.get(schedule, schedule)
     # Without a day of the month or a month it repeats every week.
-    last = _FIRST + _TWO_WEEKS if written.split(" ")[2:4] == ["*", "*"] else _LAST
-    found = list(takewhile(lambda start: start <= last, islice(CronSim(written, _FIRST), _STARTS)))
+    last = _FIRST + _TWO_WEEKS if schedule.split(" ")[2:4] == ["*", "*"] else _LAST
+    found = list(takewhile(lambda start: start <= last, islice(CronSim(schedule, _FIRST), _STARTS)))
     # With one start or none in the years that are looked at, 29 February, there is no pause to speak of.
     return max((int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found)), default=_YEAR)
 
@@ -74,5 +59,5 @@ def find_longest_pause(schedule: str) -> int:
 def are_quiet(schedule: str, duration: str, at: datetime) -> bool:
     """Return whether the last start of a valid schedule is less than a valid duration before ``at``, in UTC."""
     # A start at `at` itself counts.
-    last = next(CronSim(_MACROS.get(schedule, schedule), at + timedelta(seconds=1), reverse=True))
+    last = next(CronSim(schedule, at + timedelta(seconds=1), reverse=True))
     return (at - last).total_seconds() < parse_seconds(duration)

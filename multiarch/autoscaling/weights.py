@@ -14,9 +14,7 @@ from multiarch.facts.architectures import Architecture
 
 HIGHEST = 100
 BASES = (90, 70, 50, 30)
-"""By position in the order; the index of the pool in the stack file (from 0, by name) is subtracted."""
-MAX_POOLS = BASES[0] - BASES[1]
-"""With more, the weights of one capacity would overlap those of the next."""
+"""By position in the order; the index of the pool in the stack file (from 0 to 19, by name) is subtracted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 
 FETCH = """Fetch AWS's prices of regions into a file.
 
-On-demand prices of Linux instances, EKS clusters, NAT gateways and gp3 volumes come from AWS's Pricing API, spot prices
-per zone from EC2. Prices of other regions in the file stay. The file is written when all prices are there; until then
+On-demand prices of Linux instances, EKS clusters and NAT gateways come from AWS's Pricing API, spot prices per zone
+from EC2. Prices of other regions in the file stay. The file is written when all prices are there; until then
 it stays as it was. A CI job can keep it: with --max-age nothing is fetched while its prices are recent enough.
 
 \b
@@ -182,7 +182,6 @@ def _others(prices: RegionPrices) -> dict[str, Amount]:
         "EKS cluster, standard support, per hour": prices.cluster_hour(extended=False),
         "EKS cluster, extended support, per hour": prices.cluster_hour(extended=True),
         "NAT gateway, per hour": prices.nat_gateway_hour(),
-        "gp3 volume, per GiB and month": prices.gp3_gib_month(),
     }
 
 
@@ -213,5 +212,5 @@ def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, Any]:
         }
         for name in _names(prices, types)
     ]
-    shown = {key: whole[key] for key in ("currency", "fetchedAt", "perHour", "perGibMonth")}
+    shown = {key: whole[key] for key in ("currency", "fetchedAt", "perHour")}
     return {"region": prices.region, **shown, "types": found}

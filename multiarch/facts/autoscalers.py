@@ -25,11 +25,5 @@ def parse_chart_version(text: str) -> tuple[int, int, int]:
     """Turn ``1.14.1`` or ``1.14`` into numbers, for comparing. Raises UnknownFactError for anything else."""
     match = _VERSION.fullmatch(text)
     if match is None:
-        bare = text.removeprefix("v")
-        hint = (
-            f"Drop the v: {bare}."
-            if _VERSION.fullmatch(bare)
-            else f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}."
-        )
-        raise UnknownFactError("chart version", text, hint=hint)
+        raise UnknownFactError("chart version", text, hint=f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}.")
     return int(match[1]), int(match[2]), int(match[3] or 0)

@@ -11,10 +11,6 @@ from enum import Enum
 
 from multiarch.facts import labels
 
-MAX_TAINTS_PER_NODE_GROUP = 50
-"""EKS user guide, "Node taints on managed node groups"."""
-MAX_TAGS_PER_RESOURCE = 50
-"""EKS API, TagMap; IAM API, tagListType."""
 MAX_USER_DATA_BYTES = 16384
 """EC2 user guide, "Run commands at launch": raw, before base64."""
 MAX_MANAGED_POLICY_CHARACTERS = 6144

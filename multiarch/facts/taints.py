@@ -69,13 +69,8 @@ def parse_taint(text: str) -> Taint:
     if not colon:
         raise TaintSyntaxError(f"{text!r} has no effect.", hint=f"Write {text}:NoSchedule.")
     if effect not in set(Effect):
-        spelled = {e.name: e for e in Effect} | {e.lower(): e for e in Effect} | {e.name.lower(): e for e in Effect}
-        meant = spelled.get(effect) or spelled.get(effect.lower())
-        hint = (
-            f"That is the EKS API's spelling; write {key_and_value}:{meant}."
-            if meant and "_" in effect
-            else f"Write {key_and_value}:{meant or Effect.NO_SCHEDULE}; effects are {', '.join(Effect)}."
-        )
+        meant = {each.lower(): each for each in Effect}.get(effect.replace("_", "").lower(), Effect.NO_SCHEDULE)
+        hint = f"Write {key_and_value}:{meant}; effects are {', '.join(Effect)}."
         raise TaintSyntaxError(f"Unknown taint effect {effect!r}.", hint=hint)
     key, _, value = key_and_value.partition("=")
     if fault := check_name(NameKind.TAINT_KEY, key) or check_name(NameKind.TAINT_VALUE, value):

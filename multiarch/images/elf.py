@@ -13,11 +13,6 @@ HEAD = 256
 _ELF_HEAD = 20
 _CLASSES = {1: 32, 2: 64}
 _ORDERS = {1: "<", 2: ">"}
-_MAGIC = (
-    (b"MZ", "a Windows program"),
-    (b"\x00asm", "a WebAssembly module"),
-    (b"PK\x03\x04", "a ZIP or Java archive"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +79,6 @@ def identify_file(start: bytes) -> Head:
         return _elf(start[:_ELF_HEAD])
     if start.startswith(b"#!"):
         return _script(start[:HEAD])
-    for magic, what in _MAGIC:
-        if start.startswith(magic):
-            return OtherFile(what)
     return OtherFile("neither an ELF file nor a script" if start else "an empty file")
 
 

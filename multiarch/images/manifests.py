@@ -26,18 +26,6 @@ _MANIFESTS = frozenset({OCI_MANIFEST, DOCKER_MANIFEST})
 _SCHEMA1 = frozenset({SCHEMA1, SCHEMA1_SIGNED})
 _OCI_ARTIFACT = "application/vnd.oci.artifact.manifest.v1+json"
 _EMPTY = "application/vnd.oci.empty.v1+json"
-_WELL_KNOWN = {
-    "application/vnd.cncf.helm.config.v1+json": "a Helm chart",
-    "application/vnd.dev.cosign.artifact.sig.v1+json": "a signature",
-    "application/vnd.dev.cosign.simplesigning.v1+json": "a signature",
-    "application/vnd.dev.sigstore.bundle.v0.3+json": "a signature",
-    "application/vnd.cncf.notary.signature": "a signature",
-    "application/vnd.in-toto+json": "an attestation",
-    "application/vnd.docker.plugin.v1+json": "a Docker plugin",
-    "application/vnd.wasm.config.v0+json": "a WebAssembly module",
-    "application/spdx+json": "a bill of materials",
-    "application/vnd.cyclonedx+json": "a bill of materials",
-}
 SCHEMA1_NOTE = "Docker schema 1, which has no platforms and which current runtimes do not pull; push the image again"
 
 
@@ -90,9 +78,7 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
 
 def describe_artifact(media_type: str) -> str:
     """Describe an artifact of ``media_type``."""
-    known = _WELL_KNOWN.get(media_type)
-    what = f"{known} ({media_type})" if known else f"an artifact of type {escape_printable(media_type)}"
-    return f"not an image: {what}"
+    return f"not an image: an artifact of type {escape_printable(media_type)}"
 
 
 def _text(value: object) -> str:

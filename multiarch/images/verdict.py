@@ -32,10 +32,6 @@ _FALLBACKS: Mapping[Architecture, tuple[tuple[str, str], ...]] = MappingProxyTyp
 """32-bit platforms that containerd falls back to; not every processor and kernel runs them."""
 _LAST = 9
 _SHOWN = 8
-_NODES_NEED_MORE = {
-    Architecture.AMD64: "does not run on every amd64 instance; containerd only selects linux/amd64 from an index",
-    Architecture.ARM64: "does not run on every arm64 instance; containerd only selects linux/arm64 from an index",
-}
 
 
 def judge_image(inspected: Inspected, architecture: Architecture) -> Judgement:
@@ -114,7 +110,7 @@ def _of_single(entry: PlatformEntry, architecture: Architecture) -> Judgement:
 def _of_index(inspected: Inspected, architecture: Architecture) -> Judgement:
     chosen = _chosen(inspected.entries, architecture)
     if chosen is not None and _fits(chosen, architecture):
-        return Judgement(architecture, Verdict.SUPPORTED, _why(inspected, chosen, architecture), chosen.digest)
+        return Judgement(architecture, Verdict.SUPPORTED, _why(inspected, chosen), chosen.digest)
     everything = tuple(_flat(inspected.entries))
     if any(_fits(entry, architecture) for entry in everything):
         return Judgement(architecture, Verdict.UNKNOWN, _passed_over(inspected, chosen, architecture), None)
@@ -123,11 +119,12 @@ def _of_index(inspected: Inspected, architecture: Architecture) -> Judgement:
             fault = f"{entry.digest} can't be read: {entry.note}" if entry.digest else entry.note
             reason = f"no readable entry is linux/{architecture}, and {fault}"
             return Judgement(architecture, Verdict.UNKNOWN, reason, None)
-    if (more := _platforms(everything, architecture)) is not None:
-        return Judgement(architecture, Verdict.UNKNOWN, f"only {more}, which {_NODES_NEED_MORE[architecture]}", None)
-    if everything and not _runnable(everything):
-        reason = "index has no runnable entry: " + _kinds(everything)
+    if more := [each for each in _runnable(everything) if each.needs_more_than(architecture)]:
+        reason = f"only {_listed(more)}, which does not run on every {architecture} instance; "
+        reason += f"containerd only selects linux/{architecture} from an index"
         return Judgement(architecture, Verdict.UNKNOWN, reason, None)
+    if everything and not _runnable(everything):
+        return Judgement(architecture, Verdict.UNKNOWN, "index has no runnable entry", None)
     return Judgement(architecture, Verdict.UNSUPPORTED, _lacking(everything, architecture), None)
 
 
@@ -166,15 +163,11 @@ def _flat(entries: Sequence[PlatformEntry]) -> Iterator[PlatformEntry]:
             yield entry
 
 
-def _why(inspected: Inspected, chosen: PlatformEntry, architecture: Architecture) -> str:
+def _why(inspected: Inspected, chosen: PlatformEntry) -> str:
     if not chosen.declared:
         return f"index entry without platform; its config says {chosen.platform}"
     nested = "" if chosen in inspected.entries else "nested "
-    alike = [entry for entry in _flat(inspected.entries) if entry.declared and _fits(entry, architecture)]
-    text = f"{nested}index has {chosen.platform}"
-    if len({entry.digest for entry in alike}) > 1:
-        text += f" {len(alike)} times; the first is used"
-    return text
+    return f"{nested}index has {chosen.platform}"
 
 
 def _passed_over(inspected: Inspected, chosen: PlatformEntry | None, architecture: Architecture) -> str:
@@ -188,12 +181,6 @@ def _what(entry: PlatformEntry) -> str:
     if entry.kind is EntryKind.IMAGE:
         return str(entry.platform or "no platform")
     return str(entry.kind)
-
-
-def _platforms(entries: Sequence[PlatformEntry], architecture: Architecture) -> str | None:
-    """Return the platforms that need more than the architecture's base, as text."""
-    found = [platform for platform in _runnable(entries) if platform.needs_more_than(architecture)]
-    return _listed(found) if found else None
 
 
 def _runnable(entries: Sequence[PlatformEntry]) -> list[Platform]:
@@ -216,10 +203,3 @@ def _listed(platforms: Sequence[Platform]) -> str:
     rest = len(names) - _SHOWN
     shown = [*names[:_SHOWN], f"{rest} more"] if rest > 0 else names
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _kinds(entries: Sequence[PlatformEntry]) -> str:
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[str(entry.kind)] = counts.get(str(entry.kind), 0) + 1
-    return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in sorted(counts.items()))

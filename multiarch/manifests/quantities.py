@@ -29,6 +29,7 @@ _LONGEST = 100
 _FINEST = Fraction(1, 10**9)
 _BINARY = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 _MILLIS = 1000
+_FORM = "Write a number with a suffix, such as 500m or 2Gi."
 
 
 class QuantityError(MultiarchError):
@@ -42,13 +43,11 @@ def parse_quantity(written: object) -> Fraction:
     invalid quantity, and for one above 2⁶³-1, which Kubernetes caps without a warning.
     """
     if isinstance(written, bool) or not isinstance(written, str | int | float):
-        raise QuantityError(
-            f"{written!r} is not a quantity.", hint="Write a number with a suffix, such as 500m or 2Gi."
-        )
+        raise QuantityError(f"{written!r} is not a quantity.", hint=_FORM)
     text = written if isinstance(written, str) else _digits(written)
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise QuantityError(f"{text!r} is not a quantity.", hint=_hint(text))
+        raise QuantityError(f"{text!r} is not a quantity.", hint=_FORM)
     number = Fraction(match["number"])
     exponent = match["exponent"]
     if exponent is None:
@@ -67,16 +66,6 @@ def parse_quantity(written: object) -> Fraction:
 def _digits(number: float) -> str:
     # YAML libraries hand out subclasses of int and float that print themselves as they were written.
     return int.__repr__(number) if isinstance(number, int) else float.__repr__(number)
-
-
-def _hint(text: str) -> str:
-    if text.replace(",", ".", 1) != text and _QUANTITY.fullmatch(text.replace(",", ".", 1)):
-        return f"Write {text.replace(',', '.', 1)}."
-    unit = text.lstrip("+-0123456789. ")
-    meant = {"GB": "G", "MB": "M", "KB": "k", "K": "k", "GiB": "Gi", "MiB": "Mi", "KiB": "Ki", "gi": "Gi", "mi": "Mi"}
-    if unit in meant and len(text) <= _LONGEST:
-        return f"Write {text.removesuffix(unit).strip()}{meant[unit]}."
-    return "Write a number with a suffix, such as 500m or 2Gi."
 
 
 def round_up(value: Fraction) -> int:

@@ -6,7 +6,6 @@ from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.instance_types import InstanceType, explain_no_eks_support, get_instance_type
 from multiarch.facts.limits import (
-    MAX_TAINTS_PER_NODE_GROUP,
     MAX_USER_DATA_BYTES,
     NameKind,
     check_name,
@@ -25,9 +24,6 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
     types: list[InstanceType] = []
     for index, name in enumerate(spec.instance_types):
         path = (*spec.types_path, index)
-        if name in spec.instance_types[:index]:
-            report("duplicate-instance-type", path, f"{name} is named twice.")
-            continue
         try:
             found = get_instance_type(name)
         except UnknownFactError as error:
@@ -100,12 +96,6 @@ def check_taints(
     placed += labels_taints.check_taints(spec.settings.taints, spec.path, report, arm64_taint=arm64_taint)
     for path, taint in placed:
         _check_managed_taint(spec, taint, path, report)
-    if spec.kind is NodeGroupKind.MANAGED and len(placed) > MAX_TAINTS_PER_NODE_GROUP:
-        report(
-            "too-many-taints",
-            (*spec.path, "taints"),
-            f"{len(placed)} taints; a managed node group takes {MAX_TAINTS_PER_NODE_GROUP} at most.",
-        )
     return tuple(sorted(taint for _, taint in placed))
 
 
@@ -123,18 +113,10 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
     path, bootstrap = (*spec.path, "bootstrap"), spec.settings.bootstrap
     derived = "eks" if case is BootstrapCase.EKS else "user-data"
     if bootstrap.mode is not None and bootstrap.mode != derived:
-        if bootstrap.mode == "user-data":
-            hint = (
-                "EKS starts it; user data that did so too would break the node. Give ami.id, or use kind: self-managed."
-            )
-        else:
-            hint = "Omit bootstrap.mode."
-        reason = (
-            "a managed group without ami.id is bootstrapped by EKS"
-            if derived == "eks"
-            else f"a {spec.kind} group {'with ami.id ' if spec.ami.id else ''}bootstraps through its user data"
-        )
-        report("bootstrap-mode", (*path, "mode"), f"mode is {bootstrap.mode}, but {reason}.", hint=hint)
+        hint = "Give ami.id, use kind: self-managed, or omit bootstrap.mode." if derived == "eks" else ""
+        reason = "with" if spec.ami.id else "without"
+        message = f"mode is {bootstrap.mode}, but a {spec.kind} group {reason} ami.id is bootstrapped by {derived}."
+        report("bootstrap-mode", (*path, "mode"), message, hint=hint)
     if bootstrap.pre_bootstrap:
         from multiarch.nodes.user_data.kubelet_start import starts_kubelet  # noqa: PLC0415  (few groups have a script)
 
@@ -201,9 +183,7 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemRep
             )
         return (spec.zone,) if spec.zone else ()
     path = (*spec.path, "zones")
-    if not chosen:
-        report("zones-empty", path, "no zone is named.")
-    elif not context.zones:
+    if not context.zones:
         report("zones-unknown", path, "the network's zones have no names here.")
     else:
         for index, zone in enumerate(chosen):

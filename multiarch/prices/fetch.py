@@ -1,4 +1,4 @@
-"""Fetch the prices of a region: on-demand, EKS, NAT gateways and gp3 from the price list, spot from EC2.
+"""Fetch the prices of a region: on-demand, EKS and NAT gateways from the price list, spot from EC2.
 
 IAM actions: ``pricing:GetProducts``, and ``ec2:DescribeSpotPriceHistory`` for spot prices.
 Sources: AWS Price List Query API, GetProducts; EC2 API, DescribeSpotPriceHistory; karpenter-provider-aws,
@@ -29,7 +29,7 @@ _COMPUTE = {
 # The price list has bare metal as dedicated capacity only.
 _FAMILIES = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
 _PAGE = 100
-_HOURS = ("hrs", "hr", "hours", "hour")
+_HOURS = ("hrs", "hr", "hours")
 _CURRENCIES = {"aws-cn": "CNY"}
 _PREFIX = re.compile(r"[A-Z0-9]+-")
 """What begins a usage type outside us-east-1: ``EUW1-``."""
@@ -69,7 +69,6 @@ def fetch_prices(pricing: PriceClient, ec2: PriceClient, region: str, now: datet
     on_demand, ambiguous = _on_demand(prices)
     eks = list(prices.products("AmazonEKS", {}))
     ec2_products = list(prices.products("AmazonEC2", {"productFamily": "NAT Gateway"}))
-    volumes = list(prices.products("AmazonEC2", {"productFamily": "Storage", "volumeApiName": "gp3"}))
     return RegionPrices(
         region=region,
         currency=currency,
@@ -77,10 +76,9 @@ def fetch_prices(pricing: PriceClient, ec2: PriceClient, region: str, now: datet
         on_demand=on_demand,
         spot={} if ec2 is None else _spot(ec2, now),
         with_spot=ec2 is not None,
-        cluster=_one(eks, "AmazonEKS-Hours:perCluster", "hour"),
-        extended_support=_one(eks, "AmazonEKS-Hours:extendedSupport", "hour"),
-        nat_gateway=_one(ec2_products, "NatGateway-Hours", "hour"),
-        gp3=_one(volumes, "EBS:VolumeUsage.gp3", "GB-Mo"),
+        cluster=_one(eks, "AmazonEKS-Hours:perCluster"),
+        extended_support=_one(eks, "AmazonEKS-Hours:extendedSupport"),
+        nat_gateway=_one(ec2_products, "NatGateway-Hours"),
         ambiguous=ambiguous,
     )
 
@@ -162,9 +160,9 @@ def _on_demand(prices: _Region) -> tuple[dict[str, Decimal], tuple[str, ...]]:
     return certain, tuple(sorted(found.keys() - certain.keys()))
 
 
-def _one(found: Iterable[Product], usage: str, unit: str) -> Decimal | None:
-    """Return the one price of a usage type; None if there is no price, or more than one."""
-    amounts = {price for each in found if each.usage == usage and each.unit == unit for price in each.prices}
+def _one(found: Iterable[Product], usage: str) -> Decimal | None:
+    """Return the one price of an hour of a usage type; None if there is no price, or more than one."""
+    amounts = {price for each in found if each.usage == usage and each.unit == "hour" for price in each.prices}
     return amounts.pop() if len(amounts) == 1 else None
 
 

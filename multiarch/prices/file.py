@@ -78,7 +78,6 @@ def build_region(prices: RegionPrices) -> dict[str, Any]:
             "extendedSupport": _text(prices.extended_support),
             "natGateway": _text(prices.nat_gateway),
         },
-        "perGibMonth": {"gp3": _text(prices.gp3)},
         "onDemandPerHour": {name: _text(price) for name, price in sorted(prices.on_demand.items())},
         "spotPerHour": {
             name: {zone: _text(price) for zone, price in sorted(zones.items())}
@@ -94,7 +93,7 @@ def _text(price: Decimal | None) -> str | None:
 
 
 def _region(name: str, data: Mapping[str, Any]) -> RegionPrices:
-    hour, month = data["perHour"], data["perGibMonth"]
+    hour = data["perHour"]
     return RegionPrices(
         region=name,
         currency=str(data["currency"]),
@@ -105,7 +104,6 @@ def _region(name: str, data: Mapping[str, Any]) -> RegionPrices:
         cluster=_price(hour["cluster"]),
         extended_support=_price(hour["extendedSupport"]),
         nat_gateway=_price(hour["natGateway"]),
-        gp3=_price(month["gp3"]),
         ambiguous=tuple(data["ambiguous"]),
     )
 

@@ -36,9 +36,9 @@ class RegionPrices:
     """What one region charges, in ``currency``.
 
     Per hour: ``on_demand`` by instance type (Linux, shared tenancy), ``spot`` by instance type and zone, ``cluster`` of
-    an EKS control plane, ``extended_support`` on top of it, and ``nat_gateway``. ``gp3`` is per GiB and month. None,
-    or a missing key, is what the price list did not have. ``ambiguous`` are instance types with several prices.
-    ``with_spot`` is False if spot prices were not requested. ``fetched`` is in UTC.
+    an EKS control plane, ``extended_support`` on top of it, and ``nat_gateway``. None, or a missing key, is what the
+    price list did not have. ``ambiguous`` are instance types with several prices. ``with_spot`` is False if spot prices
+    were not requested. ``fetched`` is in UTC.
     """
 
     region: str
@@ -50,7 +50,6 @@ class RegionPrices:
     cluster: Decimal | None = None
     extended_support: Decimal | None = None
     nat_gateway: Decimal | None = None
-    gp3: Decimal | None = None
     ambiguous: tuple[str, ...] = ()
 
     def hour(self, instance_type: str, capacity_type: CapacityType, zones: Iterable[str] = ()) -> Amount:
@@ -95,12 +94,6 @@ class RegionPrices:
         if self.nat_gateway is None:
             return UnknownPrice(f"the price list of {self.region} has no price for NAT gateways")
         return self.nat_gateway
-
-    def gp3_gib_month(self) -> Amount:
-        """Return the price of a GiB of gp3 volumes in a month, with the 3,000 IOPS and 125 MiB/s that are included."""
-        if self.gp3 is None:
-            return UnknownPrice(f"the price list of {self.region} has no price for gp3 volumes")
-        return self.gp3
 
     def age(self, now: datetime) -> timedelta:
         """Return the time since the prices were fetched; 0 for a file from a machine whose clock is ahead."""

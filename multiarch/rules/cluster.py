@@ -31,7 +31,7 @@ CLUSTER = (
     error("kms-key", "a `kmsKeyArn` that is not a key ARN", "Write arn:aws:kms:REGION:ACCOUNT:key/ID (not an alias)."),
     error("principal", "an entry of `access` that is not the ARN of an IAM role or user",
           "Write arn:aws:iam::ACCOUNT:role/NAME."),
-    error("principal-twice", "an ARN that is listed twice, or is admin and reader", "Remove one."),
+    error("principal-twice", "an ARN that is admin and reader", "Remove one."),
     error("creator-in-access",
           "an entry of `access` for whoever is about to create the cluster; `pulumi up` finds it, `preview` warns",
           "Remove it: EKS makes the creator an admin."),
@@ -74,7 +74,6 @@ CLUSTER = (
     error("tag", "a tag key or value that AWS rejects", "Rewrite it."),
     error("own-tag", "a tag that the plan writes itself",
           "Use the stack's own keys (team, environment, owner, costCenter)."),
-    error("too-many-tags", "more tags than AWS takes, with the plan's own", "Use fewer."),
 )
 
 NETWORK = (
@@ -83,7 +82,6 @@ NETWORK = (
           "Choose another size."),
     warning("public-cidr", "a VPC CIDR block that is not private",
             "Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10."),
-    warning("docker-cidr", "a VPC CIDR block that overlaps 172.17.0.0/16, Docker's bridge", "Choose another one."),
     error("service-cidr", "a Service CIDR block that is not private", "Use 172.20.0.0/16."),
     error("overlapping-cidrs", "a Service CIDR block that overlaps the VPC's",
           "Change network.cidr or network.serviceCidr."),
@@ -94,7 +92,6 @@ NETWORK = (
           "Write names such as eu-west-1a."),
     error("misspelled-key", "a misspelled `multiarch-eks:` or `aws:region`, which nothing reads",
           "Correct the key."),
-    error("zone-count", "fewer than 2 or more than 6 different zones", "List 2 to 6, each once."),
     warning("zones-not-named", "production that takes the region's first zones instead of naming them",
             "List them in network.zones, such as [eu-west-1a, eu-west-1b, eu-west-1c]."),
     error("too-few-zones", "a region with fewer zones than `network.zones`",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import Section, TaintText, get_section_default
+from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
+Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_duplicates)]
 
 
 class ClusterAutoscaler(Section):
     """The cluster autoscaler, where ``autoscaling.use`` is ``cluster-autoscaler``."""
 
-    priorities: dict[str, int] = {}
+    priorities: dict[str, Annotated[int, Field(ge=1)]] = {}
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scale_down_unneeded_minutes: Annotated[int, Field(ge=1, le=1440)] = 10
     """A node is taken away after this long below the utilization."""
@@ -107,7 +108,7 @@ class Karpenter(Section):
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more.
     """
-    node_pools: dict[str, NodePool] = {}
+    node_pools: Annotated[dict[str, NodePool], Field(max_length=20)] = {}
     """NodePool settings by name. Default: one, ``general``, with everything's default."""
 
 
@@ -118,7 +119,7 @@ class Autoscaling(Section):
     """The autoscaler."""
     prefer: Literal["arm64", "amd64"] = "arm64"
     """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
-    order: Annotated[list[KindName], Field(min_length=1)] | None = None
+    order: Order | None = None
     """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand].
     Karpenter buys no others; node groups of others come last.
     """

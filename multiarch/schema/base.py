@@ -41,6 +41,14 @@ def _flag(value: object) -> object:
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
+def reject_duplicates(values: list[str]) -> list[str]:
+    """Return a list whose items differ. Raises ValueError for another one."""
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ValueError(f"{value} is named twice")
+    return values
+
+
 RetentionDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import RetentionDays, Section
+from multiarch.schema.base import RetentionDays, Section, reject_duplicates
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
@@ -35,9 +35,9 @@ class Access(Section):
     EKS makes the creator of the cluster an admin automatically, and rejects a second entry: omit that role here.
     """
 
-    admins: list[str] = []
+    admins: Annotated[list[str], AfterValidator(reject_duplicates)] = []
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
-    readers: list[str] = []
+    readers: Annotated[list[str], AfterValidator(reject_duplicates)] = []
     """ARNs of IAM roles or users with AmazonEKSViewPolicy; it does not show Secrets."""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import RetentionDays, Section
+from multiarch.schema.base import RetentionDays, Section, reject_duplicates
 
 Endpoint = Literal[
     "autoscaling",
@@ -24,6 +24,7 @@ Endpoint = Literal[
     "ssmmessages",
     "sts",
 ]
+ZoneNames = Annotated[list[str], Field(min_length=2, max_length=6), AfterValidator(reject_duplicates)]
 
 
 class FlowLogs(Section):
@@ -40,7 +41,7 @@ class Network(Section):
 
     cidr: str | None = None
     """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
-    zones: Annotated[int, Field(ge=2, le=6)] | list[str] | None = None
+    zones: Annotated[int, Field(ge=2, le=6)] | ZoneNames | None = None
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: Literal["none", "single", "per-zone"] | None = None
     """NAT gateways for the private subnets: one per zone survives the loss of a zone, one costs less. Default:

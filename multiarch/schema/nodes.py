@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.schema.base import Section, TaintText, get_section_default
+from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
 
 if TYPE_CHECKING:
     AmiFamilyName = str
 else:
     AmiFamilyName = Literal[tuple(map(str, NODE_FAMILIES))]
+InstanceTypes = Annotated[list[str], Field(min_length=1, max_length=20), AfterValidator(reject_duplicates)]
 
 
 class Ami(Section):
@@ -73,7 +74,7 @@ class NodeGroupBase(Section):
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3."""
     labels: dict[str, str] = {}
     """Node labels."""
-    taints: list[TaintText] = []
+    taints: Annotated[list[TaintText], Field(max_length=49)] = []
     """Taints as kubectl writes them, ``key=value:NoSchedule``; the arm64 taint is added automatically."""
     arm64_taint: bool = True
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
@@ -85,7 +86,7 @@ class NodeGroupBase(Section):
     """Hops to the instance metadata service: 1 keeps pods away from the node's role. IMDSv2 is always required."""
     update_strategy: UpdateStrategy = get_section_default(UpdateStrategy)
     """How nodes are replaced."""
-    zones: list[str] | None = None
+    zones: Annotated[list[str], Field(min_length=1)] | None = None
     """Only these availability zones (names) of the network's. Default: all."""
     one_per_zone: bool | None = None
     """One group for each zone, named NAME-a, NAME-b …, each with these sizes, in place of one group over all zones. The
@@ -97,7 +98,7 @@ class NodeGroupBase(Section):
 class NodeGroup(NodeGroupBase):
     """A node group of one architecture, which follows from its instance types."""
 
-    instance_types: Annotated[list[str], Field(min_length=1, max_length=20)]
+    instance_types: InstanceTypes
     """EC2 instance types, in order of preference, all of one architecture."""
     ami_type: str | None = None
     """The EKS API's amiType, where the derived one is not wanted, such as ``BOTTLEROCKET_ARM_64_FIPS``. It is
@@ -110,9 +111,9 @@ class NodeGroup(NodeGroupBase):
 class InstanceTypesByArchitecture(Section):
     """Instance types for each half of a multi-architecture group."""
 
-    amd64: Annotated[list[str], Field(min_length=1, max_length=20)]
+    amd64: InstanceTypes
     """amd64 instance types."""
-    arm64: Annotated[list[str], Field(min_length=1, max_length=20)]
+    arm64: InstanceTypes
     """arm64 (Graviton) instance types."""
 
 

@@ -80,7 +80,7 @@ class SingleNodeGroup(NodeGroup):
     """The subnets of the nodes."""
     cluster_autoscaler: bool = False
     """Add the tags by which the cluster autoscaler finds the group, and knows its nodes while there are none."""
-    tags: dict[str, str] = {}
+    tags: Annotated[dict[str, str], Field(max_length=40)] = {}
     """Tags for every resource that takes tags."""
 
 
@@ -99,13 +99,13 @@ class SingleKarpenter(autoscaling.Karpenter):
     """Taints of that group, which the controller has to tolerate."""
     prefer: Literal["arm64", "amd64"] = "arm64"
     """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
-    order: Annotated[list[autoscaling.KindName], Field(min_length=1)] | None = None
+    order: autoscaling.Order | None = None
     """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand]."""
     ami_family: AmiFamilyName = str(AmiFamily.AL2023)
     """The operating system of the nodes."""
     charts: Charts = get_section_default(Charts)
     """Where its Helm charts come from."""
-    tags: dict[str, str] = {}
+    tags: Annotated[dict[str, str], Field(max_length=40)] = {}
     """Tags for every resource that takes tags, and for the nodes."""
 
 
@@ -122,13 +122,13 @@ class SingleClusterAutoscaler(autoscaling.ClusterAutoscaler):
     """Pairs of node groups that it manages, by name."""
     prefer: Literal["arm64", "amd64"] = "arm64"
     """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
-    order: Annotated[list[autoscaling.KindName], Field(min_length=1)] | None = None
+    order: autoscaling.Order | None = None
     """All kinds of capacity in order, where ``prefer`` is not enough."""
     ami_family: AmiFamilyName = str(AmiFamily.AL2023)
     """The operating system of groups that do not name their own."""
     charts: Charts = get_section_default(Charts)
     """Where its Helm chart comes from."""
-    tags: dict[str, str] = {}
+    tags: Annotated[dict[str, str], Field(max_length=40)] = {}
     """Tags for every resource that takes tags."""
 
 

@@ -28,7 +28,7 @@ class StackSpec(Section):
     """Whom to contact: a mail address or a group. Becomes the tag ``owner``."""
     cost_center: str
     """Who pays. Becomes the tag ``cost-center``."""
-    tags: dict[str, str] = {}
+    tags: Annotated[dict[str, str], Field(max_length=40)] = {}
     """More tags for every resource that takes tags."""
     cluster_name: str | None = None
     """The EKS cluster's name. Default: the stack's name."""

@@ -39,8 +39,7 @@ class ConfigLayer:
     """What one file, or both say: values by key of our namespace, as they were ``written``.
 
     ``places`` counts from the stack's top; ``aws`` are the AWS provider's settings, without the namespace; ``top`` is
-    the place of ``config``; ``meant`` are the keys that misspelled ones stand for; ``misplaced`` says that there are
-    keys, but no ``config``.
+    the place of ``config``; ``misplaced`` says that there are keys, but no ``config``.
     """
 
     file: str | None
@@ -48,7 +47,6 @@ class ConfigLayer:
     places: dict[KeyPath, Place] = field(default_factory=dict)
     aws: dict[str, Any] = field(default_factory=dict)
     top: Place | None = None
-    meant: set[str] = field(default_factory=set)
     misplaced: bool = False
     problems: list[Problem] = field(default_factory=list)
 
@@ -69,11 +67,6 @@ def read_stack_layer(document: YamlFile) -> ConfigLayer:
         return layer
     unknown = [key for key in document.value if key not in _STACK_FILE_KEYS]
     layer.misplaced = bool(unknown) and "config" not in document.value
-    if layer.misplaced and len(unknown) > 1 and not any(find_nearest(key, _STACK_FILE_KEYS) for key in unknown):
-        message = f"{unknown[0]} and {len(unknown) - 1} more are not keys of a stack file."
-        hint = "Write `config:` above them, and indent them below it."
-        layer.problems.append(_at(document, (unknown[0],), "unknown-key", message, hint))
-        unknown = []
     for key in unknown:
         near = find_nearest(key, _STACK_FILE_KEYS)
         hint = f"Did you mean {near}?" if near else "Put it below `config:`."
@@ -150,7 +143,6 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[Entry
                 layer.aws[name] = value
                 _take_places(document, layer, f"{AWS}:{name}", (*written, *inner))
             if f"{namespace}:{name}" != REGION and (meant := _meant(namespace, name)):
-                layer.meant.add(meant.removeprefix(f"{NAMESPACE}:"))
                 message = f"{key} is read by nothing."
                 layer.problems.append(_at(document, written, "misspelled-key", message, f"Did you mean {meant}?"))
             continue

@@ -184,7 +184,6 @@ def _read(file: Path | None, project_file: Path | None, text: str | None = None)
         written=project.written | stack.written,
         places={path: place for path, place in project.places.items() if path[0] not in stack.written} | stack.places,
         aws=project.aws | {key: value for key, value in stack.aws.items() if value not in (None, "")},
-        meant=project.meant | stack.meant,
         problems=problems,
     )
 
@@ -236,7 +235,7 @@ def _spec(merged: dict[str, Any], origin: Origin, files: ConfigLayer, problems: 
     """Validate; on failure add to ``problems`` and return None."""
     empty = dict.fromkeys(key for key, value in merged.items() if value == "")
     for key in empty:
-        message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or omit it."
+        message, hint = f"{key} is empty.", "Give it a value, or omit it."
         problems.append(origin.problem("empty-value", (key,), message, hint=hint))
     try:
         spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
@@ -246,8 +245,6 @@ def _spec(merged: dict[str, Any], origin: Origin, files: ConfigLayer, problems: 
             origin = replace(origin, places={**origin.places, (): files.top})
         for problem in wording.describe_problems(error.errors(include_url=False), origin):
             key = problem.key or ""
-            if problem.rule == "missing-key" and key in files.meant:
-                continue
             if key not in empty and not _is_inside(key, known):
                 problems.append(problem)
         return None

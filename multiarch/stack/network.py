@@ -33,11 +33,9 @@ _PUBLIC_SUBNET = 24
 # With a smaller VPC the public subnets would be smaller than AWS allows, /28.
 _VPC_PREFIXES = range(16, 23)
 _SERVICE_PREFIXES = range(12, 25)
-_MAX_ZONES = 6
 _MIN_ZONES = 2
 _PRIVATE_RANGES = tuple(IPv4Network(r) for r in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _SHARED_RANGE = IPv4Network("100.64.0.0/10")
-_DOCKER_BRIDGE = IPv4Network("172.17.0.0/16")
 _VPC_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})")
 _SUBNET_ID = re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
 _NETWORK: KeyPath = ("network",)
@@ -54,19 +52,13 @@ def plan_network(
         return _existing(spec, report)
     zones, count = _zones(spec, region, report)
     cidr = _cidr(spec.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
-    if cidr is None or count is None:
+    if cidr is None:
         return None
     if not cidr.subnet_of(_SHARED_RANGE) and not any(cidr.subnet_of(r) for r in _PRIVATE_RANGES):
         report(
             "public-cidr",
             (*_NETWORK, "cidr"),
             f"{cidr} is not a private CIDR block; the addresses it covers on the internet become unreachable.",
-        )
-    if cidr.overlaps(_DOCKER_BRIDGE):
-        report(
-            "docker-cidr",
-            (*_NETWORK, "cidr"),
-            f"{cidr} overlaps {_DOCKER_BRIDGE}, which Docker's bridge takes on a node.",
         )
     nat = Nat(spec.nat or Nat.SINGLE)
     endpoints = tuple(sorted(set(spec.endpoints or ())))
@@ -177,8 +169,8 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> I
     return None
 
 
-def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tuple[str, ...], int | None]:
-    """Return names (or none) and how many; the number is None when they are wrong."""
+def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tuple[str, ...], int]:
+    """Return names (or none) and how many."""
     if spec.zones is None or isinstance(spec.zones, int):
         return (), spec.zones or DEFAULT_ZONES
     path = (*_NETWORK, "zones")
@@ -188,11 +180,7 @@ def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tu
         if found is None or zone[:-1] != found or (region is not None and found != region):
             message = f"{zone!r} is not an availability zone {f'of {region}' if region else 'name'}."
             report("zone", (*path, index), message, hint=f"Write names such as {region or 'eu-west-1'}a.")
-    names = tuple(dict.fromkeys(spec.zones))
-    possible = _MIN_ZONES <= len(names) <= _MAX_ZONES
-    if len(names) != len(spec.zones) or not possible:
-        report("zone-count", path, f"{len(names)} different zones; EKS needs two, and at most six are supported.")
-    return names, len(names) if possible else None
+    return tuple(spec.zones), len(spec.zones)
 
 
 def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:

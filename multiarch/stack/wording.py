@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
-from multiarch.facts.autoscalers import KARPENTER_CHART
 from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.origin import Origin
@@ -29,19 +27,15 @@ _EXPECTED = {
 }
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _UNQUOTED = {"bool_type": re.compile("true|false"), "float_type": _NUMBER, "int_type": re.compile(r"-?\d+")}
-_NO_COLON = re.compile(r"([\w.-]+)\s+(\S.*)")
 _QUOTED = re.compile(r"'([^']*)'")
-_DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
-_REGIONS = ("region", "awsregion", "awsdefaultregion")
-_AUTOSCALING: KeyPath = ("autoscaling",)
-EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
-    {
-        _AUTOSCALING: "Write {use: karpenter} or {use: cluster-autoscaler}",
-        (*_AUTOSCALING, "karpenter", "version"): f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}",
-    }
-)
-"""The fix where a value of the right type, made of what was written, would be rejected as well."""
+_BELONGS = {
+    "arch": "It follows from instanceTypes; omit it.",
+    "architecture": "It follows from instanceTypes; omit it.",
+    "aws": "Write aws:region: the region is a key of the AWS provider.",
+    "region": "Write aws:region: the region is a key of the AWS provider.",
+}
+"""What to do about keys of a stack that people bring from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +52,7 @@ def describe_problems(errors: Sequence[ErrorDetails], origin: Origin, root: type
     by_path: dict[KeyPath, list[ErrorDetails]] = {}
     for error in errors:
         by_path.setdefault(_union(error["loc"], origin.values), []).append(error)
-    found = [problem for path, group in by_path.items() for problem in _of_group(path, group, document)]
-    # A key that is only misspelled is not missing too.
-    meant = {_sibling(problem.key, near) for problem in found if (near := _DID_YOU_MEAN.fullmatch(problem.hint))}
-    return [problem for problem in found if problem.rule != "missing-key" or problem.key not in meant]
-
-
-def _sibling(key: str | None, near: re.Match[str]) -> str:
-    head = (key or "").rpartition(".")[0]
-    return f"{head}.{near[1]}" if head else near[1]
+    return [problem for path, group in by_path.items() for problem in _of_group(path, group, document)]
 
 
 def describe_value(value: Any) -> str:  # noqa: ANN401  (any YAML value)
@@ -127,7 +113,7 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
     if kind in _EXPECTED:
         return _wrong_type(path, _EXPECTED[kind], kind, document)
     if kind == "extra_forbidden":
-        rule, (message, hint) = "unknown-key", _unknown_key(path, written, document)
+        rule, message, hint = "unknown-key", f"{path[-1]} is unknown here.", _unknown_key(path, document)
     elif special := _SPECIAL.get(kind):
         rule, message, hint = special(path, written, error.get("ctx", {}))
     else:
@@ -148,10 +134,7 @@ def _wrong_type(path: KeyPath, expected: str, kind: str, document: _Document) ->
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or omit it."
         return document.origin.problem("empty-value", path, message, hint=hint)
     message = f"{key} is {describe_value(written)}; it takes {expected}."
-    hint = f"{EXAMPLES[path]}." if path in EXAMPLES else _type_hint(written, kind)
-    if isinstance(written, str) and kind in {"dict_type", "model_type"} and (line := _NO_COLON.fullmatch(written)):
-        hint = f"Is a colon missing? Write `{line[1]}: {line[2]}`."
-    return document.origin.problem("wrong-type", path, message, hint=hint)
+    return document.origin.problem("wrong-type", path, message, hint=_type_hint(written, kind))
 
 
 def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
@@ -165,43 +148,21 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
         case "list_type", str():
             return f"Write it as a list: [{written}]."
         case "string_type", dict():
-            return _taint_hint(written)
+            return 'Write it in quotes, as in "dedicated=batch:NoSchedule".'
     return ""
 
 
-def _taint_hint(written: dict[str, Any]) -> str:
-    """Correct a taint as Kubernetes' manifests spell it, and one that a space after the colon made a mapping."""
-    if {"key", "effect"} <= written.keys():
-        value = f"={written['value']}" if written.get("value") else ""
-        return f'Write "{written["key"]}{value}:{written["effect"]}".'
-    if len(written) == 1:
-        ((key, value),) = written.items()
-        return f'Write "{key}:{value}", in quotes and without a space.'
-    return ""
-
-
-def _unknown_key(path: KeyPath, written: Any, document: _Document) -> tuple[str, str]:  # noqa: ANN401
-    """Return the message and the hint for an unknown key: what was meant, or which keys are known."""
-    key = str(path[-1])
-    if document.root is StackSpec and _is_region(key, written):
-        return f"{key} is unknown here: the region is a key of the AWS provider.", "Write aws:region."
-    message = f"{key} is unknown here."
-    if document.root is StackSpec and key in {"arch", "architecture"}:
-        return message, "It follows from instanceTypes; omit it."
-    model = find_model(path[:-1], document.root)
+def _unknown_key(path: KeyPath, document: _Document) -> str:
+    """Return the hint for an unknown key: what was meant, or which keys are known."""
+    key, model = str(path[-1]), find_model(path[:-1], document.root)
+    if document.root is StackSpec and key in _BELONGS:
+        return _BELONGS[key]
     known = list(list_fields(model)) if model else []
     if near := find_nearest(key, known):
-        return message, f"Did you mean {near}?"
+        return f"Did you mean {near}?"
     if found := find_elsewhere(key, document.root):
-        return message, f"It belongs to {' or '.join(found)}."
-    return message, f"Known here: {', '.join(known)}."
-
-
-def _is_region(key: str, written: Any) -> bool:  # noqa: ANN401
-    """Return whether a key is the region in another spelling, or holds it as ``aws: {region: …}`` does."""
-    if key.lower() == "aws":
-        return isinstance(written, dict) and "region" in written
-    return re.sub(r"[-_. ]", "", key).lower() in _REGIONS
+        return f"It belongs to {' or '.join(found)}."
+    return f"Known here: {', '.join(known)}."
 
 
 def _not_allowed(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401

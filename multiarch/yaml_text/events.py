@@ -17,6 +17,13 @@ except ImportError as _error:  # a PyYAML that was built without it
     raise MultiarchError("PyYAML has no libyaml here.", hint="Install PyYAML from a wheel.") from _error
 
 _NOT_YAML = "not valid YAML"
+_HINTS = {
+    "\t": "Indent with spaces, not with tabs.",
+    "{{": "Render the template first.",
+    "{%": "Render the template first.",
+}
+"""What to do about a line that has one of these."""
+_HINT = "Check colons, quotes, brackets and indentation, here and in the line above."
 Parser = Any
 """PyYAML has no types: what gives the next event by ``get_event()``."""
 Event = Any
@@ -69,13 +76,14 @@ def open_parser(text: str) -> Iterator[Parser]:
 
 
 def _marked(error: MarkedYAMLError, text: str) -> YamlFault:
-    """Return what libyaml stopped at, with the slip that is probably behind it."""
-    from multiarch.yaml_text.slips import Stop, explain_error  # noqa: PLC0415  (only needed once something is wrong)
-
-    mark, context = error.problem_mark or error.context_mark, error.context_mark
-    problem = str(error.problem or error.context)
+    """Return what libyaml says, with the line of a key, quote or bracket that it could not finish."""
+    begun = any(each in str(error.context) for each in ("simple key", "quoted", "flow"))
+    mark = error.context_mark if begun else error.problem_mark or error.context_mark
+    words = " ".join(str(each) for each in (error.problem, error.context) if each)
     if mark is None:
-        return YamlFault("not-yaml", f"{_NOT_YAML}: {problem}", None)
-    stop = Stop(problem, mark.line, mark.column, str(error.context or ""), None if context is None else context.line)
-    slip = explain_error(text, stop)
-    return YamlFault("not-yaml", f"{_NOT_YAML}: {slip.message}", slip.line + 1, slip.hint)
+        return YamlFault("not-yaml", f"{_NOT_YAML}: {words}", None)
+    # At the end it counts a line that is not there.
+    line = min(mark.line, text.removesuffix("\n").count("\n"))
+    written = text.split("\n", line + 1)[line]
+    hint = next((hint for mark, hint in _HINTS.items() if mark in written), _HINT)
+    return YamlFault("not-yaml", f"{_NOT_YAML}: {words}", line + 1, hint)

@@ -41,8 +41,6 @@ _MERGE = "<<"
 _COLLECTION_AS_KEY = "a list or a mapping can't be a key"
 _BOM = "\ufeff"
 _SHOWN = 60
-_MOST_LOOKED_UP = 100
-"""Of more duplicate keys than these, it is not looked up where they were first."""
 _Made = Any
 """What a reader makes of a value: the value itself, or its node."""
 
@@ -176,13 +174,14 @@ class _ValueReader:
             key, behind = self.read(event, level + 1), self._next()
             value = self.read(behind, level + 1)
             pairs.append((key, value))
+            self._set_key_line(value, event)
             if isinstance(event, ScalarEvent) and event.value == _MERGE and event.implicit[0]:
                 merged += self._sources(value, behind, faults)
                 continue
             try:
                 name = self._name(key)
                 if name in values:
-                    raise _repeated(name, self._line_of(values[name], pairs))
+                    raise _repeated(name, self._line_of(values[name]))
             except InvalidValueError as error:
                 self._reject(faults, event, error)
             else:
@@ -237,7 +236,10 @@ class _ValueReader:
             raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
         return key
 
-    def _line_of(self, _value: _Made, _pairs: list[tuple[_Made, _Made]]) -> int | None:
+    def _set_key_line(self, value: _Made, event: Event) -> None:
+        """Keep the line of the key in front of a value."""
+
+    def _line_of(self, _value: _Made) -> int | None:
         """Return the line of the key in front of a value, if it is known."""
         return None
 
@@ -255,7 +257,6 @@ class _NodeReader(_ValueReader):
     def __init__(self, parser: Parser, dialect: Dialect, most_values: int, text: str) -> None:
         super().__init__(parser, dialect, most_values)
         self._text = text
-        self._looked_up = 0
 
     def _scalar(self, event: Event) -> ScalarNode:
         value: object = event.value
@@ -293,8 +294,6 @@ class _NodeReader(_ValueReader):
         pairs, faults, start, end = written
         made = MappingNode(*_position(start, end), start.anchor, faults=tuple(faults), flow=bool(start.flow_style))
         made.pairs, made.values = pairs, values
-        for key, value in pairs:
-            value.key_line = key.line
         return made
 
     def _name(self, key: YamlNode) -> str:
@@ -309,11 +308,11 @@ class _NodeReader(_ValueReader):
             raise InvalidValueError("key-not-text", message)
         return inner.value
 
-    def _line_of(self, value: YamlNode, pairs: list[tuple[YamlNode, YamlNode]]) -> int | None:
-        self._looked_up += 1
-        if self._looked_up > _MOST_LOOKED_UP:
-            return None
-        return next(key.line for key, each in pairs if each is value)
+    def _set_key_line(self, value: YamlNode, event: Event) -> None:
+        value.key_line = event.start_mark.line + 1
+
+    def _line_of(self, value: YamlNode) -> int | None:
+        return value.key_line
 
     def _items_of(self, made: YamlNode) -> list[YamlNode]:
         inner = get_target(made)

@@ -17,8 +17,8 @@ from multiarch.errors import KeyPath
 _TAG = "tag:yaml.org,2002:"
 COLLECTION_TAGS = frozenset((None, "!", f"{_TAG}seq", f"{_TAG}map"))
 _KUBERNETES_STRING_TAGS = frozenset((f"{_TAG}str", "!", f"{_TAG}binary", f"{_TAG}timestamp"))
-_NULL, _BOOL, _INT, _FLOAT = (f"{_TAG}{name}" for name in ("null", "bool", "int", "float"))
-_RESOLVED_TAGS = frozenset((_NULL, _BOOL, _INT, _FLOAT))
+_FLOAT = f"{_TAG}float"
+_RESOLVED_TAGS = frozenset((_FLOAT, *(f"{_TAG}{name}" for name in ("null", "bool", "int"))))
 
 _PULUMI_WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
 _PULUMI_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
@@ -74,21 +74,13 @@ def read_kubernetes_scalar(written: str, tag: str | None = None) -> object:
 def read_pulumi_scalar(written: str, tag: str | None = None) -> object:
     """Return a scalar as Pulumi's engine hands it on: as JSON, where 1.0 is 1.
 
-    Raises InvalidValueError for an unknown tag, for what Pulumi reads as an octal number, as a date, or as a number
-    that JSON does not have.
+    Raises InvalidValueError for a tag other than ``!!str``, for what Pulumi reads as an octal number, as a date, or
+    as a number that JSON does not have.
     """
     if tag is None:
         return _PULUMI_WORDS[written] if written in _PULUMI_WORDS else _pulumi_number(written)
     if tag == f"{_TAG}str":
         return written
-    if tag == f"{_TAG}timestamp":
-        raise _date(written)
-    if tag in _RESOLVED_TAGS:
-        found = read_pulumi_scalar(written)
-        if tag in {_INT, _FLOAT} and (isinstance(found, bool) or not isinstance(found, int | float)):
-            raise _not_a_number(written)
-        if tag == _NULL or tag != _BOOL or isinstance(found, bool):
-            return None if tag == _NULL else found
     raise reject_tag(tag)
 
 

@@ -25,7 +25,6 @@ PRICES = {
             "fetchedAt": "2026-11-20T00:00:00Z",
             "withSpot": False,
             "perHour": {"cluster": None, "extendedSupport": None, "natGateway": None},
-            "perGibMonth": {"gp3": None},
             "onDemandPerHour": {"m7i.large": "0.1", "m7g.large": "0.08"},
             "spotPerHour": {},
             "ambiguous": [],

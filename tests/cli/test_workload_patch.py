@@ -118,10 +118,12 @@ def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_
     ran = run("workload", "patch", "pod.yaml", "z.yaml", "--require", "arm64", "--in-place")
     said = "can't require architecture arm64: nodeSelector requires kubernetes.io/arch=amd64. "
     said += "Change that rule, or omit this workload."
+    fault = "did not find expected node content while parsing a flow node. "
+    fault += "Check colons, quotes, brackets and indentation, here and in the line above."
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
         f"error: z.yaml:3: document 1, Pod default/one: spec: {said}",
-        "error: z.yaml:10: Not valid YAML: [ is not closed. Add the missing ].",
+        f"error: z.yaml:10: Not valid YAML: {fault}",
         "error: Nothing was changed: 2 errors.",
     ]
     assert (clone / "pod.yaml").read_text(encoding="utf-8") == POD

@@ -181,7 +181,7 @@ POOL_SETTINGS = st.fixed_dictionaries(
         "memoryLimit": st.sampled_from(["512Gi", "1Ti", "1500Mi"]),
         "budget": st.one_of(st.integers(0, 500).map(str), st.integers(0, 120).map(lambda share: f"{share}%")),
         "quietHours": st.fixed_dictionaries({
-            "schedule": st.sampled_from(["0 8 * * mon-fri", "@daily", "*/15 0-6 1 1 *", "0 8 * * 1-5"]),
+            "schedule": st.sampled_from(["0 8 * * mon-fri", "*/15 0-6 1 1 *", "0 8 * * 1-5"]),
             "duration": st.sampled_from(["10h", "8h30m", "45m"]),
         }),
         "consolidation": st.sampled_from(["WhenEmpty", "WhenEmptyOrUnderutilized"]),

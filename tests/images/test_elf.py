@@ -65,7 +65,6 @@ def test_a_machine_in_another_word_size_or_byte_order_is_not_the_architecture(he
         (b"#!/" + b"a" * 300, OtherFile("a script with an incomplete first line")),
         (b"\x7fELF\x02", OtherFile("a truncated ELF file")),
         (made(62, bits=3), OtherFile("an ELF file with an invalid header")),
-        (b"\x00asm\x01\x00\x00\x00", OtherFile("a WebAssembly module")),
         (b"", OtherFile("an empty file")),
         (b"hello", OtherFile("neither an ELF file nor a script")),
     ],

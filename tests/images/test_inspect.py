@@ -83,10 +83,10 @@ def test_artifacts_are_named_and_have_no_verdict(repository: Repository) -> None
     subject = repository.image("linux/amd64", tag="subject")
     repository.artifact(EMPTY, EMPTY, tag="referrer", artifactType="application/spdx+json", subject=described(subject))
     for tag, note in {
-        "chart": f"not an image: a Helm chart ({chart})",
-        "signature": f"not an image: a signature ({signature})",
+        "chart": f"not an image: an artifact of type {chart}",
+        "signature": f"not an image: an artifact of type {signature}",
         "other": "not an image: an artifact of type application/vnd.example+type",
-        "referrer": "not an image: a bill of materials (application/spdx+json)",
+        "referrer": "not an image: an artifact of type application/spdx+json",
     }.items():
         assert (inspected(repository, tag).kind, inspected(repository, tag).note) == (ImageKind.ARTIFACT, note)
         for found in judged(repository, tag).values():

@@ -87,7 +87,6 @@ def test_the_digest_is_the_manifest_s_that_runs() -> None:
     amd64, arm64 = judged(index(entry("linux/amd64", 1), entry("linux/arm64/v8", 2), entry("linux/arm64", 3)))
     assert amd64 == Judgement(AMD64, SUPPORTED, "index has linux/amd64", f"sha256:{1:064x}")
     assert arm64.digest == f"sha256:{2:064x}"
-    assert arm64.reason == "index has linux/arm64 2 times; the first is used"
 
 
 def test_reasons_name_what_is_there() -> None:
@@ -116,7 +115,7 @@ def test_attestations_are_not_platforms() -> None:
     assert both(index(entry("linux/amd64"), mark)) == (SUPPORTED, UNSUPPORTED)
     assert "unknown" not in judge_image(index(entry("linux/amd64"), mark), ARM64).reason
     alone = judge_image(index(mark), ARM64)
-    assert (alone.verdict, alone.reason) == (UNKNOWN, "index has no runnable entry: 1 attestation")
+    assert (alone.verdict, alone.reason) == (UNKNOWN, "index has no runnable entry")
 
 
 def test_an_entry_without_a_platform_is_what_its_config_says() -> None:

@@ -139,7 +139,7 @@ def test_a_shell_text_proves_the_shell_and_says_what_it_does_not_prove(repositor
         ([], START, "/app not found"),
         ([File("app/server", b"text", 0o644)], START, "/app/server is a file that is not executable"),
         ([File("app/server", b"text")], START, "/app/server is neither an ELF file nor a script"),
-        ([File("app/server", b"\x00asm\x01")], START, "/app/server is a WebAssembly module"),
+        ([File("app/server", b"\x00asm\x01")], START, "/app/server is neither an ELF file nor a script"),
         ([File("app/server", b"#!/bin/sh\n")], START, "/bin not found, via /app/server"),
         ([File("app/.wh.server")], START, "no executable /app/server"),
     ],

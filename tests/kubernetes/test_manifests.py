@@ -61,7 +61,7 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
         ("true\n", "f.yaml:1, document 1 is a boolean, not a Kubernetes object."),
         ("kind: A\n---\nname: chart\nversion: 1\n", "f.yaml:3, document 2: has no kind. A Kubernetes object has"),
         ("kind: [A]\n", "f.yaml:1, document 1: has no kind."),
-        ("kind: A\n---\nb: [\n", "f.yaml:3, document 2: not valid YAML: [ is not closed."),
+        ("kind: A\n---\nb: [\n", "f.yaml:3, document 2: not valid YAML: did not find expected node content"),
         ('{"kind": "A", "kind": "B"}', "f.yaml: duplicate key kind."),
         ("[" * 100_000 + "]" * 100_000, "f.yaml: nested too deeply."),
         ("name: {{ .Values.name }}\n", "a list or a mapping can't be a key. This looks like a Helm template"),

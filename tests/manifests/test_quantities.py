@@ -46,11 +46,8 @@ def test_a_quantity_has_its_exact_value(written: object, value: Fraction | int) 
     ("written", "hint"),
     [
         ("", "such as 500m or 2Gi"),
-        ("1,5", "Write 1.5."),
-        ("2GB", "Write 2G."),
-        ("2 GiB", "Write 2Gi."),
+        ("1,5", "such as 500m or 2Gi"),
         ("1e", "such as 500m or 2Gi"),
-        ("1mi", "Write 1Mi."),
         ("0x10", "such as 500m or 2Gi"),
         ("1_000", "such as 500m or 2Gi"),
         ("٣", "such as 500m or 2Gi"),

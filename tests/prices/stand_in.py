@@ -80,9 +80,6 @@ def ireland() -> list[dict[str, Any]]:
         other("AmazonEKS", "EU-Fargate-vCPU-Hours:perCPU", "0.0404800000", "hours"),
         other("AmazonEC2", "EU-NatGateway-Hours", "0.0480000000", "Hrs", productFamily="NAT Gateway"),
         other("AmazonEC2", "EU-NatGateway-Bytes", "0.0480000000", "GB", productFamily="NAT Gateway"),
-        other(
-            "AmazonEC2", "EU-EBS:VolumeUsage.gp3", "0.0880000000", "GB-Mo", productFamily="Storage", volumeApiName="gp3"
-        ),
     ]
 
 

@@ -74,9 +74,8 @@ def test_a_control_plane_in_extended_support_costs_both_prices(ask: Any) -> None
     assert prices.cluster_hour(extended=True) == Decimal("0.6")
 
 
-def test_nat_gateways_and_gp3_are_those_of_their_usage_type(ask: Any) -> None:  # noqa: ANN401
+def test_nat_gateways_are_those_of_their_usage_type(ask: Any) -> None:  # noqa: ANN401
     assert ask().nat_gateway_hour() == Decimal("0.048")
-    assert ask().gp3_gib_month() == Decimal("0.088")
 
 
 def test_every_page_is_read(ask: Any, stand: Stand) -> None:  # noqa: ANN401
@@ -138,7 +137,6 @@ def test_other_prices_that_are_missing_or_ambiguous_are_unknown(ask: Any, stand:
         == "the price list of eu-west-1 has no price for EKS extended support"
     )
     assert reason(prices.nat_gateway_hour()) == "the price list of eu-west-1 has no price for NAT gateways"
-    assert reason(prices.gp3_gib_month()) == "the price list of eu-west-1 has no price for gp3 volumes"
     stand.products[:] = stand.products[:1]
     assert reason(ask().cluster_hour(extended=False)) == "the price list of eu-west-1 has no price for EKS clusters"
 

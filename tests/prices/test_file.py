@@ -31,7 +31,6 @@ REGIONS = st.builds(
     cluster=st.none() | PRICES,
     extended_support=st.none() | PRICES,
     nat_gateway=st.none() | PRICES,
-    gp3=st.none() | PRICES,
     ambiguous=st.lists(NAMES, unique=True).map(tuple),
 )
 ONE = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 22, tzinfo=UTC), {"m7g.large": Decimal("0.0911")})

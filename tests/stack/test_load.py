@@ -60,19 +60,6 @@ def test_a_flag_at_the_top_may_be_a_text(project: Project, written: str, *, valu
     assert stack.spec.deletion_protection is value
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("", "autoscaling is empty. Write {use: karpenter} or {use: cluster-autoscaler}, or omit it."),
-        (" karpenter", "keys with values below it. Write {use: karpenter} or {use: cluster-autoscaler}."),
-        (" {karpenter: {version: 1.14}}", "takes a string. Write MAJOR.MINOR.PATCH, such as 1.14.1."),
-    ],
-)
-def test_where_the_fix_is_not_plain_an_example_is_given(project: Project, written: str, said: str) -> None:
-    (line,) = project.lines(f"{CONFIG}  multiarch-eks:autoscaling:{written}\n")
-    assert line.endswith(said)
-
-
 @pytest.mark.parametrize("written", ["", " ~", ' ""', " null"])
 def test_an_empty_value_at_the_top_is_rejected(project: Project, written: str) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:clusterName:{written}\n")

@@ -7,46 +7,22 @@ Source: EKS user guide, "Customize managed nodes with launch templates", "Amazon
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-_CALL = re.compile(r"/etc/eks/bootstrap\.sh|\bnodeadm\W+init\b|\bnodeadm-run\b")
-# Teams that stay on AL2 patch the script in its place.
-_EDITED = re.compile(r"^\s*(?:sudo\s+)?sed\s.*?\s/etc/eks/bootstrap\.sh(?=\s*(?:$|[;&|]))")
-_MANAGER = re.compile(r"\bsystemctl\b|\bservice\s|/etc/init\.d/")
-_START = re.compile(r"\b(?:re)?start\b")
-_ENABLE, _NOW = re.compile(r"\b(?:re)?enable\b"), re.compile(r"--now\b")
-_COMMAND_END = re.compile(r"[;|&]+")
-_UNIT = re.compile(r"(?<![\w-])kubelet(?![\w-])|\bkube\S*\*|nodeadm")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+# Teams that stay on AL2 edit the script in its place.
+_START = re.compile(
+    r"^(?!.*\bsed\s).*/etc/eks/bootstrap\.sh|\bnodeadm(?:\W+init|-run)\b"
+    r"|\b(?:systemctl|service)\b(?=.*(?:\b(?:re)?start\b|--now\b)).*(?<![\w-])kubelet(?![\w-])"
+)
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_COMMAND_END = re.compile(r"[;&]|\s\|+\s")
 
 
 def starts_kubelet(script: str) -> str | None:
     """Say which line of ``script`` would start the kubelet, as ``line 3: systemctl start kubelet``, or None.
 
-    Found are ``/etc/eks/bootstrap.sh`` (unless ``sed`` edits it), ``nodeadm init``, and ``systemctl`` or ``service``
-    starting ``kubelet`` or a ``nodeadm`` unit. Scripts are not parsed: every mention outside of a comment counts, in
-    quotes and here-documents too, in any language. The kubelet's own program, and units in variables, are not found.
+    Scripts are not parsed: each command of a line counts by its words, in quotes and in any language too.
     """
-    for number, line in _lines(script):
-        if _CALL.search(_EDITED.sub("", line)) or any(map(_starts_unit, _COMMAND_END.split(line))):
+    for number, line in enumerate(script.splitlines(), start=1):
+        if any(map(_START.search, _COMMAND_END.split(_COMMENT.sub("", line)))):
             return f"line {number}: {' '.join(line.split())}"
     return None
-
-
-def _starts_unit(command: str) -> bool:
-    # One pattern for all would try every pair of words, which takes long on a long line.
-    starts = _START.search(command) or (_ENABLE.search(command) and _NOW.search(command))
-    return bool(starts and _MANAGER.search(command) and _UNIT.search(command))
-
-
-def _lines(script: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, continued lines joined, without comments."""
-    number = 1
-    for line in re.split(r"(?<!\\)\n", script):
-        text = line.replace("\\\n", " ")
-        comment = _COMMENT.search(text)
-        # A # in quotes begins no comment.
-        if comment and not any(text.count(quote, 0, comment.start()) % 2 for quote in "'\""):
-            text = text[: comment.start()]
-        yield number, text
-        number += line.count("\n") + 1

@@ -8,6 +8,7 @@ import shlex
 from multiarch.nodes.user_data.text import is_plain
 
 _SHEBANG = "#!/bin/bash -e\n"
+_DELIMITER = "PRE_BOOTSTRAP"
 
 
 def complete_script(script: str) -> str:
@@ -26,20 +27,13 @@ def run_in_place(script: str) -> str:
     # As the kernel reads it: the interpreter up to the first white space, the rest as one argument.
     interpreter = script.partition("\n")[0].removeprefix("#!").split(maxsplit=1) or ["/bin/bash"]
     command = " ".join(shlex.quote(word.strip()) for word in interpreter)
-    content, reader = (script, "cat") if is_plain(script) else (_encoded(script), "base64 --decode")
-    delimiter, number = "PRE_BOOTSTRAP", 0
-    while delimiter in content:
-        number += 1
-        delimiter = f"PRE_BOOTSTRAP_{number}"
+    plain = is_plain(script) and _DELIMITER not in script
+    content, reader = (script, "cat") if plain else (base64.encodebytes(script.encode()).decode(), "base64 --decode")
     return (
         'pre_bootstrap="$(mktemp)"\n'
-        f"{reader} >\"${{pre_bootstrap}}\" <<'{delimiter}'\n"
+        f"{reader} >\"${{pre_bootstrap}}\" <<'{_DELIMITER}'\n"
         f"{content}"
-        f"{delimiter}\n"
+        f"{_DELIMITER}\n"
         f'{command} "${{pre_bootstrap}}"\n'
         'rm --force "${pre_bootstrap}"\n'
     )
-
-
-def _encoded(script: str) -> str:
-    return base64.encodebytes(script.encode()).decode()

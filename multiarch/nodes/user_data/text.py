@@ -1,7 +1,8 @@
-"""Strings in TOML and YAML, written so that every parser reads back the same value."""
+"""ASCII strings in TOML and YAML, which read JSON's notation of them, and text that user data can hold."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -10,26 +11,6 @@ Value = Scalar | Sequence["Value"] | Mapping[str, "Value"]
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
-_BMP = 0xFFFF
-
-
-def quote_string(text: str) -> str:
-    r"""Write ``text`` in double quotes, with ASCII characters only.
-
-    The notation is common to TOML's basic strings and YAML's double-quoted scalars: ``\"``, ``\\``,
-    ``\uXXXX``, ``\UXXXXXXXX``. (JSON differs beyond U+FFFF: YAML does not join surrogate pairs.)
-    Sources: TOML 1.0 "String"; YAML 1.2.2 section 5.7.
-    """
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    if " " <= character <= "~":
-        return character
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= _BMP else f"\\U{code:08x}"
 
 
 def is_plain(text: str) -> bool:
@@ -43,7 +24,7 @@ def is_plain(text: str) -> bool:
 
 def format_toml_key(key: str) -> str:
     """Write a TOML key, in quotes where needed: a dot would start a table."""
-    return key if _BARE_KEY.fullmatch(key) else quote_string(key)
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
 
 
 def format_toml_value(value: Scalar | Sequence[str]) -> str:
@@ -53,8 +34,8 @@ def format_toml_value(value: Scalar | Sequence[str]) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return quote_string(value)
-    return f"[{', '.join(map(quote_string, value))}]"
+        return json.dumps(value)
+    return f"[{', '.join(map(json.dumps, value))}]"
 
 
 def format_toml_table(path: str, values: Mapping[str, Scalar | Sequence[str]]) -> str:
@@ -80,7 +61,7 @@ def format_yaml(value: Mapping[str, Value], indent: int = 0) -> str:
 
 def _yaml_scalar(value: Value) -> str:
     if isinstance(value, str):
-        return quote_string(value)
+        return json.dumps(value)
     if isinstance(value, int):
         return str(value).lower()  # True is an int whose YAML is true
     raise TypeError(f"{type(value).__name__} is not a scalar")

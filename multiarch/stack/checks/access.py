@@ -26,7 +26,6 @@ def check_access(spec: Access, report: ProblemReport) -> None:
     """Report principals of access entries that are neither IAM roles nor users."""
     admins = set(spec.admins)
     for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
-        first = {arn: index for index, arn in reversed(list(enumerate(principals)))}
         for index, arn in enumerate(principals):
             path: KeyPath = ("access", key, index)
             if found := _NOT_THE_ROLE.search(arn):
@@ -38,8 +37,6 @@ def check_access(spec: Access, report: ProblemReport) -> None:
                 )
             elif not _PRINCIPAL.fullmatch(arn):
                 report("principal", path, f"{arn!r} is not the ARN of an IAM role or user.")
-            elif first[arn] < index:
-                report("principal-twice", path, f"{arn} is named twice.")
             elif key == "readers" and arn in admins:
                 report(
                     "principal-twice",

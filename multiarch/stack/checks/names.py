@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from multiarch.errors import KeyPath
-from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
+from multiarch.facts.limits import NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
@@ -76,13 +76,6 @@ def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collectio
             report("own-tag", path, f"the tag {key} is written by the plan.")
         elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
             report("tag", path, f"{fault}.")
-    # Name and the cluster's discovery tags come on top.
-    if len(tags) + len(own) > MAX_TAGS_PER_RESOURCE - 5:
-        report(
-            "too-many-tags",
-            ("tags",),
-            f"{len(tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
-        )
 
 
 def check_owner(spec: StackSpec, report: ProblemReport) -> None:

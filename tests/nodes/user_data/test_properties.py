@@ -49,7 +49,7 @@ flags = st.lists(st.builds("--feature-{}={}".format, st.sampled_from("abc"), fla
 # pydantic takes no lone surrogates, and neither YAML nor user data holds NUL.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
 scripts = (texts | st.text(st.sampled_from("=-MULTIARCH\n\"'$`\\{}%PREBOOTSTRAP_1 "), max_size=80)).filter(bool)
-printable = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30)
+printable = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1, max_size=30)
 clusters = st.builds(ClusterFacts, printable, printable, printable, st.just("10.100.0.0/16"))
 bounded = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -118,7 +118,7 @@ def test_artifacts_and_configs_without_an_architecture_are_unknown(repository: R
     got = found(f"{name(repository)}@{chart.digest}")
     assert (got.kind, got.reason) == (
         DigestKind.UNKNOWN,
-        "not an image: a Helm chart (application/vnd.cncf.helm.config.v1+json)",
+        "not an image: an artifact of type application/vnd.cncf.helm.config.v1+json",
     )
     silent = repository.image(None, tag="silent")
     got = found(f"{name(repository)}@{silent.digest}")
