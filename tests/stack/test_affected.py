@@ -15,7 +15,8 @@ _OWN = "config/stacks/Pulumi.shop-dev.yaml"
 _SHOP = (
     "config:\n  aws:region: eu-west-1\n  multiarch-eks:team: shop\n  multiarch-eks:session: {idleTimeoutMinutes: 5}\n"
 )
-_STACKS = ("shop-dev", "pay-dev")
+_PAY = "config:\n  aws:region: eu-west-1\n  multiarch-eks:team: pay\n"
+_STACKS = {"shop-dev": _SHOP, "pay-dev": _PAY}
 _PROJECT = """name: multiarch-eks
 runtime: python
 config:
@@ -36,7 +37,9 @@ def _project(after: str) -> list[str]:
 
 def test_a_stacks_own_values_touch_it_alone() -> None:
     after = _SHOP.replace("shop", "shops")
-    assert list_affected([FileChange(_OWN, _SHOP, after)], _STACKS) == {"shop-dev": (f"{_OWN} changed",)}
+    assert list_affected([FileChange(_OWN, _SHOP, after)], {**_STACKS, "shop-dev": after}) == {
+        "shop-dev": (f"{_OWN} changed",)
+    }
 
 
 def test_comments_and_layout_of_a_stack_file_touch_nothing() -> None:
@@ -62,9 +65,15 @@ def test_a_deleted_file_touches_no_other_stack() -> None:
     assert _names(FileChange("config/stacks/Pulumi.gone-dev.yaml", _SHOP, None)) == []
 
 
-def test_the_project_s_values_touch_all() -> None:
+def test_a_default_touches_the_stacks_that_it_reaches() -> None:
+    assert _project(_PROJECT.replace("15", "20")) == ["pay-dev"]
+    assert _project(_PROJECT.replace("{a: b}", "{a: c}")) == ["pay-dev", "shop-dev"]
+    assert _project(_PROJECT + "  aws:region: us-east-1\n") == []
+    assert _project(_PROJECT + "  aws:profile: other\n") == ["pay-dev", "shop-dev"]
     assert _project(_PROJECT + "  # a comment\n") == []
-    assert _project(_PROJECT.replace("15", "20")) == ["pay-dev", "shop-dev"]
+
+
+def test_the_project_itself_touches_all() -> None:
     assert _project(_PROJECT.replace("python", "{name: python}")) == ["pay-dev", "shop-dev"]
     assert _project("[") == ["pay-dev", "shop-dev"]
     assert _names(FileChange("Pulumi.yaml", _PROJECT, None)) == ["pay-dev", "shop-dev"]
