@@ -34,8 +34,10 @@ from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 __all__ = ["make_plan"]
 
 
-def make_plan(stack: Stack, *, today: date) -> Plan:
+def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     """Derive the plan of a stack as of ``today`` (support dates depend on it).
+
+    ``pinning``: the images that AWS chooses are about to be pinned; what would be rejected without a pin passes.
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
@@ -75,6 +77,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     if known and len(groups) == len(specs):
         check_controllers_have_a_node(spec.addons, taint, groups, report)
         autoscaling = plan_autoscaling(spec.autoscaling, groups, context, report)
+        nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
     _check_stack(stack, groups, network, report)
     addons = plan_addons(spec.addons, taint, report)
     protected, storage_class = (

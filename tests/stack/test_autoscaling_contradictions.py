@@ -185,6 +185,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("duration", pool(consolidateAfter="2562048h"), f"{POOL}.consolidateAfter", "neither a duration", ERROR),
     ("karpenter-version", karpenter(version=f"1.{'1' * 5000}.1"), f"{ROOT}.karpenter.version", "1.14.1", ERROR),
     ("imds-hop-limit", karpenter(imdsHopLimit=2), f"{ROOT}.karpenter.imdsHopLimit", "role of their node", WARNING),
+    ("driver-too-old", pool(families=["g6", "g7"]), f"{ROOT}.karpenter.amiAlias", "not in v20260715", ERROR),
     ("group-stays-empty", KARPENTER, "nodeGroups.web-arm.minSize", "web-arm starts without nodes", WARNING),
     ("group-stays-empty", {"nodeGroups": {"web-arm": {"minSize": 0}}}, "nodeGroups.web-arm.minSize",
      "autoscaling.use none never adds one", WARNING),
@@ -325,6 +326,11 @@ def test_a_decision_about_zones_ends_the_warning_about_them(change: dict[str, An
 @pytest.mark.parametrize("zone", ["eu-west-1c", "eu-west-1-lhr-1a", "eu-west-1-wl1-lhr-wlz-1"])
 def test_a_pool_takes_zones_of_the_region_local_ones_too(zone: str) -> None:
     assert "zone" not in {p.rule for p in problems(pool(zones=[zone]))}
+
+
+def test_a_later_release_has_the_driver_of_g7() -> None:
+    words = {"autoscaling": {"karpenter": {"amiAlias": "al2023@v20260917"}}}
+    assert "driver-too-old" not in {p.rule for p in problems(merged(pool(families=["g7"]), words))}
 
 
 def test_amazon_linux_2_of_the_whole_stack_is_one_message() -> None:

@@ -188,6 +188,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeTerminationHandler", "needs internet access", ERROR),
     ("termination-handler-unreachable", web(kind="self-managed") | {"nodeTerminationHandler": True},
      "nodeTerminationHandler", "the first run", WARNING),
+    ("driver-too-old", web(instanceTypes=["g7.2xlarge"]), "nodeGroups.web.instanceTypes", "NVIDIA driver 595", ERROR),
+    ("driver-too-old", web(instanceTypes=["g6.xlarge", "g7.2xlarge"], ami={"release": "1.35.2-20260715"}),
+     "nodeGroups.web.instanceTypes", "stack pin --upgrade", ERROR),
     ("no-room-for-pods", web(instanceTypes=["t4g.nano"]), "nodeGroups.web.instanceTypes", "takes 4 pods", ERROR),
     ("no-room-for-pods", web(instanceTypes=["t2.nano"]), "nodeGroups.web.instanceTypes", "aws-node", ERROR),
     ("imds-hop-limit", web(imdsHopLimit=2), "nodeGroups.web.imdsHopLimit", "role of their node", WARNING),
@@ -260,3 +263,10 @@ def test_coredns_finds_a_node_in_a_cluster_of_arm64_groups_alone() -> None:
     assert "controller-has-no-node" not in rules
     coredns = next(a for a in plan(arm_only).addons if a.name == "coredns")
     assert '"key": "arch"' in coredns.configuration
+
+
+def test_an_image_that_is_about_to_be_pinned_is_not_rejected_for_its_driver() -> None:
+    g7 = web(instanceTypes=["g7.2xlarge"])
+    assert make_plan(stack(g7), today=TODAY, pinning=True).node_groups[0].ami_type.name == "AL2023_x86_64_NVIDIA"
+    with pytest.raises(StackError, match="NVIDIA driver 595"):
+        make_plan(stack(g7), today=TODAY)

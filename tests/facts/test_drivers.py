@@ -1,0 +1,41 @@
+"""G7 needs a driver that EKS images have since a release."""
+
+from __future__ import annotations
+
+import pytest
+
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.drivers import explain_missing_driver
+from multiarch.facts.instance_types import get_instance_type
+
+G7 = get_instance_type("g7.2xlarge")
+
+
+@pytest.mark.parametrize("release", ["1.35.2-20260917", "1.36.0-20261101", "v20260917"])
+def test_a_release_with_the_driver_passes(release: str) -> None:
+    assert explain_missing_driver(AmiFamily.AL2023, G7, release) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "release", "reason"),
+    [
+        (AmiFamily.AL2023, "1.35.2-20260715", "since release 20260917, not in 1.35.2-20260715"),
+        (AmiFamily.AL2023, "v20260916", "since release 20260917, not in v20260916"),
+        (AmiFamily.AL2023, None, "since release 20260917, and the image is not pinned"),
+        (AmiFamily.AL2023, "latest", "since release 20260917, and the image is not pinned"),
+        (AmiFamily.AL2, None, "which no AL2 image is known to have"),
+        (AmiFamily.BOTTLEROCKET, "v1.52.0", "which no Bottlerocket image is known to have"),
+    ],
+)
+def test_an_image_that_may_lack_the_driver_is_named_with_the_reason(
+    family: AmiFamily, release: str | None, reason: str
+) -> None:
+    told = explain_missing_driver(family, G7, release)
+    assert told is not None
+    assert told.startswith("g7.2xlarge needs NVIDIA driver 595, which ")
+    assert told.endswith(reason)
+
+
+@pytest.mark.parametrize("name", ["g7e.2xlarge", "g6.xlarge", "p6-b200.48xlarge", "m7g.large"])
+def test_other_families_need_no_newer_driver(name: str) -> None:
+    assert explain_missing_driver(AmiFamily.AL2023, get_instance_type(name), None) is None
