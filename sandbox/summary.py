@@ -11,16 +11,15 @@ from typing import Any
 import yaml
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
-from rich.table import Table
 
+from multiarch.cli.formats import Format, print_report
+from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.lines import wrap_lines
 from sandbox import backend, inventory, server, state
 from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
 
 _SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 (how Pulumi marks special values in a checkpoint)
-_WIDE = 1000  # columns: more than any table of node groups needs
 _SAID_ALREADY = "warnings"  # the output of the program with what `up` has printed as warnings
 
 
@@ -38,7 +37,7 @@ def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str
     found = next(iter(held.values()), {})
     _print_counts(console, "all regions", {label: found[label] for label in found if label in inventory.EVERYWHERE})
     others = {_cluster(layout, name) for name in backend.stacks(layout) if name not in stacks}
-    print_groups(console, [each for aws in regions for each in aws.node_groups() if each.cluster not in others])
+    print_groups([each for aws in regions for each in aws.node_groups() if each.cluster not in others])
     for name in stacks:
         _print_stack(console, layout, name)
 
@@ -78,39 +77,20 @@ def releases(manifests: Path) -> list[str]:
     return lines
 
 
-def print_groups(console: Console, groups: Sequence[inventory.NodeGroup]) -> None:
-    """Print a table of node groups for each cluster, or a paragraph for each group where a table is too wide.
-
-    Names are never cut, so that they can be copied.
-    """
-    for cluster, own in groupby(groups, key=lambda group: group.cluster):
-        console.print(f"[bold]Node groups of {escape(cluster)}[/bold]", soft_wrap=True)
-        rows = [_row(group) for group in own]
-        table = _table(rows)
-        if Measurement.get(console, console.options.update(width=_WIDE), table).minimum <= console.width:
-            console.print(table)
-            continue
-        for name, *rest in rows:
-            console.print(escape(name), highlight=False, soft_wrap=True)
-            console.print(f"  {escape(', '.join(rest))}", highlight=False)
+def print_groups(groups: Sequence[inventory.NodeGroup]) -> None:
+    """Print a table of node groups for each cluster."""
+    columns = ("node group", "kind", "architecture", "instance types", "min/now/max")
+    tables = [
+        Table(columns, list(map(_row, own)), f"Node groups of {cluster}")
+        for cluster, own in groupby(groups, key=lambda group: group.cluster)
+    ]
+    print_report(Report("node-groups", {}, blocks=lambda: tables), Format.TABLE)
 
 
 def _row(group: inventory.NodeGroup) -> tuple[str, ...]:
     kind = "managed" if group.managed else "self-managed"
     sizes = f"{group.minimum}/{group.desired}/{group.maximum}"
     return (group.name, kind, group.architecture, ", ".join(group.instance_types), sizes)
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Table:
-    columns = ("node group", "kind", "architecture", "instance types", "min/now/max")
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 1))
-    for column, cells in zip(columns, zip(columns, *rows, strict=True), strict=True):
-        # Instance types and reasons may stand on several lines, each word whole.
-        parts = " ".join(cells).split() if column in ("architecture", "instance types") else cells
-        table.add_column(column, min_width=max(map(len, parts)))
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
 
 
 def _short(value: Any, room: int) -> str:  # noqa: ANN401 (an output is any JSON)

@@ -25,14 +25,7 @@ _VPC_DEFAULTS: Record = {
     "securityGroupIds": [],
 }
 _NETWORK_DEFAULTS: Record = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}
-_PLAIN_CONFIG = (
-    "access_config",
-    "upgrade_policy",
-    "deletion_protection",
-    "compute_config",
-    "storage_config",
-    "zonal_shift_config",
-)
+_PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection")
 
 
 class EksClusters(EksBase):
@@ -61,7 +54,6 @@ class EksClusters(EksBase):
             client_request_token=params.get("clientRequestToken"),
             tags=dict(params.get("tags") or {}),
             encryption_config=params.get("encryptionConfig"),
-            remote_network_config=params.get("remoteNetworkConfig"),
         )
         vpc["clusterSecurityGroupId"] = self._cluster_security_group(cluster, vpc["vpcId"])
         self._complete(cluster, params)
@@ -103,9 +95,6 @@ class EksClusters(EksBase):
             access_config={**access, **(params.get("accessConfig") or {})},
             upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
             deletion_protection=bool(params.get("deletionProtection")),
-            compute_config=params.get("computeConfig"),
-            storage_config=params.get("storageConfig"),
-            zonal_shift_config=params.get("zonalShiftConfig"),
         )
         if params.get("bootstrapSelfManagedAddons") is False:
             vars(cluster)["bootstrap_self_managed_addons"] = False

@@ -69,7 +69,7 @@ class EksNodegroups(EksBase):
             disk_size=params.get("diskSize"),
             instance_types=list(types),
             ami_type=ami_type,
-            remote_access=params.get("remoteAccess"),
+            remote_access=None,
             labels=dict(params.get("labels") or {}),
             taints=[dict(taint) for taint in params.get("taints") or []],
             tags=dict(params.get("tags") or {}),
@@ -80,7 +80,7 @@ class EksNodegroups(EksBase):
             release_version=release,
         )
         group.update_config = params.get("updateConfig") or {"maxUnavailable": 1}
-        group.node_repair_config = params.get("nodeRepairConfig") or {"enabled": False}
+        group.node_repair_config = {"enabled": False}
         if template:
             _hide_template_fields(group, own_instance_type=bool(data.get("InstanceType")))
         self._start(cluster, group, data)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sandbox.aws.shapes import faults, model
-from sandbox.aws.ssm_commands import Command, Faults, Invocation, Target
+from sandbox.aws.ssm_commands import Command, Faults, Target
 
 __all__ = ["ACCOUNT", "SsmStandIn"]
 
@@ -36,7 +36,7 @@ class RejectedError(Exception):
 
 
 class SsmStandIn:
-    """The operations of Run Command. ``targets`` are the instances that have an agent."""
+    """The operations of Run Command. ``targets`` are the instances that have an agent, ``commands`` what was sent."""
 
     def __init__(self) -> None:
         """Know no instance."""
@@ -46,19 +46,18 @@ class SsmStandIn:
             "DescribeInstanceInformation": self._describe_instance_information,
             "GetCommandInvocation": self._get_command_invocation,
             "ListCommandInvocations": self._list_command_invocations,
-            "ListCommands": self._list_commands,
             "SendCommand": self._send_command,
         }
         self.empty()
 
     def empty(self) -> None:
         """Start anew; what runs is stopped."""
-        for command in getattr(self, "_commands", {}).values():
+        for command in getattr(self, "commands", {}).values():
             for invocation in command.invocations.values():
                 invocation.cancel()
         self.targets: dict[str, Target] = {}
         self.faults = Faults()
-        self._commands: dict[str, Command] = {}
+        self.commands: dict[str, Command] = {}
 
     def serves(self, target: str) -> bool:
         """Return whether a request's X-Amz-Target (``AmazonSSM.SendCommand``) is for here."""
@@ -129,34 +128,24 @@ class SsmStandIn:
             said = f"Instances [[{', '.join(invalid)}]] not in a valid state for account {ACCOUNT}"
             raise RejectedError("InvalidInstanceId", said)
         command = Command.send(request, self.targets)
-        self._commands[command.id] = command
-        return {"Command": command.described()}
-
-    def _list_commands(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = [row for name, row in self._commands.items() if request.get("CommandId", name) == name]
-        for command in wanted:
-            command.look()
-        page, token = _page([command.described() for command in wanted], request, 50)
-        return {"Commands": page} | token
+        self.commands[command.id] = command
+        return {"Command": command.common()}
 
     def _list_command_invocations(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        command = self._commands.get(request.get("CommandId", ""))
+        command = self.commands.get(request.get("CommandId", ""))
         if command is None:
             raise RejectedError("InvalidCommandId", "")
         command.look()
         shown = list(command.invocations.values()) if self._appeared(command) else []
-        shown = [each for each in shown if request.get("InstanceId", each.instance) == each.instance]
         page, token = _page(shown, request, 50)
         rows = [
-            command.common()
-            | {"InstanceId": each.instance, "RequestedDateTime": command.sent, **each.status}
-            | {"CommandPlugins": [each.listed()] if request.get("Details") else []}
+            command.common() | {"InstanceId": each.instance, "RequestedDateTime": command.sent, **each.status}
             for each in page
         ]
         return {"CommandInvocations": rows} | token
 
     def _get_command_invocation(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        command = self._commands.get(request["CommandId"])
+        command = self.commands.get(request["CommandId"])
         invocation = command.invocations.get(request["InstanceId"]) if command else None
         if command is None or invocation is None or not self._appeared(command):
             raise RejectedError("InvocationDoesNotExist", "")
@@ -164,10 +153,10 @@ class SsmStandIn:
         return command.common() | invocation.fetched()
 
     def _cancel_command(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        command = self._commands.get(request["CommandId"])
+        command = self.commands.get(request["CommandId"])
         if command is None:
             raise RejectedError("InvalidCommandId", "")
-        chosen: list[Invocation] = [command.invocations[each] for each in request.get("InstanceIds", [])]
+        chosen = [command.invocations[each] for each in request.get("InstanceIds", [])]
         for invocation in chosen or command.invocations.values():
             invocation.cancel()
         return {}

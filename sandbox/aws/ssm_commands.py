@@ -20,12 +20,7 @@ from typing import Any, Final
 __all__ = ["PLUGIN", "Command", "Faults", "Invocation", "Target"]
 
 PLUGIN: Final = "aws:runShellScript"
-_LISTED, _STDOUT, _STDERR = 2_500, 24_000, 8_000
-_OUT_CUT, _ERROR_CUT, _ERROR_TITLE = (
-    "\n---Output truncated---",
-    "\n---Error truncated----",
-    "\n----------ERROR-------\n",
-)
+_STDOUT, _STDERR = 24_000, 8_000
 _CUT: Final = "--output truncated--"
 
 # The status of the API for each status detail; others are the same.
@@ -117,7 +112,6 @@ class Invocation:
     stderr: str = ""
     code: int = -1
     began: float = field(default_factory=time.time)
-    ended: float = 0.0
     _process: subprocess.Popen[bytes] | None = None
     _result: tuple[str, str, int] | None = None
 
@@ -154,7 +148,7 @@ class Invocation:
             self._end("Cancelled")
 
     def _end(self, detail: str) -> None:
-        self.detail, self.ended = detail, time.time()
+        self.detail = detail
         if self._process is not None and self._result is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -163,12 +157,6 @@ class Invocation:
     def status(self) -> dict[str, str]:
         """Status and StatusDetails."""
         return {"Status": _STATUS.get(self.detail, self.detail), "StatusDetails": self.detail}
-
-    def listed(self) -> dict[str, Any]:
-        """Return its plugin in ListCommandInvocations."""
-        times = {"ResponseStartDateTime": self.began} | ({"ResponseFinishDateTime": self.ended} if self.ended else {})
-        output = _join(self.stdout, self.stderr)
-        return {"Name": PLUGIN, **self.status, "ResponseCode": self.code, "Output": output, **times}
 
     def fetched(self) -> dict[str, Any]:
         """Return its part of GetCommandInvocation."""
@@ -212,21 +200,6 @@ class Command:
         named = {"CommandId": self.id, "DocumentName": self.request["DocumentName"]}
         return named | {"Comment": self.request.get("Comment", "")}
 
-    def described(self) -> dict[str, Any]:
-        """Return the command as SendCommand and ListCommands show it."""
-        states = {each.detail for each in self.invocations.values()}
-        status = "InProgress" if "InProgress" in states else "Success" if states == {"Success"} else "Failed"
-        return self.common() | {
-            "InstanceIds": list(self.invocations),
-            "Parameters": self.request["Parameters"],
-            "RequestedDateTime": self.sent,
-            "ExpiresAfter": self.sent + self.request.get("TimeoutSeconds", 3600),
-            "Status": status,
-            "StatusDetails": status,
-            "TargetCount": len(self.invocations),
-            "TimeoutSeconds": self.request.get("TimeoutSeconds", 3600),
-        }
-
 
 def _cut(data: bytes, limit: int, mark: str) -> str:
     """Cut by bytes, as the agent does; the mark is within the limit."""
@@ -235,13 +208,3 @@ def _cut(data: bytes, limit: int, mark: str) -> str:
         if len(data) < limit
         else data[: limit - len(mark)].decode(errors="replace") + mark
     )
-
-
-def _join(stdout: str, stderr: str) -> str:
-    """Join and cut both streams as the agent does for ListCommandInvocations: each has what the other leaves."""
-    title = _ERROR_TITLE if stderr else ""
-    out, error, space = stdout.encode(), stderr.encode(), _LISTED - len(title)
-    if len(out) + len(error) < space:
-        return f"{stdout}{title}{stderr}"
-    room, room_of_errors = (space - min(len(other), space // 2) for other in (error, out))
-    return _cut(out, room, _OUT_CUT) + title + _cut(error, room_of_errors, _ERROR_CUT)

@@ -155,23 +155,37 @@ AUTOSCALERS: Mapping[str, Case] = {
     ),
 }  # fmt: skip
 RIGHTS: Mapping[str, Case] = {
-    "iam-widened": Case(
-        beside(('["sqs:SendMessage"]', '["sqs:*", "s3:GetObject"]')),
-        rules("widen-iam"),
-        ("HIGH: IAM role reports", "`sqs:*, s3:GetObject` on `arn:aws:sqs:eu-west-1:123456789012:orders`"),
-        ("node group",),
-    ),
-    "security-group-opened": Case(
-        beside(('["10.0.0.0/8"]', '["10.0.0.0/8", "0.0.0.0/0"]')),
-        rules("widen-network"),
-        ("security group reports", "443"),
+    "beside-changed": Case(
+        beside(
+            ('["sqs:SendMessage"]', '["sqs:*", "s3:GetObject"]'),
+            ('["10.0.0.0/8"]', '["10.0.0.0/8", "0.0.0.0/0"]'),
+            ('["pods"], "verbs": ["get", "list"]', '["pods", "secrets"], "verbs": ["*"]'),
+            ('"serviceName": "database"', '"serviceName": "db"'),
+            ("correct horse battery staple", "hunter2 hunter2"),
+        ),
+        rules("replace-stateful", "widen-iam", "widen-kubernetes-rbac", "widen-network"),
+        (
+            "HIGH: IAM role reports",
+            "`sqs:*, s3:GetObject` on `arn:aws:sqs:eu-west-1:123456789012:orders`",
+            "security group reports",
+            "443",
+            "secrets",
+            "HIGH: StatefulSet `default/database`",
+            "`spec.serviceName`: database → db",
+            "deleted before the new one",
+            "`stringData.password`",
+        ),
         ("`10.0.0.0/8`", "node group"),
     ),
-    "public-cidrs": Case(
-        dev(apiEndpoint__publicCidrs=["203.0.113.0/24", "198.51.100.0/24"]),
-        rules("public-endpoint"),
-        ("can be reached from: `198.51.100.0/24`",),
-        ("addresses: `203", "node group"),
+    "access-widened": Case(
+        dev(apiEndpoint__publicCidrs=["203.0.113.0/24", "198.51.100.0/24"], access__admins=ADMINS),
+        rules("public-endpoint", "widen-cluster-access"),
+        (
+            "can be reached from: `198.51.100.0/24`",
+            "arn:aws:iam::999988887777:role/contractor",
+            "AmazonEKSClusterAdminPolicy",
+        ),
+        ("addresses: `203", "role/platform-admin", "node group"),
     ),
     "queue-unprotected": Case(
         beside((", opts=pulumi.ResourceOptions(protect=True)", "")),
@@ -179,32 +193,8 @@ RIGHTS: Mapping[str, Case] = {
         ("no resource changes", "SQS queue orders", "protect is removed"),
         ("node group",),
     ),
-    "admin-added": Case(
-        dev(access__admins=ADMINS),
-        rules("widen-cluster-access"),
-        ("arn:aws:iam::999988887777:role/contractor", "AmazonEKSClusterAdminPolicy"),
-        ("role/platform-admin", "node group"),
-    ),
-    "cluster-role-widened": Case(
-        beside(('["pods"], "verbs": ["get", "list"]', '["pods", "secrets"], "verbs": ["*"]')),
-        rules("widen-kubernetes-rbac"),
-        ("secrets",),
-        ("node group",),
-    ),
 }
 LOSSES: Mapping[str, Case] = {
-    "stateful-replaced": Case(
-        beside(('"serviceName": "database"', '"serviceName": "db"')),
-        rules("replace-stateful"),
-        ("HIGH: StatefulSet `default/database`", "`spec.serviceName`: database → db", "deleted before the new one"),
-        ("node group",),
-    ),
-    "secret-changed": Case(
-        beside(("correct horse battery staple", "hunter2 hunter2")),
-        rules(),
-        ("`stringData.password`",),
-        ("node group",),
-    ),
     "destroyed": Case(
         Change(DEV, command=("destroy", "--preview-only", "--refresh=false")),
         rules("delete-running", "delete-stateful", "preview-failed", "remove-nodes"),

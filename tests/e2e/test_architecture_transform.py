@@ -5,7 +5,6 @@ The provider is the sandbox's stand-in: it writes what it receives to a file. Th
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import processes, state
 from sandbox.layout import CLONE
+from tests.e2e.conftest import watched
 from tests.e2e.world import World
 from tests.scheduling.manifests import ARM64_TOLERATION
 
 pytestmark = pytest.mark.e2e
 STACK = "shop-dev"
-URN = f"urn:pulumi:{STACK}::shop::kubernetes:apps/v1:Deployment::api"
 SETTINGS = "name: shop\nstackConfigDir: config/stacks\nruntime: python\nconfig: {aws:region: eu-central-1}\n"
 WORDS = "config:\n  shop:image: registry.example/api:1\n"
 PROGRAM = """\
@@ -60,22 +58,20 @@ PREFERENCE = {
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[World]:
+    with watched(tmp_path / "shop", make_shop) as world:
+        yield world
+
+
+def make_shop(root: Path) -> World:
     """A project of its own: the program, and of this one what a program imports."""
-    world = World(tmp_path / "shop")
+    world = World(root)
     world.stack_file(STACK).parent.mkdir(parents=True)
     world.stack_file(STACK).write_text(WORDS, encoding="utf-8")
     (world.root / "Pulumi.yaml").write_text(SETTINGS, encoding="utf-8")
     (world.root / "__main__.py").write_text(PROGRAM, encoding="utf-8")
     for name in ("components", "multiarch"):
         shutil.copytree(CLONE / name, world.root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    try:
-        yield world
-    finally:
-        known = state.load(world.layout)
-        for left in (known.run, known.server):
-            if left:
-                processes.stop_session(left.process)
-        assert world.end() == []
+    return world
 
 
 def pod_spec(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -93,13 +89,7 @@ def is_changed(spec: dict[str, Any]) -> bool:
     )
 
 
-def test_the_provider_receives_the_toleration_and_the_preference_and_a_preview_shows_them(shop: World) -> None:
-    # A preview starts the world; nothing exists yet, and the ConfigMap's id is unknown.
-    shop.sandbox("preview", STACK)
-    told = json.loads(shop.pulumi(STACK, "preview", "--json").stdout)
-    (planned,) = [step["newState"]["inputs"] for step in told["steps"] if step["urn"] == URN]
-    assert is_changed(pod_spec(planned))
-
+def test_the_provider_receives_the_toleration_and_the_preference(shop: World) -> None:
     shop.sandbox("up", STACK)
     (file,) = shop.layout.manifests(STACK).glob("apps_deployment_shop_api*")
     received = yaml.safe_load(file.read_text(encoding="utf-8"))

@@ -156,7 +156,6 @@ def test_a_pinned_image_outlasts_a_change_of_the_launch_template_and_a_release_a
         platform.edit(stack, "nodeGroups", "alone", value=alone)
         platform.multiarch(stack, "stack", "pin", stack)
         platform.up(stack)
-        assert platform.preview(stack) == []
         first, ran = images(), platform.instance_ids(stack)
         assert first["alone"] == first["old"] != first["graviton"]
 
@@ -169,14 +168,12 @@ def test_a_pinned_image_outlasts_a_change_of_the_launch_template_and_a_release_a
         assert managed is not None
         assert managed["releaseVersion"] == newest
         # The way back, which EKS rejects.
-        assert platform.preview(stack) == [Step("update", f"{MANAGED} alone", frozenset({"releaseVersion"}))]
         said = platform.pulumi(stack, "up", "--yes", "--skip-preview", "--json", expect=1)
         assert "You cannot roll back a node group to an earlier" in said.errors()
         assert images() == {**first, "alone": first["graviton"]}
     finally:
         file.write_bytes(before)
         platform.up(stack)
-    assert platform.preview(stack) == []
 
 
 def test_pinning_the_image_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import processes, state
 from sandbox.layout import CLONE
 from tests.components.provider.programs import POD
+from tests.e2e.conftest import watched
 from tests.e2e.world import TIMEOUT, World
 from tests.scheduling.manifests import ARM64_TOLERATION
 from tests.wheel import environment
@@ -64,14 +64,8 @@ def program(request: pytest.FixtureRequest, python: Path, tmp_path: Path) -> Ite
     """An example as a project of its own, and nothing of this repository beside it."""
     made = Program(tmp_path / "program", python)
     shutil.copytree(EXAMPLES / request.param, made.root)
-    try:
+    with watched(made.root, lambda _: made):
         yield made
-    finally:
-        known = state.load(made.layout)
-        for left in (known.run, known.server):
-            if left:
-                processes.stop_session(left.process)
-        assert made.end() == []
 
 
 def images(program: Program) -> dict[str, str]:

@@ -19,17 +19,16 @@ NAME = "multiarch-webhook"
 REBALANCE = "multiarch-rebalance"
 
 
-@pytest.fixture
-def installed(platform: World) -> World:
-    """The platform, of which one stack has both."""
+def test_they_come_with_a_release_and_a_role_and_go_in_a_safe_order(platform: World) -> None:
     platform.edit(STACK, "admissionWebhook", value={"enabled": True, "image": IMAGE})
     platform.edit(STACK, "rebalance", value={"enabled": True, "namespaces": ["shop"], "memoryMib": 1024})
-    if platform.preview(STACK):
-        platform.up(STACK)
-    return platform
+    platform.up(STACK)
+    _comes_as_a_release_with_a_role_that_reads_repositories(platform)
+    assert platform.preview(STACK) == []
+    _goes_before_its_role_and_its_namespace(platform)
 
 
-def test_it_comes_as_a_release_with_a_role_that_reads_repositories(installed: World) -> None:
+def _comes_as_a_release_with_a_role_that_reads_repositories(installed: World) -> None:
     release = releases(installed, STACK)[NAME]
     assert (release["chart"], release["version"]) == (f"charts/{NAME}", multiarch.__version__)
     assert release["values"]["image"] == IMAGE
@@ -44,11 +43,7 @@ def test_it_comes_as_a_release_with_a_role_that_reads_repositories(installed: Wo
     assert "arn:aws:ecr:eu-west-3:123456789012:repository/*" in json.dumps(policy)
 
 
-def test_a_preview_right_after_shows_no_change(installed: World) -> None:
-    assert installed.preview(STACK) == []
-
-
-def test_turned_off_a_release_goes_before_its_role_and_its_namespace(installed: World) -> None:
+def _goes_before_its_role_and_its_namespace(installed: World) -> None:
     installed.edit(STACK, "admissionWebhook", "enabled", value=False)
     installed.edit(STACK, "rebalance", "enabled", value=False)
     found = times(installed.pulumi(STACK, "up", "--yes", "--skip-preview", "--json"))

@@ -17,8 +17,7 @@ from multiarch.ssm import run_command
 from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
-from sandbox import roots
-from sandbox.roots import PackageManager
+from tests.real_nodes import roots
 from tests.real_nodes.machines import Machine
 
 _CONTAINERS, _IMAGES = 330, 110
@@ -48,7 +47,7 @@ def _info(container: str, config: str) -> str:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Machine:
-    made = Machine(roots.ensure(Architecture.AMD64, PackageManager.RPM), tmp_path)
+    made = Machine(roots.ensure(Architecture.AMD64), tmp_path)
     rows, contents = ["CONTAINER    IMAGE    RUNTIME"], ["DIGEST\tSIZE\tAGE\tLABELS"]
     for number in range(_CONTAINERS):
         container, image = _digest(f"container {number}"), f"registry.example.com/team/service-{number % _IMAGES}:1"

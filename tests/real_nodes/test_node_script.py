@@ -1,4 +1,4 @@
-"""The node's script in root file systems of both architectures, with dpkg and with rpm, arm64 through qemu."""
+"""The node's script in root file systems of both architectures, amd64 with rpm, arm64 with dpkg and through qemu."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.verify.on_node.script import build_node_script
-from sandbox import roots
-from sandbox.roots import PackageManager
+from tests.real_nodes import roots
 from tests.real_nodes.machines import Machine, emulation, tree
 
 _AMD64, _ARM64 = Architecture
-_DPKG, _RPM = PackageManager
 _CONFIG = {
     "kind": "KubeletConfiguration",
     "registerWithTaints": [{"key": "arch", "value": "arm64", "effect": "NoSchedule"}],
@@ -40,17 +38,13 @@ def _emulation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def machine(folder: Path, architecture: Architecture, manager: PackageManager) -> Machine:
-    return Machine(roots.ensure(architecture, manager), folder)
+def machine(folder: Path, architecture: Architecture) -> Machine:
+    return Machine(roots.ensure(architecture), folder)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "manager", "name"), [(_ARM64, _DPKG, "arm64"), (_ARM64, _RPM, "aarch64"), (_AMD64, _RPM, "x86_64")]
-)
-def test_a_node_of_each_architecture_says_what_it_is(
-    tmp_path: Path, architecture: Architecture, manager: PackageManager, name: str
-) -> None:
-    node = machine(tmp_path, architecture, manager)
+@pytest.mark.parametrize(("architecture", "name"), [(_ARM64, "arm64"), (_AMD64, "x86_64")])
+def test_a_node_of_each_architecture_says_what_it_is(tmp_path: Path, architecture: Architecture, name: str) -> None:
+    node = machine(tmp_path, architecture)
     node.write("config.json", json.dumps(_CONFIG))
     node.start_kubelet("--config", "/node/config.json", "--node-labels=team=payments")
     node.start_containerd()
@@ -73,7 +67,7 @@ def test_a_node_of_each_architecture_says_what_it_is(
     "shell", [("/bin/dash",), ("/bin/bash",), ("/bin/busybox", "ash")], ids=lambda words: words[-1]
 )
 def test_every_shell_says_the_same(tmp_path: Path, shell: tuple[str, ...]) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
+    node = machine(tmp_path, _AMD64)
     node.write("config.yaml", _YAML)
     node.write("drop-ins/10-labels.conf", "{}")
     node.start_kubelet("--config=/node/config.yaml", "--config-dir=/node/drop-ins", "--node-labels", "team=payments")
@@ -88,11 +82,9 @@ def test_every_shell_says_the_same(tmp_path: Path, shell: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize("containers", [False, True])
-@pytest.mark.parametrize(("architecture", "manager"), [(_ARM64, _DPKG), (_AMD64, _RPM)])
-def test_it_writes_nothing(
-    tmp_path: Path, architecture: Architecture, manager: PackageManager, *, containers: bool
-) -> None:
-    node = machine(tmp_path, architecture, manager)
+@pytest.mark.parametrize("architecture", Architecture)
+def test_it_writes_nothing(tmp_path: Path, architecture: Architecture, *, containers: bool) -> None:
+    node = machine(tmp_path, architecture)
     node.start_kubelet("--node-labels=team=payments")
     folders = node.make_writable()
     before = tree(folders)
@@ -104,7 +96,7 @@ def test_it_writes_nothing(
 
 
 def test_a_drop_in_replaces_the_taints(tmp_path: Path) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
+    node = machine(tmp_path, _AMD64)
     node.write("config.json", json.dumps(_CONFIG))
     node.write("drop-ins/20.conf", json.dumps({"registerWithTaints": []}))
     node.write("drop-ins/10.conf", json.dumps(_CONFIG))
@@ -115,8 +107,8 @@ def test_a_drop_in_replaces_the_taints(tmp_path: Path) -> None:
 
 
 def test_a_kubelet_for_another_architecture_is_found(tmp_path: Path) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
-    static = roots.ensure(_ARM64, _DPKG) / "usr/bin/busybox"
+    node = machine(tmp_path, _AMD64)
+    static = roots.ensure(_ARM64) / "usr/bin/busybox"
     node.write("bin/note", "")
     (node.node / "bin/kubelet").write_bytes(static.read_bytes())
     (node.node / "bin/kubelet").chmod(0o755)
@@ -131,7 +123,7 @@ def test_a_kubelet_for_another_architecture_is_found(tmp_path: Path) -> None:
 
 
 def test_a_node_without_a_kubelet_shows_its_boot_log_without_secrets(tmp_path: Path) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
+    node = machine(tmp_path, _AMD64)
     lines = [
         *(f"line {number}" for number in range(50)),
         "bootstrap.sh --b64-cluster-ca LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM",
@@ -152,7 +144,7 @@ def test_a_node_without_a_kubelet_shows_its_boot_log_without_secrets(tmp_path: P
 
 
 def test_bottlerocket_is_asked_through_its_api(tmp_path: Path) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
+    node = machine(tmp_path, _AMD64)
     settings = {"kubernetes": {"node-labels": {"team": "a"}, "node-taints": {"arch": ["arm64:NoSchedule"]}}}
     answer = {"os": {"pretty_name": "Bottlerocket OS 1.42.0"}, "settings": settings}
     node.write("answer.json", json.dumps(answer, indent=2))
@@ -170,7 +162,7 @@ def test_bottlerocket_is_asked_through_its_api(tmp_path: Path) -> None:
 
 
 def test_another_runtime_than_containerd_is_a_fault(tmp_path: Path) -> None:
-    node = machine(tmp_path, _AMD64, _RPM)
+    node = machine(tmp_path, _AMD64)
     node.start_kubelet("--container-runtime-endpoint=unix:///run/crio/crio.sock")
 
     assert node.report(containers=True).faults == (

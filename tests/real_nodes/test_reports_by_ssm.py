@@ -10,19 +10,14 @@ from multiarch.facts.architectures import Architecture
 from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
-from sandbox import roots
 from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
-from sandbox.roots import PackageManager
+from tests.real_nodes import roots
 from tests.real_nodes.machines import emulation
 from tests.sandbox.served import Served, address, serving
 
 _AMD64, _ARM64 = Architecture
-_ROOTS = {
-    "i-0000000000000000a": (_ARM64, PackageManager.RPM),
-    "i-0000000000000000b": (_ARM64, PackageManager.DPKG),
-    "i-0000000000000000c": (_AMD64, PackageManager.RPM),
-}
+_ROOTS = {"i-0000000000000000a": _ARM64, "i-0000000000000000b": _AMD64}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,14 +30,14 @@ def test_each_node_reports_its_architecture_or_why_it_does_not() -> None:
     with serving(policies=False) as process:
         aws = Served(address(process))
         remote = Remote(aws.endpoint)
-        for instance, (architecture, manager) in _ROOTS.items():
-            remote.register(instance, Target(root=str(roots.ensure(architecture, manager)), agent_version="3.3.1"))
+        for instance, architecture in _ROOTS.items():
+            remote.register(instance, Target(root=str(roots.ensure(architecture)), agent_version="3.3.1"))
         remote.register("i-0000000000000000d", Target(output="Welcome to payments-17\n"))
         remote.register("i-0000000000000000e", Target(status="ConnectionLost"))
         instances = [*_ROOTS, "i-0000000000000000d", "i-0000000000000000e", "i-0000000000000000f"]
         found = collect_reports(aws.client("ssm"), instances)
 
-    for instance, (architecture, _) in _ROOTS.items():
+    for instance, architecture in _ROOTS.items():
         report = found[instance]
         assert isinstance(report, NodeReport)
         assert (report.architecture, report.package_architecture) == (architecture, architecture)

@@ -119,7 +119,11 @@ def test_a_server_that_does_not_start_is_an_error_with_what_it_said(
 
 
 def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
-    aws: inventory.Aws, running: Server, layout: Layout, monkeypatch: pytest.MonkeyPatch
+    aws: inventory.Aws,
+    running: Server,
+    layout: Layout,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (layout.root / "Pulumi.yaml").write_text("name: shop\nconfig: {'aws:region': eu-central-1}\n")
     (layout.root / "Pulumi.one.yaml").write_text("")
@@ -142,7 +146,8 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
     summary.print_world(console, layout, running.url, ["one"])
     said = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
     assert said.count("IAM role") == 1
-    assert [f"{each}-nodes" in said for each in ("one", "two", "new")] == [True, False, True]
+    listed = capsys.readouterr().out
+    assert [f"{each}-nodes" in listed for each in ("one", "two", "new")] == [True, False, True]
     assert "  all regions: 1 IAM role\n" in said
     assert "  eu-central-1: " in said
     assert "  eu-west-3: nothing\n" in said

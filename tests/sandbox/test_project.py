@@ -62,9 +62,10 @@ def test_the_salt_that_pulumi_wrote_stays_and_the_users_text_is_unchanged(projec
 
 
 def test_the_users_own_secrets_provider_is_blanked_out_and_lines_keep_their_numbers(project: Project) -> None:
-    project.stack_file().write_text("encryptionsalt: v1:theirs\nconfig:\n  fixture:parts: []")
+    theirs = "encryptionsalt: v1:theirs\nsecretsprovider: awskms://alias/x\nencryptedkey: QUJD\n"
+    project.stack_file().write_text(f"{theirs}config:\n  fixture:parts: []")
     sync(project.layout)
-    assert copied(project).read_text() == "\nconfig:\n  fixture:parts: []\n"
+    assert copied(project).read_text() == "\n\n\nconfig:\n  fixture:parts: []\n"
 
 
 def test_a_file_that_was_broken_once_is_in_nobodys_way_when_it_is_mended(project: Project) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sandbox import inventory, summary
+from sandbox import summary
 from sandbox.layout import Layout
 from sandbox.providers.kubernetes.manifests import Manifests
 
@@ -34,29 +34,6 @@ def test_releases_are_listed_with_chart_and_version_and_other_objects_are_not(tm
 
 def test_a_stack_without_releases_has_none(tmp_path: Path) -> None:
     assert summary.releases(tmp_path / "missing") == []
-
-
-def test_names_of_node_groups_are_whole_however_narrow_the_terminal_is() -> None:
-    groups = [
-        inventory.NodeGroup(
-            name=f"{name}-14f859c",
-            cluster="payments-prod",
-            managed=True,
-            architecture="arm64",
-            instance_types=("m7g.xlarge", "m6g.xlarge", "c7g.2xlarge"),
-            minimum=1,
-            desired=2,
-            maximum=12,
-        )
-        for name in ("arm64-batch", "arm64-services")
-    ]
-    for width in (40, 80, 160):
-        console = Console(width=width, file=io.StringIO())
-        summary.print_groups(console, groups)
-        text = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
-        for whole in ("arm64-batch-14f859c", "arm64-services-14f859c", "payments-prod", "c7g.2xlarge", "1/2/12"):
-            assert whole in text.split() or f"{whole}," in text.split(), (width, whole)
-        assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_stack_that_takes_two_runs_in_aws_says_so() -> None:

@@ -42,9 +42,8 @@ def ask(aws: Wired, *instances: str, seconds: float = 60, deadline: float = 20) 
 
 def left_running(aws: Wired) -> list[str]:
     """Instances on which a command has not ended."""
-    listed = [command["CommandId"] for command in aws.client.list_commands()["Commands"]]
-    pages = [aws.client.list_command_invocations(CommandId=each)["CommandInvocations"] for each in listed]
-    return [row["InstanceId"] for page in pages for row in page if row["Status"] == "InProgress"]
+    every = [each for command in aws.ssm.commands.values() for each in command.invocations.values()]
+    return [each.instance for each in every if each.detail == "InProgress"]
 
 
 def test_a_script_that_ends_well_is_done_with_its_output(aws: Wired) -> None:

@@ -25,8 +25,8 @@ def caller_identity(aws: Aws, _arguments: Record) -> Record:
 
 
 def region(aws: Aws, arguments: Record) -> Record:
-    """Call getRegion; ``name`` is the old word of ``region``."""
-    name = arguments.get("name") or arguments.get("region") or aws.region
+    """Call getRegion."""
+    name = arguments.get("region") or aws.region
     return {"description": name, "endpoint": f"ec2.{name}.amazonaws.com", "id": name, "name": name, "region": name}
 
 
@@ -43,13 +43,7 @@ def partition(aws: Aws, _arguments: Record) -> Record:
 def availability_zones(aws: Aws, arguments: Record) -> Record:
     """Call GetAvailabilityZones."""
     rows = aws.client("ec2").describe_availability_zones(Filters=_filters(arguments))["AvailabilityZones"]
-    left = [
-        row
-        for row in rows
-        if arguments.get("state") in (None, row["State"])
-        and row["ZoneName"] not in (arguments.get("excludeNames") or [])
-        and row["ZoneId"] not in (arguments.get("excludeZoneIds") or [])
-    ]
+    left = [row for row in rows if row["ZoneId"] not in (arguments.get("excludeZoneIds") or [])]
     left.sort(key=lambda row: str(row["ZoneName"]))
     return {
         "id": aws.region,
@@ -57,7 +51,7 @@ def availability_zones(aws: Aws, arguments: Record) -> Record:
         "names": [row["ZoneName"] for row in left],
         "zoneIds": [row["ZoneId"] for row in left],
         "region": aws.region,
-        **{key: arguments[key] for key in ("state", "filters", "excludeNames", "excludeZoneIds") if key in arguments},
+        **{key: arguments[key] for key in ("filters", "excludeZoneIds") if key in arguments},
     }
 
 
@@ -91,11 +85,11 @@ def ssm_parameter(aws: Aws, arguments: Record) -> Record:
 
 _FUNCTIONS: Final[Mapping[str, tuple[Callable[[Aws, Record], Record], tuple[str, ...]]]] = {
     "aws:index/getCallerIdentity:getCallerIdentity": (caller_identity, ()),
-    "aws:index/getRegion:getRegion": (region, ("name",)),
+    "aws:index/getRegion:getRegion": (region, ()),
     "aws:index/getPartition:getPartition": (partition, ()),
     "aws:index/getAvailabilityZones:getAvailabilityZones": (
         availability_zones,
-        ("state", "filters", "excludeNames", "excludeZoneIds", "allAvailabilityZones"),
+        ("filters", "excludeZoneIds"),
     ),
     "aws:eks/getClusters:getClusters": (eks_clusters, ()),
     "aws:ssm/getParameter:getParameter": (ssm_parameter, ("name", "withDecryption")),

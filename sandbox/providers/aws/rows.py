@@ -115,17 +115,16 @@ class Name:
     """The input that names a resource, the one with a prefix (empty where there is none), and AWS's length limit.
 
     Terraform ends a prefix with 26 characters (terraform-plugin-sdk, ``helper/id``, ``UniqueIDSuffixLength``), so a
-    prefix is shorter by as many; ``prefix_limit`` where the provider says otherwise.
+    prefix is shorter by as many.
     """
 
     limit: int
     name: str = "name"
     prefix: str = "namePrefix"
-    prefix_limit: int = 0
 
     def failures(self, inputs: Record) -> Iterator[tuple[str, str]]:
         """Yield the inputs that are too long, with what the provider says."""
-        for key, longest in ((self.name, self.limit), (self.prefix, self.prefix_limit or self.limit - _SUFFIX)):
+        for key, longest in ((self.name, self.limit), (self.prefix, self.limit - _SUFFIX)):
             value = inputs.get(key, "")
             if value != UNKNOWN and len(value) > longest:
                 yield key, f"{key!r} cannot be longer than {longest} characters"

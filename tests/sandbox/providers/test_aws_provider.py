@@ -261,7 +261,7 @@ def test_functions_answer_from_the_sandbox(driven: Driven, aws: Served) -> None:
     assert driven.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
     assert driven.invoke("aws:index/getRegion:getRegion")["region"] == REGION
     assert driven.invoke("aws:index/getPartition:getPartition")["partition"] == "aws"
-    zones = driven.invoke("aws:index/getAvailabilityZones:getAvailabilityZones", state="available")
+    zones = driven.invoke("aws:index/getAvailabilityZones:getAvailabilityZones")
     assert zones["names"][:2] == [f"{REGION}a", f"{REGION}b"]
     path = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/arm64/standard/recommended/image_id"
     assert driven.invoke("aws:ssm/getParameter:getParameter", name=path)["value"] == aws.image("arm64")

@@ -1,8 +1,9 @@
 """Root file systems of nodes, of both architectures, made of Debian's packages: what a script finds on a node.
 
-One kind has dpkg's database of its packages. The other is for distributions with rpm: its containerd and runc are
-Debian's too, but come as real rpm packages, made by rpmbuild and installed by rpm. They are kept in a cache outside the
-clone. Nothing of this machine's packages is changed: apt and rpm work on folders of their own.
+That of arm64 has dpkg's database of its packages. That of amd64 is as of distributions with rpm: its containerd and
+runc are Debian's too, but come as real rpm packages, made by its own rpmbuild and installed by its own rpm. They are
+kept in a cache outside the clone. Nothing of this machine's packages is changed: apt and rpm work on folders of their
+own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import stat
 import subprocess
 from collections.abc import Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -20,8 +20,6 @@ from multiarch.facts.architectures import Architecture
 from sandbox import debian
 from sandbox.debian import Package
 from tools import build
-
-__all__ = ["PackageManager", "ensure"]
 
 _SHELL: Final = (
     "base-files",
@@ -37,7 +35,7 @@ _SHELL: Final = (
     "util-linux",
 )
 _RUNTIME: Final = ("containerd", "runc")
-_RPM_NAMES: Final = {Architecture.AMD64: "x86_64", Architecture.ARM64: "aarch64"}
+_RPM_NAME: Final = "x86_64"
 _EMPTY: Final = ("dev", "node", "proc", "run", "tmp", "var/log", "etc/kubernetes")
 """Folders that are mounted or filled when a root is used; ``node`` is for what a test or a demo adds."""
 
@@ -61,29 +59,19 @@ cp -a {files}/. %{{buildroot}}
 """
 
 
-class PackageManager(StrEnum):
-    """Which database of packages a root has."""
-
-    DPKG = "dpkg"
-    RPM = "rpm"
-
-
-def ensure(architecture: Architecture, manager: PackageManager) -> Path:
+def ensure(architecture: Architecture) -> Path:
     """Return the root file system, made if it is missing (needs root, apt-get and a Debian mirror; about a minute).
 
     Treat it as read-only: it is shared. Raises PackageError.
     """
-    root = build.cache_root().parent / "roots" / f"{architecture}-{manager}-{debian.key(__file__)}"
-    foreign = manager is PackageManager.RPM and architecture is not _own()
-    tools = ensure(_own(), manager) if foreign else None
-    return debian.make_once(root, partial(_make, architecture, manager, tools))
+    root = build.cache_root().parent / "roots" / f"{architecture}-{debian.key(__file__)}"
+    return debian.make_once(root, partial(_make, architecture))
 
 
-def _make(architecture: Architecture, manager: PackageManager, tools: Path | None, workplace: Path) -> Path:
-    """``tools`` is a root with the programs that make and install rpm packages, None if this one can run them."""
+def _make(architecture: Architecture, workplace: Path) -> Path:
     root = workplace / "root"
     _skeleton(root)
-    if manager is PackageManager.DPKG:
+    if architecture is Architecture.ARM64:
         packages = debian.download(architecture, (*_SHELL, "dpkg", *_RUNTIME), workplace / "apt")
         for package in packages:
             debian.unpack(package.file, root)
@@ -95,15 +83,10 @@ def _make(architecture: Architecture, manager: PackageManager, tools: Path | Non
             debian.unpack(package.file, root)
     (root / "etc/rpm").mkdir(parents=True, exist_ok=True)
     (root / "etc/rpm/macros").write_text("%_dbpath /var/lib/rpm\n")
-    tools = tools or root
     for package in packages:
         if package.field("Package") in _RUNTIME:
-            _install_as_rpm(package, architecture, root, tools, workplace)
+            _install_as_rpm(package, root, workplace)
     return root
-
-
-def _own() -> Architecture:
-    return next(each for each, name in _RPM_NAMES.items() if name == os.uname().machine)
 
 
 def _skeleton(root: Path) -> None:
@@ -135,8 +118,8 @@ def _files(package: Path) -> list[str]:
     return ["/." if name == "./" else name.removeprefix(".").rstrip("/") for name in names if name]
 
 
-def _install_as_rpm(package: Package, architecture: Architecture, root: Path, tools: Path, workplace: Path) -> None:
-    name, target = package.field("Package"), _RPM_NAMES[architecture]
+def _install_as_rpm(package: Package, root: Path, workplace: Path) -> None:
+    name = package.field("Package")
     unpacked, top = workplace / f"files-{name}", workplace / "rpmbuild"
     (unpacked / "usr").mkdir(parents=True)
     debian.unpack(package.file, unpacked)
@@ -145,15 +128,15 @@ def _install_as_rpm(package: Package, architecture: Architecture, root: Path, to
     spec = workplace / f"{name}.spec"
     spec.write_text(_SPEC.format(name=name, version=version, files=unpacked, names="\n".join(sorted(names))))
     defines = ("--define", f"_topdir {top}")
-    _rpm(tools, "rpmbuild", "-bb", "--quiet", "--nodeps", "--target", target, *defines, spec)
-    for file in (top / "RPMS" / target).glob(f"{name}-*.rpm"):
+    _rpm(root, "rpmbuild", "-bb", "--quiet", "--nodeps", "--target", _RPM_NAME, *defines, spec)
+    for file in (top / "RPMS" / _RPM_NAME).glob(f"{name}-*.rpm"):
         options = ("--nodeps", "--noscripts", "--ignorearch", "--ignoreos", "--force-debian")
-        _rpm(tools, "rpm", "--root", root, "--define", "_dbpath /var/lib/rpm", *options, "--install", file)
+        _rpm(root, "rpm", "--root", root, "--define", "_dbpath /var/lib/rpm", *options, "--install", file)
 
 
-def _rpm(tools: Path, program: str, *arguments: str | Path) -> None:
+def _rpm(root: Path, program: str, *arguments: str | Path) -> None:
     """Run a program of rpm from a root, with its libraries and its configuration."""
-    (loader,) = (each for each in (tools / "usr/lib64", tools / "usr/lib") for each in each.glob("ld-linux*.so.*"))
-    libraries = next((tools / "usr/lib").glob("*-linux-gnu"))
-    env = {"RPM_CONFIGDIR": str(tools / "usr/lib/rpm"), "HOME": str(tools)}
-    debian.run([loader, "--library-path", libraries, tools / "usr/bin" / program, *arguments], env=env)
+    (loader,) = (each for each in (root / "usr/lib64", root / "usr/lib") for each in each.glob("ld-linux*.so.*"))
+    libraries = next((root / "usr/lib").glob("*-linux-gnu"))
+    env = {"RPM_CONFIGDIR": str(root / "usr/lib/rpm"), "HOME": str(root)}
+    debian.run([loader, "--library-path", libraries, root / "usr/bin" / program, *arguments], env=env)
