@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from multiarch.errors import StackError
 from multiarch.rules import Severity
-from tests.stack.words import TODAY, plan, problems
+from multiarch.stack.plan import make_plan
+from tests.stack.words import TODAY, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
