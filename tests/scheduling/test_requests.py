@@ -111,9 +111,17 @@ def test_parts_of_a_millicore_and_of_a_byte_are_rounded_up_once_in_the_sum() -> 
 @pytest.mark.parametrize(
     ("resources", "path", "words"),
     [
-        ({"requests": {"cpu": "1,5"}}, "requests.cpu", "'1,5' is not a quantity. Write 1.5."),
+        (
+            {"requests": {"cpu": "1,5"}},
+            "requests.cpu",
+            "'1,5' is not a quantity. Write a number with a suffix, such as 500m or 2Gi.",
+        ),
         ({"requests": {"memory": "-1Gi"}}, "requests.memory", "must not be negative: -1Gi."),
-        ({"limits": {"memory": "2GB"}}, "limits.memory", "'2GB' is not a quantity. Write 2G."),
+        (
+            {"limits": {"memory": "2GB"}},
+            "limits.memory",
+            "'2GB' is not a quantity. Write a number with a suffix, such as 500m or 2Gi.",
+        ),
         ({"requests": ["cpu"]}, "requests", "must be a mapping, not ['cpu']."),
         ({"requests": {1: "1"}}, "requests", "the key 1 must be a string. Put it in quotes."),
     ],
