@@ -71,6 +71,8 @@ def test_a_file_that_is_there_is_replaced_only_by_force(clone: Path, run: type_o
     rejected = run("stack", "new", "--team", "checkout", "--env", "dev")
     assert rejected.code == 2
     assert "config/stacks/Pulumi.checkout-dev.yaml already exists. --force replaces it." in rejected.err
+    stack_file(clone, "search-dev").symlink_to("../../../elsewhere.yaml")
+    assert run("stack", "new", "--team", "search", "--env", "dev").code == 2
     assert stack_file(clone, "checkout-dev").read_bytes() == before
     assert run("stack", "new", "--team", "checkout", "--env", "dev", "--force").code == 0
     assert stack_file(clone, "checkout-dev").read_bytes() != before

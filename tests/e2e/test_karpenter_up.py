@@ -30,6 +30,10 @@ pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
 UP = ("up", "--yes", "--skip-preview", "--json")
 POOLS = {"general": {"cpuLimit": 9}}
+# Most companies' administrators have a role of this form; its ARN stands in the path of the calls to EKS.
+SSO_ADMIN = (
+    "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_0123456789abcdef"
+)
 OLDER = "1.14.0"
 KARPENTER = {"controllerGroup": "general", "amiAlias": "al2023@v20260715", "nodePools": POOLS, "version": OLDER}
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -41,6 +45,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A world with an AWS server, and a stack with Karpenter of which nothing is up."""
     with watched(tmp_path_factory.mktemp("first") / "clone") as world:
         world.edit(STACK, "autoscaling", value={"use": "karpenter", "karpenter": KARPENTER})
+        world.edit(STACK, "access", "admins", value=[SSO_ADMIN])
         world.sandbox("preview", STACK)
         yield world
 
@@ -103,6 +108,8 @@ def test_up_waits_for_the_api_server_and_is_red_until_helm_has_deployed_a_releas
     first.pulumi(STACK, *UP)
     assert len(node_pools(first, STACK)) == len(first.plan(STACK).autoscaling.karpenter.pools)  # type: ignore[union-attr]
     assert first.preview(STACK) == []
+    eks, cluster = first.aws(STACK).client("eks"), first.plan(STACK).cluster.name
+    assert SSO_ADMIN in eks.list_access_entries(clusterName=cluster)["accessEntries"]
 
 
 def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_one_by_a_rollback(

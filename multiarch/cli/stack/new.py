@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +77,7 @@ def new(
         if fault:
             raise MultiarchError(f"{option} {value}: {fault}")
     path = find_root(get_chosen_project()) / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:  # also a link to nowhere, which may lead out of the clone
         raise MultiarchError(f"{format_path(path)} already exists.", hint="--force replaces it.")
     text = write_stack(team, env, region=region, owner=owner, cost_center=cost_center, cidrs=public_cidr or [])
     warnings = _checked(text, path)
