@@ -58,20 +58,6 @@ def shop(aws: Served) -> Shop:
     return Shop(aws)
 
 
-def test_a_group_owns_an_auto_scaling_group_with_instances_of_its_architecture(shop: Shop) -> None:
-    group = shop.group(**ARM)
-    assert group["status"] == "ACTIVE"
-    assert group["releaseVersion"].startswith("1.35.")
-    scaling = shop.scaling_group()
-    assert scaling["AutoScalingGroupName"].startswith("eks-arm-")
-    assert (scaling["MinSize"], scaling["MaxSize"], scaling["DesiredCapacity"]) == (1, 3, 2)
-    assert {row["Architecture"] for row in shop.running()} == {"arm64"}
-    assert {row["InstanceType"] for row in shop.running()} == {"m7g.large"}
-    tags = {row["Key"]: row["Value"] for row in scaling["Tags"]}
-    assert tags["k8s.io/cluster-autoscaler/shop"] == "owned"
-    assert tags["eks:nodegroup-name"] == "arm"
-
-
 def test_a_new_release_replaces_the_instances_and_nothing_else(shop: Shop) -> None:
     shop.group(**ARM, releaseVersion="1.35.2-20260801")
     name, before = shop.scaling_group()["AutoScalingGroupName"], shop.running()
