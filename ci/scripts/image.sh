@@ -218,12 +218,12 @@ writer() {
   if [ "$BUILDER" = buildx ]; then
     set -- $BUILDX imagetools inspect --raw "$IMAGE:$1"
   else
-    set -- $BUILDAH manifest inspect "docker://$IMAGE:$1"
+    set -- $BUILDAH manifest inspect "$IMAGE:$1" # version 1.28 takes no docker:// here
   fi
   shown=$CREDENTIALS_DIR/shown
   if "$@" >"$shown" 2>"$shown.error"; then
     sed -n "s#.*\"$RUN_ANNOTATION\": *\"${mine%/*}/\([0-9]*\)\".*#\1#p" "$shown" | tail -n 1
-  elif ! grep -qiE 'not found|(manifest|name) unknown' "$shown.error"; then
+  elif ! grep -qiE 'not found|(manifest|name) unknown|not a list type' "$shown.error"; then
     cat "$shown.error" >&2
     fail "the tag $each of $IMAGE can't be read: nothing is tagged"
   fi
