@@ -115,9 +115,12 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: ExistingCluster) -> 
     """
     network, encryption = plan.network, plan.cluster.encryption
     cidr, vpc_id = (network.cidr, "") if isinstance(network, NewNetwork) else ("", network.vpc_id)
-    if isinstance(network, NewNetwork) is not cluster.own_vpc:
-        there = "a VPC of its stack" if cluster.own_vpc else f"the existing VPC {cluster.vpc_id}"
-        fix = f"network.cidr: {cluster.cidr}" if cluster.own_vpc else f"network.vpcId: {cluster.vpc_id}"
+    # With the stack's CIDR block it is the stack's own VPC, whose tags somebody changed: this run writes them again.
+    moves = cluster.own_vpc if not cidr else not cluster.own_vpc and cidr != cluster.cidr
+    if moves:
+        own = f"network.cidr: {cluster.cidr}"
+        fix = own if cluster.own_vpc else f"{own} if this stack created that VPC, otherwise network.vpcId"
+        there = f"{'its own' if cluster.own_vpc else 'the'} VPC {cluster.vpc_id}"
         message = f"the cluster {plan.cluster.name} was created in {there}, and EKS can't move it."
         yield origin.problem("fixed-value", ("network",), message, hint=f"Write {fix}. {_NEW_STACK}")
         cidr = vpc_id = ""

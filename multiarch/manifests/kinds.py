@@ -11,7 +11,7 @@ from multiarch.manifests.values import Value
 
 DAEMON_SET = "DaemonSet"
 _TEMPLATE: KeyPath = ("spec", "template")
-_MOST_PODS = 150_000
+MOST_PODS = 150_000
 """What a cluster can have: https://kubernetes.io/docs/setup/best-practices/cluster-large/."""
 
 
@@ -34,12 +34,12 @@ class _WorkloadKind:
 
 
 def _replicas(spec: Value) -> int:
-    return spec["replicas"].whole(1, least=0, most=_MOST_PODS)
+    return spec["replicas"].whole(1, least=0, most=MOST_PODS)
 
 
 def _parallel(spec: Value) -> int:
     """Return how many pods a Job runs at once: as many as it may, and none while it is suspended."""
-    count = spec["parallelism"].whole(1, least=0, most=_MOST_PODS)
+    count = spec["parallelism"].whole(1, least=0, most=MOST_PODS)
     if not spec["completions"].missing:
         count = min(count, spec["completions"].whole(0, least=0))
     return 0 if spec["suspend"].truth() else count

@@ -87,12 +87,13 @@ def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:
 def _read_logs(reader: PodReader, cluster: KubernetesCluster) -> list[str]:
     """Read the ends of the logs of containers that failed; return notes about what kept others from being read."""
     notes: list[str] = []
-    silent: set[str] = set()
+    silent: set[str] = set()  # nodes whose kubelets do not answer
+    forbidden: set[str] = set()  # namespaces
     remaining = _MOST_LOGS
 
     def read(container: PodContainer) -> str | None:
         nonlocal remaining
-        if not remaining or container.node in silent:
+        if not remaining or container.node in silent or container.namespace in forbidden:
             return None
         remaining -= 1
         if not remaining:
@@ -100,10 +101,13 @@ def _read_logs(reader: PodReader, cluster: KubernetesCluster) -> list[str]:
         running = container.running
         try:
             return cluster.read_log_end(container.namespace, container.pod, container.name, previous=running)
+        except ForbiddenError as error:
+            if not forbidden:
+                notes.append(str(error))
+            forbidden.add(container.namespace)
         except ClusterError as error:
             notes.append(str(error))
             silent.add(container.node)
-            remaining *= not isinstance(error, ForbiddenError)
         except MultiarchError:
             # The pod, or the log of this run, is gone; the verdict says that it was not read.
             pass

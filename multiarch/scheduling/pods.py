@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, find_pod_template
+from multiarch.manifests.kinds import DAEMON_SET, MOST_PODS, PodTemplate, find_pod_template
 from multiarch.manifests.objects import Object, Owner, unpack_objects
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
@@ -101,10 +101,15 @@ def read_workloads(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
     specs = PodSpecs(PriorityClasses(objects))
     seen: _Seen = {}
+    total = 0
     for each in objects:
         found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:
             _reject_second(each, seen)
+            total += found.count if isinstance(found, Workload) else 1
+            if total > MOST_PODS:
+                hint = "A cluster can have no more. Give the workloads of one cluster."
+                raise each.value.error(f"makes more than {MOST_PODS} pods, with the objects before it.", hint=hint)
             yield found
 
 

@@ -175,6 +175,15 @@ def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ..
             "standard input, document 1, Deployment default/x: spec.replicas: must be 150000 or less, not 2147483647.",
         ),
         (
+            json.dumps(
+                [
+                    {"kind": "Deployment", "metadata": {"name": name}, "spec": {"replicas": 100_000, "template": FEW}}
+                    for name in ("x", "y")
+                ]
+            ),
+            "Deployment default/y: makes more than 150000 pods, with the objects before it.",
+        ),
+        (
             json.dumps({"kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": FEW}}),
             "no workloads found: 1 DaemonSet, and no node is created for a DaemonSet.",
         ),

@@ -28,7 +28,7 @@ _RULE = frozenset(" ─")
 _STYLES = (
     ("green", re.compile(r"ok|supported|proven|consistent|runs|ready|already there(, [a-z0-9 ]+)?")),
     ("red", re.compile(r"failed|unsupported|wrong|FAILS|blocked( by [a-z ]+)?")),
-    ("yellow", re.compile(r"missing|unknown|cannot tell|does not run")),
+    ("yellow", re.compile(r"warning|unknown|cannot tell|does not run")),
 )
 """Colours of verdicts, in every table."""
 

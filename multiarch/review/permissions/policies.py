@@ -95,7 +95,8 @@ def _read_boundary(side: Side) -> Iterator[Grant]:
 def _rate_identity(grant: Grant) -> Risk:
     """Return HIGH for a whole service, and for further permissions on any resource."""
     is_whole = grant.action.startswith(EXCEPT) or is_whole_service(grant.action)
-    gets_more = is_escalation(grant.action) and is_everywhere(str(grant.resource), grant.action)
+    resource = str(grant.resource)
+    gets_more = is_escalation(grant.action) and (resource.startswith(EXCEPT) or is_everywhere(resource, grant.action))
     return Risk.HIGH if is_whole or gets_more else Risk.MEDIUM
 
 

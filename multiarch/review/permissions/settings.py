@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from multiarch.observed.resources.paths import split_path
-from multiarch.review.model import Operation, StackChange, State
+from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.permissions.cluster import WIDEN_ACCESS as ACCESS
 from multiarch.review.permissions.reporting import UNCHANGED, report_difference
 from multiarch.review.permissions.sides import Side, get_hidden_reason, list_values, name_kind
@@ -130,15 +130,15 @@ _SETTINGS = (
     Setting(PODS, ("kubernetes:core/v1:Namespace",), (_ENFORCED,), _LEVELS),
     Setting(ACCESS, _CLUSTER, ("accessConfig.authenticationMode",), ("api",), meaning="the ConfigMap aws-auth counts"),
 )
-_GUARDS = (
-    "aws:ec2/flowLog:",
-    "aws:s3/bucketServerSide",
-    "aws:s3/bucketVersioning",
-    "aws:s3/bucketPublicAccessBlock",
-    *_POLICIES,
-)
-_GUARDED = ("aws:ec2/vpc:", "aws:s3/bucket:", "aws:s3/bucketV2:", "kubernetes:core/v1:Namespace")
-"""What protects VPCs, buckets, pods: deleted without one of them, it counts as a resource without its settings."""
+_BUCKETS = ("aws:s3/bucket:", "aws:s3/bucketV2:")
+_GUARDS: Mapping[str, tuple[str, ...]] = {
+    "aws:ec2/flowLog:": ("aws:ec2/vpc:",),
+    "aws:s3/bucketServerSide": _BUCKETS,
+    "aws:s3/bucketVersioning": _BUCKETS,
+    "aws:s3/bucketPublicAccessBlock": _BUCKETS,
+    **dict.fromkeys(_POLICIES, ("kubernetes:core/v1:Namespace",)),
+}
+"""What protects VPCs, buckets, pods: deleted without these, it counts as a resource without its settings."""
 _OF_PULUMI = {
     "protect": "protect is removed: Pulumi can delete and replace it",
     "retain_on_delete": "retainOnDelete is removed: Pulumi deletes it in AWS when the program no longer declares it",
@@ -149,10 +149,9 @@ _OF_PULUMI = {
 def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
     """Yield settings, then what Pulumi itself protects, in the order of the preview's steps."""
     steps = [each for each in change.preview.steps if each.operation not in UNCHANGED]
-    ends = any(each.type.startswith(_GUARDED) and each.new is None for each in steps)
     for step in steps:
         new = step.new
-        if new is None and step.old and not ends and step.type.startswith(_GUARDS):
+        if new is None and step.old and step.type.startswith(tuple(_GUARDS)) and not _ends_too(step, step.old, steps):
             new = State({}, {})
         if new is not None:
             verb = "becomes weaker" if step.old else "is created weaker than it could be"
@@ -168,6 +167,19 @@ def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
         if names:
             subject = names[0] + (f" and {len(names) - 1} more" if names[1:] else "")
             yield Finding(PROTECTION, subject, text, limit_lines(names[1:]), tuple(each.urn for each in steps))
+
+
+def _ends_too(step: Step, guard: State, steps: Sequence[Step]) -> bool:
+    """Return whether what a deleted guard protects is deleted too; where no ID tells, one of its kind is enough."""
+    guarded = next(types for prefix, types in _GUARDS.items() if step.type.startswith(prefix))
+    wanted = {value for path in ("vpcId", "bucket", "metadata.namespace") for value in _list_values_at(guard, path)}
+    for each in steps:
+        if each.old and each.new is None and each.type.startswith(guarded):
+            known = (_list_values_at(each.old, path) for path in ("bucket", "metadata.name"))
+            names = {each.old.id, *(value for values in known for value in values)} - {None, ""}
+            if not names or names & wanted or not wanted - {None}:
+                return True
+    return False
 
 
 def _find_weaker(type_: str, old: State | None, new: State) -> Mapping[Rule, list[str]]:

@@ -143,6 +143,24 @@ def test_what_protects_another_resource_must_not_go_alone(
     stays, goes = (step(target, "y", {"name": "it"}, each) for each in ({"name": "it"}, None))
     assert find(stays, gone)[0].startswith(text)
     assert find(goes, gone) == []
+    other = NAMESPACE if target != NAMESPACE else "aws:ec2/vpc:Vpc"
+    assert find(step(other, "y", {"name": "it"}, None), gone)[0].startswith(text)
+
+
+def test_what_protects_one_bucket_or_namespace_does_not_go_unseen_with_another() -> None:
+    guards = [
+        step(POLICY, "x", {"metadata": {"namespace": "payments"}, "spec": {"egress": []}}, None),
+        step(BLOCK, "x", {"bucket": "logs", "blockPublicAcls": True}, None),
+    ]
+    goes = step(NAMESPACE, "y", {"metadata": {"name": "scratch"}}, None)
+    bucket = step("aws:s3/bucketV2:BucketV2", "y", {"bucket": "scratch"}, None)
+    assert [each.split(":")[0] for each in find(*guards, goes, bucket)] == [
+        "HIGH widen-network",
+        "HIGH public-endpoint",
+    ]
+    goes = step(NAMESPACE, "y", {"metadata": {"name": "payments"}}, None)
+    bucket = step("aws:s3/bucketV2:BucketV2", "y", {"bucket": "logs"}, None)
+    assert find(*guards, goes, bucket) == []
 
 
 def test_protect_that_is_taken_away_is_reported_once() -> None:
