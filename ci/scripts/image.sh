@@ -223,7 +223,7 @@ writer() {
   shown=$CREDENTIALS_DIR/shown
   if "$@" >"$shown" 2>"$shown.error"; then
     sed -n "s#.*\"$RUN_ANNOTATION\": *\"${mine%/*}/\([0-9]*\)\".*#\1#p" "$shown" | tail -n 1
-  elif ! grep -qiE 'not found|(manifest|name) unknown|not a list type' "$shown.error"; then
+  elif ! grep -qiE 'not found|(manifest|name) unknown|expired|not a list type' "$shown.error"; then
     cat "$shown.error" >&2
     fail "the tag $each of $IMAGE can't be read: nothing is tagged"
   fi

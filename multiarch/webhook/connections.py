@@ -43,6 +43,11 @@ class Connections:
         self._accepting = asyncio.create_task(self._accept_forever())
         self._accepting.add_done_callback(lambda _: listening.close())
 
+    @property
+    def failed(self) -> bool:
+        """Whether a fault in this program has ended the acceptance: only a new process helps."""
+        return self._accepting.done() and not self._accepting.cancelled()
+
     def __len__(self) -> int:
         """Return how many are open."""
         return len(self._opening) + len(self._server.connections)

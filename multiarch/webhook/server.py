@@ -209,7 +209,8 @@ class Server:
             raise _BodyError(400, _INCOMPLETE, "The request is incomplete.") from None
 
     async def _live(self, _request: web.Request) -> web.Response:
-        return web.Response(text="ok")
+        failed = any(each.failed for each in self._connections)
+        return web.Response(text="a port accepts no connections" if failed else "ok", status=503 if failed else 200)
 
     async def _is_ready(self, _request: web.Request) -> web.Response:
         why_not = "the server is shutting down" if self._draining else self._ready()

@@ -78,6 +78,18 @@ def test_it_is_not_ready_for_a_reason_and_lives_on(tmp_path: Path) -> None:
     run(work)
 
 
+def test_it_does_not_live_on_with_a_port_that_accepts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            reviews = it.server._connections[0]  # noqa: SLF001
+            monkeypatch.setattr(reviews, "_make_room", None)  # any fault of the program
+            with pytest.raises(aiohttp.ClientError):
+                await it.ask("/livez")
+            assert (await it.ask(it.plain("/livez")))[0] == 503
+
+    run(work)
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_body_over_the_limit_is_rejected_and_one_at_the_limit_is_not(tmp_path: Path, chunked: bool) -> None:  # noqa: FBT001
     async def chunks(size: int) -> AsyncIterator[bytes]:
