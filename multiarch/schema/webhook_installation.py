@@ -97,6 +97,12 @@ class EnvironmentVariable(_Values):
     value_from: Fields | None = None
     """The ConfigMap's or Secret's key that has its value."""
 
+    @model_validator(mode="after")
+    def _has_one_value(self) -> Self:
+        if self.value and self.value_from is not None:
+            raise ValueError(f"value and valueFrom of {self.name} are mutually exclusive")
+        return self
+
 
 class ResourceRequests(_Values):
     """CPU and memory that are requested."""
@@ -123,6 +129,15 @@ class Resources(_Values):
     """CPU and memory that are requested."""
     limits: ResourceLimits = get_section_default(ResourceLimits)
     """CPU and memory that a replica can't exceed."""
+
+    @model_validator(mode="after")
+    def _requests_fit(self) -> Self:
+        requests, limits = self.requests, self.limits
+        if requests.memory and limits.memory and _count_mib(requests.memory) > _count_mib(limits.memory):
+            raise ValueError("resources.requests.memory must be at most resources.limits.memory")
+        if limits.cpu and _count_cores(requests.cpu) > _count_cores(limits.cpu):
+            raise ValueError("resources.requests.cpu must be at most resources.limits.cpu")
+        return self
 
 
 class Issuer(_Values):
@@ -252,6 +267,10 @@ class InstallationValues(_Values):
             if fault := check_name(NameKind.LABEL_KEY, key) or check_name(NameKind.LABEL_VALUE, value):
                 raise ValueError(fault)
         return self
+
+
+def _count_cores(cpu: str) -> float:
+    return int(cpu[:-1]) / 1000 if cpu.endswith("m") else float(cpu)
 
 
 def _count_mib(memory: str) -> int:

@@ -132,6 +132,21 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
     ("written", "path", "message"),
     [
         ("resources: {limits: {memory: 64Mi}}", "", "resources.limits.memory must be at least 352Mi"),
+        (
+            "resources: {requests: {memory: 1Gi}, limits: {memory: 512Mi}}",
+            ".resources",
+            "resources.requests.memory must be at most",
+        ),
+        (
+            "resources: {limits: {cpu: 50m}}",
+            ".resources",
+            "resources.requests.cpu must be at most resources.limits.cpu",
+        ),
+        (
+            "extraEnv: [{name: A, value: b, valueFrom: {fieldRef: {}}}]",
+            ".extraEnv[0]",
+            "value and valueFrom of A are mutually",
+        ),
         ("priorityClassName: High", ".priorityClassName", "High"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
         ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),

@@ -309,6 +309,10 @@ class TestRegistration:
         ({"configuration": {"taints": [f"{'a' * 254}/b:NoSchedule"]}}, "has more than 253 characters"),
         ({"configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
         ({"resources": {"limits": {"memory": "200Mi"}}}, "resources.limits.memory must be at least 352Mi"),
+        (
+            {"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "512Mi"}}},
+            "resources.requests.memory must be at most resources.limits.memory",
+        ),
         ({"imagePullSecrets": ["registry"]}, "got string, want object"),
         ({"securePort": 443}, "minimum: got 443, want 1,024"),
         ({"issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),

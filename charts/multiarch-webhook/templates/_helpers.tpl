@@ -70,6 +70,10 @@ labels:
 {{- if lt $mib $needed -}}
 {{- fail (printf "resources.limits.memory must be at least %dMi for configuration.cache.memoryMib" $needed) -}}
 {{- end -}}
+{{- $request := .Values.resources.requests.memory | default $memory -}}
+{{- if gt (mul (regexFind "^[0-9]+" $request | int) (ternary 1024 1 (hasSuffix "Gi" $request))) $mib -}}
+{{- fail "resources.requests.memory must be at most resources.limits.memory" -}}
+{{- end -}}
 {{- $memory -}}
 {{- end -}}
 
