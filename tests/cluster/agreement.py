@@ -252,7 +252,10 @@ def _create_nodes(rig: Rig, pools: Pools) -> None:
 
 
 def _wait_for_scheduler(rig: Rig, node: str) -> None:
-    """Wait until kube-scheduler knows a node: it binds pods that come before in an order of its own."""
+    """Wait until kube-scheduler knows a node as ready: it binds pods that come before in an order of its own.
+
+    The probe tolerates nothing, so it is bound when the taint of a new node, ``not-ready``, is gone.
+    """
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     name = f"probe-{node.partition('.')[0]}"
@@ -262,7 +265,6 @@ def _wait_for_scheduler(rig: Rig, node: str) -> None:
         "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "containers": [{"name": "main", "image": "app"}],
-            "tolerations": [{"operator": "Exists"}],
             "affinity": {"nodeAffinity": required},
         },
     }

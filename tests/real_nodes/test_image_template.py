@@ -109,9 +109,9 @@ def site(real_nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         buildah = Buildah(folder, {"docker.io": host, registry.host: registry.host})
         script = folder / "buildah"
         words = shlex.join([f"{name}={value}" for name, value in buildah.environment().items()] + buildah.command())
-        script.write_text(
-            f'#!/bin/sh\nexec env -i REGISTRY_AUTH_FILE="$REGISTRY_AUTH_FILE" BUILDAH_ISOLATION=chroot {words} "$@"\n'
-        )
+        # `login` of the script sets both; `buildah manifest inspect` reads docker's alone.
+        passed = 'REGISTRY_AUTH_FILE="$REGISTRY_AUTH_FILE" DOCKER_CONFIG="$DOCKER_CONFIG" BUILDAH_ISOLATION=chroot'
+        script.write_text(f'#!/bin/sh\nexec env -i {passed} {words} "$@"\n')
         script.chmod(0o755)
         # Where buildah looks unless every command is told.
         (folder / ".config/containers").mkdir(parents=True)
