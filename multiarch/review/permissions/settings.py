@@ -172,12 +172,11 @@ def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
 def _ends_too(step: Step, guard: State, steps: Sequence[Step]) -> bool:
     """Return whether what a deleted guard protects is deleted too; where no ID tells, one of its kind is enough."""
     guarded = next(types for prefix, types in _GUARDS.items() if step.type.startswith(prefix))
-    wanted = {value for path in ("vpcId", "bucket", "metadata.namespace") for value in _list_values_at(guard, path)}
+    wanted = _list_strings_at(guard, "vpcId", "bucket", "metadata.namespace")
     for each in steps:
         if each.old and each.new is None and each.type.startswith(guarded):
-            known = (_list_values_at(each.old, path) for path in ("bucket", "metadata.name"))
-            names = {each.old.id, *(value for values in known for value in values)} - {None, ""}
-            if not names or names & wanted or not wanted - {None}:
+            names = _list_strings_at(each.old, "bucket", "metadata.name") | ({each.old.id} - {""})
+            if not names or names & wanted or not wanted:
                 return True
     return False
 
@@ -213,6 +212,11 @@ def _list_values_at(state: State, path: str) -> list[object]:
             for each in values
         ]
     return values
+
+
+def _list_strings_at(state: State, *paths: str) -> set[str]:
+    """Return the strings at some paths; a secret or an unknown value may be a mapping, which tells nothing."""
+    return {value for path in paths for value in _list_values_at(state, path) if isinstance(value, str) and value}
 
 
 def _parse(value: object) -> object:

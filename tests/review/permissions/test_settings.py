@@ -161,6 +161,8 @@ def test_what_protects_one_bucket_or_namespace_does_not_go_unseen_with_another()
     goes = step(NAMESPACE, "y", {"metadata": {"name": "payments"}}, None)
     bucket = step("aws:s3/bucketV2:BucketV2", "y", {"bucket": "logs"}, None)
     assert find(*guards, goes, bucket) == []
+    hidden = step(BLOCK, "x", {"bucket": {"of": "a mapping"}, "blockPublicAcls": True}, None)
+    assert find(hidden, bucket) == []
 
 
 def test_protect_that_is_taken_away_is_reported_once() -> None:
