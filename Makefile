@@ -2,7 +2,7 @@
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
 #   PROVIDERS=…   plugins of `make up` and `make preview`: official, or names such as eks,kubernetes (stand-ins)
-#   WORKERS=…     how many processes run tests side by side (3)
+#   WORKERS=…     how many processes run tests side by side (4; test-fast: 3)
 #   PYTHON=…      the Python to make .venv with: 3.11.5 or later
 #   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
 
@@ -94,8 +94,8 @@ render: $(STAMP) ## show the resources of STACK, write its files to build/STACK 
 check: $(STAMP) ## validate all stack files (no engine, no credentials)
 	@$(BIN)/multiarch stack check
 
-# Tests of the sandbox and of the cluster mostly wait: three keep two cores busy.
-test: WORKERS ?= 3
+# Tests of the sandbox and of the cluster mostly wait: four keep two cores busy.
+test: WORKERS ?= 4
 test: $(STAMP) ## run all tests (needs Go for the tools that check what is generated)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
 
