@@ -15,6 +15,7 @@ from typing import TextIO
 from multiarch.prices.model import Amount, UnknownPrice
 
 _NAME = "multiarch"
+_PLUGIN = "kubectl-multiarch"
 _USUAL = 80
 _NOUNS = (
     "audit|capacity|cost|doctor|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
@@ -32,12 +33,19 @@ def make_runnable(text: str, program: Path | None = None) -> str:
 
 
 def find_own_name(program: Path | None = None) -> str:
-    """Return how a shell here finds ``program``, as of :func:`make_runnable`."""
+    """Return how a shell here finds ``program``, as of :func:`make_runnable`; as a plugin, how kubectl does."""
     program = program or Path(sys.argv[0])
+    if is_plugin(program):
+        return "kubectl multiarch"
     if program.name != _NAME or not program.is_file():
         return _NAME
     on_path = shutil.which(_NAME)
     return _NAME if on_path and program.samefile(on_path) else shlex.quote(os.fspath(program))
+
+
+def is_plugin(program: Path | None = None) -> bool:
+    """Return whether kubectl started ``program``, by default this process, as its plugin."""
+    return (program or Path(sys.argv[0])).name == _PLUGIN
 
 
 def count_columns(stream: TextIO, in_pipe: int = _USUAL) -> int:

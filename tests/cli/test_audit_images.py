@@ -171,7 +171,7 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
     [
         (("a.yaml", "--images", "list"), "--images can't be combined with --manifests or a cluster"),
         (("--manifests", "a.yaml", "--live"), "--manifests and --live are mutually exclusive"),
-        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests. It is for a live cluster."),
+        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests. --manifests FILE"),
         (("--images", "list", "--namespace", "shop"), "--images can't be combined with --manifests or a cluster"),
         (("missing.yaml",), "missing.yaml can't be read"),
         (("--images", "missing"), "missing can't be read"),

@@ -50,11 +50,11 @@ def report(
     registries: RegistryOptions,
 ) -> None:
     """Write the page, as :data:`HELP` says."""
-    source.validate(cluster)
+    reads_cluster = source.choose_live(cluster)
     renderer = Renderer()
     plan = plan_of(stack)
     pricing = cost.pricing(plan.region)
-    live = cluster.access if source.live else None
+    live = cluster.access if reads_cluster else None
     with reduce_collections():
         with show_progress("reading images") as step:
             page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)

@@ -66,10 +66,10 @@ def simulate(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Simulate, as :data:`HELP` says."""
-    source.validate(cluster, required=True)
+    live = source.choose_live(cluster, required=True)
     plan = plan_of(stack)
     pricing = cost.pricing(plan.region)
-    if source.live:
+    if live:
         given = read_pending(plan, cluster.access, namespaces=cluster.namespace or (), selector=cluster.selector)
     else:
         given = read_manifest_workloads(plan, source.files)
