@@ -192,7 +192,9 @@ def status(context: typer.Context, output: Output = Output.TABLE) -> None:
 def env(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     """Print what a shell needs to run plain `pulumi` against the sandbox: eval "$(python -m sandbox env)"."""
     sandbox = _sandbox(context)
-    print(sandbox.environment(sandbox.layout.stack(stack)).as_shell(), end="")
+    stack = sandbox.layout.stack(stack)
+    print(sandbox.environment(stack).as_shell(), end="")
+    _say(f"settings are read from config/stacks/Pulumi.{stack}.yaml: what `pulumi config set` writes is discarded")
 
 
 @app.command()

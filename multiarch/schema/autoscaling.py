@@ -64,7 +64,10 @@ class NodePool(Section):
     arm64_taint: bool = True
     """Carry the stack's arm64Taint on arm64 nodes."""
     weight: Annotated[int, Field(ge=1, le=100)] | None = None
-    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
+    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type. Weights
+    that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by name from 0:
+    a weight between them comes between these pools.
+    """
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """The most vCPUs of each NodePool."""
     memory_limit: str | None = None

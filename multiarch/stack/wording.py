@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from multiarch.errors import KeyPath, Problem
 from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
+from multiarch.schema.webhook_installation import FORMS
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import find_elsewhere, find_model, find_nearest, list_fields, read_descriptions
 
@@ -180,6 +181,11 @@ def _out_of_range(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
     return "out-of-range", message, f"Write {limit} or {way}."
 
 
+def _wrong_form(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+    form = FORMS[context["pattern"]]
+    return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {form}.", ""
+
+
 def _wrong_length(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     word, limit = ("least", context["min_length"]) if "min_length" in context else ("most", context["max_length"])
     state = f"has {len(written)} items" if written else "is an empty list"
@@ -190,6 +196,7 @@ _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
     "greater_than_equal": _out_of_range,
     "less_than_equal": _out_of_range,
     "literal_error": _not_allowed,
+    "string_pattern_mismatch": _wrong_form,
     "too_long": _wrong_length,
     "too_short": _wrong_length,
     "value_error": lambda path, written, context: ("not-valid", f"{context['error']}.", ""),  # noqa: ARG005

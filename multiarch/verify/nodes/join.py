@@ -93,12 +93,12 @@ def _pair(instance: Instance | None, node: ObservedNode | None, sources: NodeRea
 
 def _row(pair: NodePair, sources: NodeReadings) -> NodeRow:
     findings = (
-        *_boot(pair, sources),
         *(
             each
             for each in find_disagreements(pair, sources)
             if each.rule.name != "not-ready" or _must_be_ready(pair, sources)
         ),
+        *_boot(pair, sources),  # a wrong AMI is a cause of it
     )
     ordered = tuple(sorted(findings, key=lambda each: each.rule.severity is not Severity.ERROR))
     unchecked = tuple(_not_checked(pair, sources))
