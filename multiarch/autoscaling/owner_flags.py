@@ -6,7 +6,7 @@ Source: autoscaler, ``cluster-autoscaler/FAQ.md`` ("What are the parameters to C
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.autoscaling.expander import CONFIG_MAP
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
@@ -28,12 +28,20 @@ def list_owner_flags(plan: ClusterAutoscalerPlan, cluster: str) -> tuple[str, ..
     )
 
 
+def _read_flags(arguments: Sequence[str]) -> Mapping[str, list[str]]:
+    """Return the values of each flag, in their order: ``--name=value``, ``--name value`` or ``--name``."""
+    flags: dict[str, list[str]] = {}
+    for word, following in zip(arguments, [*arguments[1:], "-"], strict=True):
+        if word.startswith("-"):
+            name, sign, value = word.lstrip("-").partition("=")
+            flags.setdefault(name, []).append(value if sign or following.startswith("-") else following)
+    return flags
+
+
 def find_wrong_flags(arguments: Sequence[str], plan: ClusterAutoscalerPlan, cluster: str) -> Iterator[str]:
     """Yield a sentence for each flag of a running autoscaler with which the stack's settings have no effect."""
-    flags: dict[str, list[str]] = {}
-    for name, _, value in (each.lstrip("-").partition("=") for each in arguments if each.startswith("-")):
-        flags.setdefault(name, []).append(value)
-    expander = flags.get("expander", ["random"])[-1]
+    flags = _read_flags(arguments)
+    expander = flags.get("expander", ["not set"])[-1]
     if expander.split(",")[0] != "priority":
         yield f"--expander is {expander}: it does not try priority first, and the order of the stack has no effect"
     namespace = flags.get("namespace", [NAMESPACE])[-1]
