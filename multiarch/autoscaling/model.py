@@ -81,7 +81,7 @@ class ClusterAutoscalerPlan:
     While a stack migrates away from this autoscaler, ``cordoned`` names the groups that the migration removes (lowest
     priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
     that the new one comes first; 0 otherwise. ``not_balanced``: pairs of similar groups with different priorities,
-    which balancing would join.
+    which balancing would join. ``installed``: the cluster has the autoscaler, which also manages groups of others.
     """
 
     chart_version: str
@@ -93,6 +93,7 @@ class ClusterAutoscalerPlan:
     cordoned: tuple[str, ...] = ()
     scale_up_delay_seconds: int = 0
     not_balanced: tuple[tuple[str, str], ...] = ()
+    installed: bool = False
 
     @property
     def balance_similar(self) -> bool:
@@ -152,7 +153,8 @@ class NodePoolPlan:
 class NodeClassPlan:
     """The EC2NodeClass that all pools share. ``ami_alias`` resolves both architectures; ``disk_size`` in GiB.
 
-    ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag.
+    ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag. ``role`` is the
+    name of the nodes' role, empty where the stack makes one.
     """
 
     name: str
@@ -162,14 +164,16 @@ class NodeClassPlan:
     imds_hop_limit: int
     max_pods: int | None
     subnet_ids: tuple[str, ...] = ()
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KarpenterPlan:
     """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
 
-    ``cordoned``: a stack migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are
-    replaced by cheaper spot nodes.
+    ``installed``: the cluster has the controller, and its version, group and queue are empty. ``cordoned``: a stack
+    migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are replaced by cheaper spot
+    nodes.
     """
 
     chart_version: str
@@ -180,6 +184,7 @@ class KarpenterPlan:
     service_monitor: bool = False
     cordoned: bool = False
     spot_to_spot: bool = False
+    installed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +200,12 @@ class AutoscalingPlan:
     cluster_autoscaler: ClusterAutoscalerPlan | None
     karpenter: KarpenterPlan | None
     derived: tuple[Derived, ...] = ()
+
+    @property
+    def own(self) -> frozenset[Autoscaler]:
+        """The autoscalers that the stack installs."""
+        plans = {Autoscaler.CLUSTER_AUTOSCALER: self.cluster_autoscaler, Autoscaler.KARPENTER: self.karpenter}
+        return frozenset(name for name, plan in plans.items() if plan and not plan.installed)
 
     @property
     def pool_names(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from multiarch.autoscaling.controller import plan_karpenter
 from multiarch.autoscaling.groups import plan_cluster_autoscaler
+from multiarch.autoscaling.installed import check_installed
 from multiarch.autoscaling.model import (
     Autoscaler,
     AutoscalingPlan,
@@ -16,6 +17,7 @@ from multiarch.autoscaling.model import (
     order_capacities,
     parse_capacity,
 )
+from multiarch.autoscaling.owner_flags import list_owner_flags
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
@@ -43,6 +45,7 @@ def plan_autoscaling(
     use, order = Autoscaler(settings.use), _order(settings)
     installed = {settings.use, settings.migrate_from}
     _check_conflicts(settings, report)
+    check_installed(settings, context, report)
     karpenter = autoscaler = None
     if Autoscaler.KARPENTER in installed:
         leaving = use is not Autoscaler.KARPENTER
@@ -63,7 +66,7 @@ def plan_autoscaling(
         _check_room(groups, report)
     pools = karpenter.pools if karpenter else ()
     _check_order(settings, order, groups, pools, report)
-    derived = tuple(_explained(settings, order, autoscaler, karpenter, groups))
+    derived = tuple(_explained(settings, order, autoscaler, karpenter, groups, context.name))
     return AutoscalingPlan(use, order, autoscaler, karpenter, derived)
 
 
@@ -195,6 +198,7 @@ def _explained(
     autoscaler: ClusterAutoscalerPlan | None,
     karpenter: KarpenterPlan | None,
     groups: Sequence[NodeGroupPlan],
+    cluster: str,
 ) -> Iterator[Derived]:
     """Yield each priority and weight with its rule, for ``stack explain``."""
     if settings.use == "none":
@@ -203,7 +207,11 @@ def _explained(
     yield Derived("order", " > ".join(map(str, order)), rule)
     capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
-        yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
+        if autoscaler.installed:
+            flags = " ".join(list_owner_flags(autoscaler, cluster))
+            yield Derived("flags of the autoscaler", flags, "set by its owner")
+        else:
+            yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
         written = settings.cluster_autoscaler.priorities
         for row in autoscaler.priorities:
             if row.group in autoscaler.cordoned:
@@ -222,7 +230,10 @@ def _explained(
 
 
 def _explained_pools(settings: Autoscaling, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
-    yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
+    if karpenter.installed:
+        yield Derived("role of the nodes", karpenter.node_class.role, "set in karpenter.nodeRole")
+    else:
+        yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
     if karpenter.node_class.max_pods is not None:
         rule = "prefix delegation; no more than the smallest type of all pools has addresses for, and 110 at most"

@@ -32,7 +32,6 @@ _KEYS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The key in the stack file behind each requirement."""
-NODE_CLASS = "default"
 """The EC2NodeClass that all pools share."""
 
 
@@ -93,7 +92,7 @@ def _plan(draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFam
         instance_types=selection.select_types(_bootable(family), requirements),
         labels=spec.labels,
         taints=_taints(draft, context),
-        node_class=NODE_CLASS,
+        node_class=context.node_class,
         cpu_limit=0 if cordoned else settings.cpu_limit,
         memory_limit=None if cordoned else settings.memory_limit,
         budgets=(Budget(settings.budget, None, None), *quiet),
