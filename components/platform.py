@@ -1,8 +1,8 @@
 """The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ StorageClass, termination handler, admission webhook, rebalancing, cluster autoscaler, Karpenter (CRDs → controller
-→ EC2NodeClass → NodePools)
+→ Auto Mode's NodeClass → NodePools, StorageClass, termination handler, admission webhook, rebalancing, cluster
+autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
 Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
@@ -34,6 +34,7 @@ from .component import After, Component, Naming
 from .iam import access, policies
 from .iam.node_role import NodeRole
 from .in_cluster.admission_webhook import AdmissionWebhook
+from .in_cluster.auto_mode import AutoMode
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler
 from .in_cluster.karpenter import Karpenter, KarpenterArgs
 from .in_cluster.rebalance import Rebalance
@@ -89,6 +90,7 @@ class Platform(Component):
             vpc_id=network.vpc_id,
             subnet_ids=network.private_subnet_ids,
             key_arn=key_arn,
+            auto_mode=plan.autoscaling.auto_mode is not None,
         )
         self.kubeconfig = pulumi.Output.all(self.control_plane.facts, self.account.region).apply(
             lambda known: access.kubeconfig(known[0], known[1], plan.identity)
@@ -99,7 +101,8 @@ class Platform(Component):
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
         late = self._addons("addons-after-nodes", before_nodes=False, ready=nodes)
-        self._in_the_cluster(groups, (*nodes, *late.resources))
+        # Nodes of EKS Auto Mode need the network, and no node group.
+        self._in_the_cluster(groups, network, (*nodes, *late.resources) or ready)
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -159,11 +162,12 @@ class Platform(Component):
             opts=self.child(),
         )
 
-    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], ready: After) -> None:
+    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], network: Network, ready: After) -> None:
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
-        wanted = (plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
+        auto_mode = plan.autoscaling.auto_mode
+        wanted = (auto_mode, plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
         if not (any(wanted) or autoscaler or karpenter):
             return
         cluster = InCluster(
@@ -172,8 +176,14 @@ class Platform(Component):
             ready=ready,
             chart_registry=plan.chart_registry,
         )
+        if auto_mode:
+            # Pods of the others need its nodes.
+            pools = AutoMode(
+                "auto-mode", self, cluster, auto_mode, network.private_subnet_ids, self.control_plane.security_group_id
+            )
+            cluster = replace(cluster, ready=(*ready, *pools.ready))
         if plan.storage_class:
-            DefaultStorageClass("storage-class", self, cluster)
+            DefaultStorageClass("storage-class", self, cluster, auto_mode=auto_mode is not None)
         if plan.termination_handler:
             own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
             scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}

@@ -61,7 +61,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
     planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
-    if not specs:
+    if not specs and spec.autoscaling.use != "auto-mode":
         # Karpenter adds nodes, but its own two controllers need some that are there.
         sizes = ", minSize: 2" if "karpenter" in {spec.autoscaling.use, spec.autoscaling.migrate_from} else ""
         report(
@@ -79,7 +79,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         autoscaling = plan_autoscaling(spec.autoscaling, groups, context, report)
         nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
     _check_stack(stack, groups, network, report)
-    addons = plan_addons(spec.addons, taint, report)
+    addons = plan_addons(spec.addons, taint, report) if specs else ()
     protected, storage_class = (
         production.choose_deletion_protection(spec, report),
         reach.choose_storage_class(spec, report),
@@ -147,9 +147,8 @@ def _rebalance(
         return None
     from multiarch.stack.rebalance import plan_rebalance  # noqa: PLC0415  (as above)
 
-    pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
     found = {group.architecture for group in groups}
-    found |= {capacity.architecture for pool in pools for capacity in pool.capacities}
+    found |= {capacity.architecture for pool in autoscaling.pools for capacity in pool.capacities}
     return plan_rebalance(stack, found, report)
 
 
@@ -172,6 +171,7 @@ def _check_stack(
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
+    autoscalers.check_auto_mode(spec, report)
     nodes.check_room_for_pods(spec.addons, groups, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
     if isinstance(network, NewNetwork):

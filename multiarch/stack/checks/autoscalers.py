@@ -25,7 +25,8 @@ def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler without a Kubernetes API to install it through."""
     use = spec.autoscaling.use
     if use != "none":
-        check_reachable("autoscaler-unreachable", ("autoscaling", "use"), f"install {use}", spec, report)
+        what = "declare the NodePools of EKS Auto Mode" if use == "auto-mode" else f"install {use}"
+        check_reachable("autoscaler-unreachable", ("autoscaling", "use"), what, spec, report)
 
 
 def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> None:
@@ -49,6 +50,27 @@ def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler without Pod Identity, which gives its pods their IAM role."""
     if installed := _installed(spec.autoscaling):
         check_role("autoscaler-without-role", " and ".join(installed), spec, report)
+
+
+def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
+    """Report settings that nodes of EKS Auto Mode do without, in a stack without other nodes.
+
+    Its nodes bring pod and service networking, DNS, the EBS CSI driver and Pod Identity, and "prevent direct access to
+    the nodes by disallowing SSH or SSM access". Source: EKS user guide, "Automate cluster infrastructure with EKS Auto
+    Mode", "Automated Components".
+    """
+    settings = spec.autoscaling
+    if settings.use != "auto-mode":
+        return
+    if settings.auto_mode.node_role is not None:
+        message = "the nodes' role has to have an access entry, which a new cluster does not have."
+        report("auto-mode-node-role", ("autoscaling", "autoMode", "nodeRole"), message)
+    if spec.node_groups or spec.multi_architecture_groups:
+        return
+    for key in sorted(spec.addons.written):
+        report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
+    if spec.session.written:
+        report("auto-mode-session", ("session",), "nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
