@@ -14,7 +14,7 @@ AUTOSCALING = (
           "Write less: 336h is the default of expireAfter, 24h that of terminationGracePeriod."),
     error("auto-mode-node-role", "`autoMode.nodeRole` in a stack that makes its own cluster",
           "Remove it: the stack makes the role."),
-    error("auto-mode-session",
+    warning("auto-mode-session",
             "`session` in a stack whose nodes are all EKS Auto Mode's: they allow neither SSM nor SSH",
             "Remove session; `kubectl debug node/NAME` starts a pod on a node."),
     error("autoscaler-no-way-out",

@@ -212,7 +212,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "autoscaling.autoMode.nodePools.general.expireAfter", "336h and terminationGracePeriod 200h", ERROR),
     ("auto-mode-node-role", auto_mode(nodeRole="nodes"), "autoscaling.autoMode.nodeRole", "access entry", ERROR),
     ("auto-mode-session", auto_mode() | {"session": {"idleTimeoutMinutes": 5}}, "session", "neither SSM nor SSH",
-     ERROR),
+     WARNING),
     ("autoscaler-not-used", {"autoscaling": {"autoMode": {"nodePools": {"general": {}}}}}, "autoscaling.autoMode",
      "no effect while autoscaling.use is none", WARNING),
     ("instance-type-unused", in_auto_mode(instanceTypes=["m7g.large", "m7g.medium"], architectures=["arm64"]),

@@ -70,7 +70,8 @@ def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
     for key in sorted(spec.addons.written):
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
     if spec.session.written:
-        report("auto-mode-session", ("session",), "nodes of EKS Auto Mode allow neither SSM nor SSH.")
+        # Not an error: Pulumi.yaml may have it for all stacks of an organisation.
+        report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
