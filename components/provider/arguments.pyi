@@ -174,6 +174,11 @@ class PlatformArgs(TypedDict):
     """The EKS cluster's name. Default: the stack's name."""
     kubernetesVersion: NotRequired[str]
     """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3. Default: 1.35."""
+    cluster: NotRequired[ExistingClusterSettings]
+    """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
+    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass) are then
+    rejected.
+    """
     network: NotRequired[NetworkSettings]
     """A new or an existing VPC."""
     apiEndpoint: NotRequired[ApiEndpointSettings]
@@ -475,6 +480,10 @@ class ChartsSettings(TypedDict):
 
 class ClusterAutoscalerSettings(TypedDict):
     """The cluster autoscaler, where `autoscaling.use` is `cluster-autoscaler`."""
+    installed: NotRequired[bool]
+    """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; the
+    other settings are flags that its owner sets. Default: false.
+    """
     priorities: NotRequired[dict[str, int]]
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scaleDownUnneededMinutes: NotRequired[int]
@@ -509,6 +518,25 @@ class EnvironmentVariableSettings(TypedDict):
     """Its value."""
     valueFrom: NotRequired[dict[str, Any]]
     """The ConfigMap's or Secret's key that has its value."""
+
+class ExistingClusterSettings(TypedDict):
+    """An EKS cluster that is there already. `multiarch stack pin` writes what is below `existing`."""
+    existing: str
+    """The name of the cluster. The stack adds nodes to it, and changes nothing else of it."""
+    subnets: NotRequired[dict[str, list[str]]]
+    """The private subnets of new nodes: lists of IDs by zone."""
+    authenticationMode: NotRequired[str]
+    """How the cluster knows the roles of nodes: by access entries, or by lines in the ConfigMap `aws-auth`. One of
+    API, API_AND_CONFIG_MAP, CONFIG_MAP.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. Only ipv4 is supported. One of ipv4, ipv6."""
+    prefixDelegation: NotRequired[bool]
+    """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    podIdentityAgent: NotRequired[bool]
+    """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent. Default:
+    false.
+    """
 
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
@@ -552,6 +580,10 @@ class KarpenterClusterSettings(TypedDict):
 
 class KarpenterSettings(TypedDict):
     """Karpenter, where `autoscaling.use` is `karpenter`."""
+    installed: NotRequired[bool]
+    """The existing cluster has Karpenter already. The stack then adds an EC2NodeClass and NodePools. Default: false."""
+    nodeRole: NotRequired[str]
+    """The name of the IAM role of the nodes, which the installed controller may pass. Required with `installed`."""
     version: NotRequired[str]
     """The version of its charts, such as 1.14.1, where the pinned one is not wanted yet."""
     controllerGroup: NotRequired[str]

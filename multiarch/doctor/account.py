@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from multiarch.autoscaling.plan import SPOT_ROLE
-from multiarch.doctor.existing import OWN_TAG, ExistingCluster, UnhealthyGroup
+from multiarch.doctor.existing import OWN_TAG, FoundCluster, UnhealthyGroup
 from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.errors import Problem
 from multiarch.facts.architectures import format_ami_architecture
@@ -40,7 +40,7 @@ def judge_role(name: str, service: str, *, exists: bool) -> CheckResult:
     )
 
 
-def judge_cluster(name: str, cluster: ExistingCluster) -> Iterator[CheckResult]:
+def judge_cluster(name: str, cluster: FoundCluster) -> Iterator[CheckResult]:
     """Yield a row if the cluster is not the stack's own, or is being deleted."""
     if not cluster.own:
         text = f"a cluster {name} exists without the stack's tag {'='.join(OWN_TAG)}: something else created it"

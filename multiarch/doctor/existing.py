@@ -22,7 +22,7 @@ _UNHEALTHY = ("CREATE_FAILED", "DEGRADED", "DELETE_FAILED")
 
 
 @dataclass(frozen=True, slots=True)
-class ExistingCluster:
+class FoundCluster:
     """A cluster as EKS has it.
 
     ``cidr`` is its VPC's; ``own_vpc`` says whether a stack of this cluster created that VPC. ``key_arn`` encrypts
@@ -51,7 +51,7 @@ class UnhealthyGroup:
     issues: tuple[str, ...]
 
 
-def read_cluster(clients: Clients, plan: Plan) -> ExistingCluster | None:
+def read_cluster(clients: Clients, plan: Plan) -> FoundCluster | None:
     """Return the cluster of the plan's name, None if there is none."""
     eks, encryption = clients("eks"), plan.cluster.encryption
     try:
@@ -69,7 +69,7 @@ def read_cluster(clients: Clients, plan: Plan) -> ExistingCluster | None:
             own_key_arn = kms.describe_key(KeyId=f"alias/eks/{plan.cluster.name}")["KeyMetadata"]["Arn"]
         except kms.exceptions.NotFoundException:
             own_key_arn = ""
-    return ExistingCluster(
+    return FoundCluster(
         vpc_id=vpc_id,
         service_cidr=found.get("kubernetesNetworkConfig", {}).get("serviceIpv4Cidr", ""),
         cidr=vpc["CidrBlock"],
@@ -106,7 +106,7 @@ def read_unhealthy_groups(clients: Clients, cluster: str) -> tuple[UnhealthyGrou
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def find_fixed_changes(plan: Plan, origin: Origin, cluster: ExistingCluster) -> Iterator[Problem]:
+def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Iterator[Problem]:
     """Yield an error for each value of the stack that a cluster keeps for its life and that is another one now.
 
     Pulumi would find out half-way (a CIDR block), replace the cluster (Services, encryption turned off), or show the

@@ -22,7 +22,7 @@ from multiarch.doctor import account, programs, quotas, reach
 from multiarch.doctor.existing import (
     OWN_TAG,
     Clients,
-    ExistingCluster,
+    FoundCluster,
     find_fixed_changes,
     find_foreign_log_group,
     read_cluster,
@@ -71,7 +71,7 @@ class StackSources(MachineSources):
     access: ClusterAccess
 
     @cached_property
-    def cluster(self) -> ExistingCluster | None:
+    def cluster(self) -> FoundCluster | None:
         """The cluster of the stack's name, read once."""
         return read_cluster(self.clients, self.plan)
 

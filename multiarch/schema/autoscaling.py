@@ -15,6 +15,10 @@ Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_dup
 class ClusterAutoscaler(Section):
     """The cluster autoscaler, where ``autoscaling.use`` is ``cluster-autoscaler``."""
 
+    installed: bool = False
+    """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; the
+    other settings are flags that its owner sets.
+    """
     priorities: dict[str, Annotated[int, Field(ge=1)]] = {}
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scale_down_unneeded_minutes: Annotated[int, Field(ge=1, le=1440)] = 10
@@ -92,6 +96,10 @@ class NodePool(Section):
 class Karpenter(Section):
     """Karpenter, where ``autoscaling.use`` is ``karpenter``."""
 
+    installed: bool = False
+    """The existing cluster has Karpenter already. The stack then adds an EC2NodeClass and NodePools."""
+    node_role: str | None = None
+    """The name of the IAM role of the nodes, which the installed controller may pass. Required with ``installed``."""
     version: str | None = None
     """The version of its charts, such as 1.14.1, where the pinned one is not wanted yet."""
     controller_group: str | None = None

@@ -1,4 +1,4 @@
-"""The control plane: encryption, logs, who may use it; and sessions on its nodes."""
+"""The control plane: encryption, logs, who may use it, or one that is there already; and sessions on its nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ from pydantic import AfterValidator, Field
 from multiarch.schema.base import RetentionDays, Section, reject_duplicates
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
+
+
+class ExistingCluster(Section):
+    """An EKS cluster that is there already. ``multiarch stack pin`` writes what is below ``existing``."""
+
+    existing: str
+    """The name of the cluster. The stack adds nodes to it, and changes nothing else of it."""
+    subnets: dict[str, list[str]] = {}
+    """The private subnets of new nodes: lists of IDs by zone."""
+    authentication_mode: Literal["API", "API_AND_CONFIG_MAP", "CONFIG_MAP"] | None = None
+    """How the cluster knows the roles of nodes: by access entries, or by lines in the ConfigMap ``aws-auth``."""
+    ip_family: Literal["ipv4", "ipv6"] | None = None
+    """The addresses of pods and Services. Only ipv4 is supported."""
+    prefix_delegation: bool = False
+    """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses."""
+    pod_identity_agent: bool = False
+    """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent."""
 
 
 class SecretsEncryption(Section):

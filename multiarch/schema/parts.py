@@ -87,6 +87,10 @@ class SingleNodeGroup(NodeGroup):
 class SingleKarpenter(autoscaling.Karpenter):
     """Karpenter in a cluster that is there already, with its NodePools."""
 
+    omitted: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("installed", "nodeRole"), "The component installs Karpenter, with a role for the nodes."
+    )
+
     cluster: KarpenterCluster
     """The cluster that Karpenter runs in and adds nodes to."""
     subnet_ids: Texts
@@ -111,6 +115,8 @@ class SingleKarpenter(autoscaling.Karpenter):
 
 class SingleClusterAutoscaler(autoscaling.ClusterAutoscaler):
     """The cluster autoscaler in a cluster that is there already, for groups with ``clusterAutoscaler: true``."""
+
+    omitted: ClassVar[Mapping[str, str]] = {"installed": "The component installs the cluster autoscaler."}
 
     cluster: ControllerCluster
     """The cluster that it runs in."""

@@ -11,7 +11,7 @@ from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.base import Section, TopLevelFlag, get_section_default
 from multiarch.schema.charts import Charts
-from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+from multiarch.schema.cluster import Access, ExistingCluster, Logging, SecretsEncryption, Session
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
 from multiarch.schema.rebalance import Rebalance
@@ -34,6 +34,11 @@ class StackSpec(Section):
     """The EKS cluster's name. Default: the stack's name."""
     kubernetes_version: str = "1.35"
     """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3."""
+    cluster: ExistingCluster | None = None
+    """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
+    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass) are then
+    rejected.
+    """
     network: Network = get_section_default(Network)
     """A new or an existing VPC."""
     api_endpoint: ApiEndpoint = get_section_default(ApiEndpoint)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from multiarch.doctor.account import judge_groups, judge_offerings, list_service_roles
-from multiarch.doctor.existing import ExistingCluster, UnhealthyGroup, find_fixed_changes
+from multiarch.doctor.existing import FoundCluster, UnhealthyGroup, find_fixed_changes
 from multiarch.doctor.model import CheckState
 from multiarch.doctor.programs import judge_plugins
 from multiarch.doctor.quotas import VPCS, find_vcpu_quota, list_needs
@@ -21,7 +21,7 @@ from multiarch.stack.origin import Origin
 from tests.stack.words import plan
 
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/"
-THERE = ExistingCluster("vpc-0123456789abcdef0", "172.20.0.0/16", "10.0.0.0/16", f"{KEY}own", f"{KEY}own")
+THERE = FoundCluster("vpc-0123456789abcdef0", "172.20.0.0/16", "10.0.0.0/16", f"{KEY}own", f"{KEY}own")
 ELSEWHERE = {"vpcId": "vpc-1123456789abcdef0", "privateSubnetIds": [f"subnet-0123456789abcdef{n}" for n in (0, 1)]}
 GROUPS = (("web", "DEGRADED"), ("web", "CREATE_FAILED"), ("theirs", "CREATE_FAILED"))
 KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}}}
@@ -31,9 +31,9 @@ KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup"
     ("change", "there", "key"),
     [
         ({}, THERE, None),
-        ({}, ExistingCluster("vpc-0", "172.20.0.0/16", "10.0.0.0/16"), None),  # encryption can be turned on
+        ({}, FoundCluster("vpc-0", "172.20.0.0/16", "10.0.0.0/16"), None),  # encryption can be turned on
         ({"secretsEncryption": {"kmsKeyArn": f"{KEY}theirs"}}, THERE, "secretsEncryption.kmsKeyArn"),
-        ({}, ExistingCluster("vpc-0", "", "10.0.0.0/16", f"{KEY}theirs", f"{KEY}own"), "secretsEncryption.kmsKeyArn"),
+        ({}, FoundCluster("vpc-0", "", "10.0.0.0/16", f"{KEY}theirs", f"{KEY}own"), "secretsEncryption.kmsKeyArn"),
         ({"secretsEncryption": {"enabled": False}}, THERE, "secretsEncryption.enabled"),
         ({"network": {"cidr": "10.8.0.0/16"}}, THERE, "network.cidr"),
         ({"network": {"serviceCidr": "10.100.0.0/16"}}, THERE, "network.serviceCidr"),
@@ -46,7 +46,7 @@ KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup"
     ],
 )
 def test_only_values_that_a_cluster_keeps_are_compared(
-    change: Mapping[str, Any], there: ExistingCluster, key: str | None
+    change: Mapping[str, Any], there: FoundCluster, key: str | None
 ) -> None:
     assert [each.key for each in find_fixed_changes(plan(change), Origin(), there)] == ([key] if key else [])
 
