@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,13 +15,11 @@ from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.stack.model import Plan
 from tests.stack.files import CONFIG, Project
-from tests.stack.words import merged, plan
-
-BASE: dict[str, Any] = {"nodeGroups": None, "autoscaling": {"use": "auto-mode"}}
+from tests.stack.words import AUTO_MODE, merged, plan
 
 
 def stack(**words: object) -> Plan:
-    return plan(merged(BASE, {"autoscaling": {"autoMode": words}}))
+    return plan(merged(AUTO_MODE, {"autoscaling": {"autoMode": words}}))
 
 
 def autoscaling(**pool: object) -> AutoscalingPlan:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from multiarch.facts.auto_mode import CLUSTER_POLICIES
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, world
+from tests.stack.words import AUTO_MODE
 
 NODE_CLASS = "kubernetes:eks.amazonaws.com/v1:NodeClass"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 ASSOCIATION = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
-WORDS: dict[str, Any] = {
-    "nodeGroups": None,
-    "autoscaling": {"use": "auto-mode"},
-    "apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]},
-}
+WORDS = {**AUTO_MODE, "apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]}}
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,10 @@ SMALLEST: Mapping[str, Any] = {
 }
 
 
+AUTO_MODE: Mapping[str, Any] = {"nodeGroups": None, "autoscaling": {"use": "auto-mode"}}
+"""Makes the smallest stack one with EKS Auto Mode alone."""
+
+
 def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """RFC 7386: mappings merge, None removes, everything else replaces."""
     result = dict(base)
