@@ -87,9 +87,12 @@ class RegionPrices:
         Source: Amazon EKS pricing, "Amazon EKS Auto Mode pricing".
         """
         found = self.auto_mode.get(instance_type)
-        if found is None:
-            return UnknownPrice(f"the price list of {self.region} has no fee of EKS Auto Mode for {instance_type}")
-        return found
+        if found is not None:
+            return found
+        if not self.auto_mode:
+            again = f"`multiarch prices fetch --region {self.region}` fetches them again"
+            return UnknownPrice(f"the prices of {self.region} are without fees of EKS Auto Mode; {again}")
+        return UnknownPrice(f"the price list of {self.region} has no fee of EKS Auto Mode for {instance_type}")
 
     def cluster_hour(self, *, extended: bool) -> Amount:
         """Return the price of an hour of an EKS control plane, in standard or ``extended`` support of its version."""

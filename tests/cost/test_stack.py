@@ -114,6 +114,9 @@ def test_nodes_of_eks_auto_mode_cost_its_fee_beside_their_price() -> None:
     assert "Nodes of EKS Auto Mode count with its fee for each instance." in report.notes
     # Prices that were fetched before the fee was known of.
     (line,) = compute_stack_costs(made, PRICING, nodes).nodes
+    assert reason(line.monthly).startswith("the prices of eu-west-1 are without fees of EKS Auto Mode; `multiarch pri")
+    other = Pricing(replace(PRICES, auto_mode={"m7i.large": Decimal("0.012")}), TODAY)
+    (line,) = compute_stack_costs(made, other, nodes).nodes
     assert reason(line.monthly) == "the price list of eu-west-1 has no fee of EKS Auto Mode for m7g.large"
     pools = [amount for what, amount in compute_stack_costs(made, PRICING).others if what.startswith("NodePool")]
     assert {reason(amount) for amount in pools} == {"EKS Auto Mode adds nodes as pods need them"}

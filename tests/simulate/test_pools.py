@@ -47,7 +47,7 @@ def test_the_highest_weight_that_a_pod_tolerates_gets_it() -> None:
 
 def test_eks_auto_mode_chooses_as_karpenter_does_from_the_types_that_it_launches() -> None:
     words = merged(AUTO_MODE, {"autoscaling": {"autoMode": {"nodePools": XLARGE}}})
-    chosen = {"nodeSelector": {"eks.amazonaws.com/instance-family": "m7i"}}
+    chosen: dict[str, Any] = {"nodeSelector": {"eks.amazonaws.com/instance-family": "m7i"}}
     result = run(words, pods("api", **BIG, **TOLERANT), pods("old", **BIG), pods("intel", **BIG, **chosen))
     assert got(result) == {"general-arm64-spot": 1}
     assert got(result, "old") == {"general-amd64-spot": 1}
