@@ -20,12 +20,14 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import build_discovery_tags
+from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
 from .aws.encryption import Encryption
+from .aws.existing_control_plane import ExistingControlPlane
 from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
@@ -35,8 +37,8 @@ from .iam import access, policies
 from .iam.node_role import NodeRole
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.auto_mode import AutoMode
-from .in_cluster.cluster_autoscaler import ClusterAutoscaler
-from .in_cluster.karpenter import Karpenter, KarpenterArgs
+from .in_cluster.cluster_autoscaler import ClusterAutoscaler, Priorities
+from .in_cluster.karpenter import Karpenter, KarpenterArgs, NodePools
 from .in_cluster.rebalance import Rebalance
 from .in_cluster.storage_class import DefaultStorageClass
 from .in_cluster.termination_handler import TerminationHandler
@@ -57,7 +59,7 @@ class Platform(Component):
     """A network, an EKS cluster with node groups and add-ons, and access to both."""
 
     network: Network
-    control_plane: ControlPlane
+    control_plane: ControlPlane | ExistingControlPlane
     kubeconfig: pulumi.Output[str]
     node_groups: dict[str, NodeGroupOutput]
     sessions: dict[str, pulumi.Output[str]]
@@ -68,41 +70,21 @@ class Platform(Component):
         plan = args.plan
         super().__init__(name, Naming(plan.cluster.name, plan.tags), opts)
         self._plan = plan
-        discovery = build_discovery_tags(plan.cluster.name) if plan.autoscaling.karpenter else ()
-        self.network = network = Network("network", self, plan.network, discovery)
-        flow_logs = plan.network.flow_logs if isinstance(plan.network, NewNetwork) else None
-        log_groups = [
-            *([flow_log_group(plan.cluster.name)] if flow_logs else []),
-            *([plan.cluster.log_group_name] if plan.cluster.logging.types else []),
-            *([plan.session.log_group_name] if plan.session.log_group_name else []),
-        ]
-        protect = plan.cluster.deletion_protection
-        key_arn = Encryption("encryption", self, log_groups, protect=protect).key_arn
-        session_key = key_arn if plan.session.settings.encrypt else None
-        self._sessions_on_nodes = policies.node_sessions(self.account, plan.session.log_group_name, session_key)
-        if flow_logs:
-            FlowLogs("flow-logs", self, flow_logs, network.vpc_id, key_arn)
-        session = Session("session", self, plan.session, key_arn)
-        self.control_plane = ControlPlane(
-            "control-plane",
-            self,
-            plan.cluster,
-            vpc_id=network.vpc_id,
-            subnet_ids=network.private_subnet_ids,
-            key_arn=key_arn,
-            auto_mode=plan.autoscaling.auto_mode is not None,
-        )
+        cluster = plan.cluster
+        session = self._existing(cluster) if isinstance(cluster, ExistingClusterPlan) else self._new(cluster)
+        network = self.network
         self.kubeconfig = pulumi.Output.all(self.control_plane.facts, self.account.region).apply(
             lambda known: access.kubeconfig(known[0], known[1], plan.identity)
         )
         early = self._addons("addons-before-nodes", before_nodes=True, ready=())
         roles = self._roles()
-        ready = (*network.ready, *session.ready, *early.resources)
+        self._node_roles = [*roles.values()]
+        ready = (*network.ready, *session.ready, *early)
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
         late = self._addons("addons-after-nodes", before_nodes=False, ready=nodes)
         # Nodes of EKS Auto Mode need the network, and no node group.
-        self._in_the_cluster(groups, network, (*nodes, *late.resources) or ready)
+        self._in_the_cluster(groups, network, (*nodes, *late) or ready)
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -113,15 +95,69 @@ class Platform(Component):
             cluster=plan.cluster.name,
             tag=CLUSTER_TAG,
             document_name=plan.session.document_name,
-            key_arn=session_key,
+            key_arn=self._session_key,
         )
         self.register_outputs({"kubeconfig": self.kubeconfig})
+
+    def _new(self, cluster: ClusterPlan) -> Session:
+        """Declare network, encryption, sessions and a new control plane."""
+        plan = self._plan
+        discovery = build_discovery_tags(cluster.name) if plan.autoscaling.karpenter else ()
+        self.network = network = Network("network", self, plan.network, discovery)
+        flow_logs = plan.network.flow_logs if isinstance(plan.network, NewNetwork) else None
+        log_groups = [
+            *([flow_log_group(cluster.name)] if flow_logs else []),
+            *([cluster.log_group_name] if cluster.logging.types else []),
+            *([plan.session.log_group_name] if plan.session.log_group_name else []),
+        ]
+        key_arn = Encryption(
+            "encryption",
+            self,
+            log_groups,
+            alias=f"eks/{cluster.name}",
+            what="Secrets and logs",
+            protect=cluster.deletion_protection,
+        ).key_arn
+        if flow_logs:
+            FlowLogs("flow-logs", self, flow_logs, network.vpc_id, key_arn)
+        session = self._sessions(key_arn)
+        self.control_plane = ControlPlane(
+            "control-plane",
+            self,
+            cluster,
+            vpc_id=network.vpc_id,
+            subnet_ids=network.private_subnet_ids,
+            key_arn=key_arn,
+            auto_mode=plan.autoscaling.auto_mode is not None,
+        )
+        return session
+
+    def _existing(self, cluster: ExistingClusterPlan) -> Session:
+        """Read the control plane, and declare what sessions need."""
+        plan = self._plan
+        self.control_plane = found = ExistingControlPlane("control-plane", self, cluster)
+        self.network = Network("network", self, plan.network, vpc_id=found.vpc_id)
+        if not plan.session.needs_key:
+            return self._sessions(None)
+        groups = [plan.session.log_group_name] if plan.session.log_group_name else []
+        # Beside the cluster's own key and alias; a cluster may have several stacks.
+        alias = f"multiarch-eks/{plan.stack}"
+        return self._sessions(
+            Encryption("encryption", self, groups, alias=alias, what="Sessions on nodes", protect=False).key_arn
+        )
+
+    def _sessions(self, key_arn: pulumi.Output[str] | None) -> Session:
+        session = self._plan.session
+        self._session_key = key_arn if session.settings.encrypt else None
+        self._sessions_on_nodes = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        return Session("session", self, session, key_arn)
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
         """Return the stack's outputs, by name. None is secret: the kubeconfig holds no token."""
         return {
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
+            **self._aws_auth(),
             "nodeGroups": self.node_groups,
             "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
@@ -129,19 +165,35 @@ class Platform(Component):
             "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
         }
 
-    def _addons(self, name: str, *, before_nodes: bool, ready: After) -> Addons:
+    def _aws_auth(self) -> dict[str, pulumi.Input[object]]:
+        """Return the entries of ``mapRoles`` in ``aws-auth`` that somebody has to add."""
+        roles = [role.role_arn for role in self._node_roles if role.needs_aws_auth]
+        return {"awsAuth": pulumi.Output.all(*roles).apply(access.format_aws_auth)} if roles else {}
+
+    def _addons(self, name: str, *, before_nodes: bool, ready: After) -> After:
+        """Declare a new cluster's add-ons; those of an existing one are its own."""
         plan = self._plan
+        if isinstance(plan.cluster, ExistingClusterPlan):
+            return ()
         addons = [addon for addon in plan.addons if addon.before_nodes is before_nodes]
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
         protect = plan.cluster.deletion_protection and not before_nodes
-        return Addons(name, self, addons, self.control_plane.name, ready, protect=protect)
+        return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""
         kinds = sorted({group.kind for group in self._plan.node_groups})
-        cluster, sessions = self.control_plane.name, self._sessions_on_nodes
-        return {kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions) for kind in kinds}
+        cluster, sessions, entries = self.control_plane.name, self._sessions_on_nodes, self._takes_access_entries
+        return {
+            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions, takes_access_entries=entries)
+            for kind in kinds
+        }
+
+    @property
+    def _takes_access_entries(self) -> bool:
+        cluster = self._plan.cluster
+        return cluster.takes_access_entries if isinstance(cluster, ExistingClusterPlan) else True
 
     def _node_group(self, group: NodeGroupPlan, network: Network, role: NodeRole, ready: After) -> NodeGroup:
         plan, autoscaler = self._plan, self._plan.autoscaling.cluster_autoscaler
@@ -177,11 +229,7 @@ class Platform(Component):
             chart_registry=plan.chart_registry,
         )
         if auto_mode:
-            # Pods of the others need its nodes.
-            pools = AutoMode(
-                "auto-mode", self, cluster, auto_mode, network.private_subnet_ids, self.control_plane.security_group_id
-            )
-            cluster = replace(cluster, ready=(*ready, *pools.ready))
+            cluster = self._auto_mode(auto_mode, network, cluster)
         if plan.storage_class:
             DefaultStorageClass("storage-class", self, cluster, auto_mode=auto_mode is not None)
         if plan.termination_handler:
@@ -193,19 +241,45 @@ class Platform(Component):
         if plan.rebalance:
             Rebalance("rebalance", self, cluster, plan)
         release = None
-        if autoscaler:
+        if autoscaler and autoscaler.installed:
+            Priorities("cluster-autoscaler", self, cluster, autoscaler)
+        elif autoscaler:
             release = ClusterAutoscaler("cluster-autoscaler", self, cluster, autoscaler, plan.arm64_taint).release
         if karpenter:
-            group = groups[karpenter.controller_group]
-            args = KarpenterArgs(
-                plan=karpenter,
-                controller_group=group.eks_name,
-                controller_taints=(*([plan.arm64_taint] if plan.arm64_taint else []), *group.plan.taints),
-                security_group_id=self.control_plane.security_group_id,
-                sessions=self._sessions_on_nodes,
-                successor=release if karpenter.cordoned else None,
-            )
-            Karpenter("karpenter", self, cluster, args)
+            self._karpenter(karpenter, groups, cluster, release)
+
+    def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
+        """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""
+        security_group_id = self.control_plane.security_group_id
+        made = AutoMode("auto-mode", self, cluster, plan, network.private_subnet_ids, security_group_id)
+        return replace(cluster, ready=(*cluster.ready, *made.ready))
+
+    def _karpenter(
+        self,
+        karpenter: KarpenterPlan,
+        groups: Mapping[str, NodeGroup],
+        cluster: InCluster,
+        release: pulumi.Output[pulumi.Resource] | None,
+    ) -> None:
+        plan = self._plan
+        group = None if karpenter.installed else groups[karpenter.controller_group]
+        args = KarpenterArgs(
+            plan=karpenter,
+            controller_group=group.eks_name if group else "",
+            controller_taints=(
+                *([plan.arm64_taint] if plan.arm64_taint else []),
+                *(group.plan.taints if group else ()),
+            ),
+            security_group_id=self.control_plane.security_group_id,
+            by_id=isinstance(plan.cluster, ExistingClusterPlan),
+            takes_access_entries=self._takes_access_entries,
+            sessions=self._sessions_on_nodes,
+            successor=release if karpenter.cordoned else None,
+        )
+        if karpenter.installed:
+            NodePools("karpenter", self, cluster, args, karpenter.node_class.role, ())
+        else:
+            self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 
     def _kubernetes_provider(self) -> kubernetes.Provider:
         """Declare the provider; before it is created, its API server must answer."""

@@ -24,7 +24,8 @@ class Network(Child):
     """A VPC with its subnets.
 
     ``ready`` is what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that they
-    are created after it and deleted before it. Nothing is declared for an existing network.
+    are created after it and deleted before it. Nothing is declared for an existing network; ``vpc_id`` is that of an
+    existing cluster.
     """
 
     vpc_id: pulumi.Output[str]
@@ -32,15 +33,23 @@ class Network(Child):
     public_subnet_ids: list[pulumi.Output[str]]
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, owner: Component, plan: NewNetwork | ExistingNetwork, node_tags: Tags = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        owner: Component,
+        plan: NewNetwork | ExistingNetwork,
+        node_tags: Tags = (),
+        vpc_id: pulumi.Output[str] | None = None,
+    ) -> None:
         """Declare the plan's network; ``node_tags`` are for its private subnets, so that Karpenter finds them."""
         super().__init__(name, owner)
         self._node_tags = node_tags
         if isinstance(plan, NewNetwork):
             self._declare(plan)
         else:
-            self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
+            self.vpc_id = vpc_id or pulumi.Output.from_input(plan.vpc_id)
             self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
+            self._zones_of_subnets = [zone for zone, ids in plan.subnets_by_zone for _ in ids]
             self.public_subnet_ids = []
             self.ready = ()
         self.register_outputs(
@@ -55,7 +64,7 @@ class Network(Child):
         """Return IDs of the private subnets in the group's zones; all of them when it names none."""
         if not group.zones:
             return self.private_subnet_ids
-        named = zip(self._named_zones, self.private_subnet_ids, strict=True)
+        named = zip(self._zones_of_subnets, self.private_subnet_ids, strict=True)
         return [subnet for zone, subnet in named if zone in group.zones]
 
     def _declare(self, plan: NewNetwork) -> None:
@@ -86,7 +95,7 @@ class Network(Child):
                 routes.append(self._default_route(name, table, nat=nats[min(index, len(nats) - 1)]))
             tables.append(table)
             ready += routes
-        self._named_zones = plan.zones
+        self._zones_of_subnets = list(plan.zones)
         self.private_subnet_ids = [subnet.id for subnet in private]
         self.public_subnet_ids = [subnet.id for subnet in public]
         self.ready = tuple(ready)

@@ -23,8 +23,11 @@ class Session(Child):
     document_name: pulumi.Output[str]
     ready: tuple[pulumi.Resource, ...]
 
-    def __init__(self, name: str, owner: Component, plan: SessionPlan, key_arn: pulumi.Input[str]) -> None:
-        """Declare document and log group; ``key_arn`` encrypts the group, and sessions where the plan says so."""
+    def __init__(self, name: str, owner: Component, plan: SessionPlan, key_arn: pulumi.Input[str] | None) -> None:
+        """Declare document and log group; ``key_arn`` encrypts the group, and sessions where the plan says so.
+
+        It is None only where the plan needs no key.
+        """
         super().__init__(name, owner)
         ready: Sequence[pulumi.Resource] = ()
         if plan.log_group_name:
@@ -44,7 +47,7 @@ class Session(Child):
             document_type="Session",
             document_format="JSON",
             content=pulumi.Output.from_input(key_arn).apply(partial(preferences, plan, self.naming.cluster))
-            if plan.settings.encrypt
+            if plan.settings.encrypt and key_arn is not None
             else preferences(plan, self.naming.cluster, ""),
             tags=self.tags("sessions"),
             opts=self.child(depends_on=ready),

@@ -81,6 +81,7 @@ READS: Mapping[str, Reads] = MappingProxyType(
 
 LOOK_UPS: Mapping[str, Reads] = MappingProxyType(
     {
+        "aws:eks/getCluster:getCluster": {"cluster/*": "eks:DescribeCluster"},
         "aws:eks/getClusters:getClusters": {"": "eks:ListClusters"},
         "aws:index/getAvailabilityZones:getAvailabilityZones": {"": "ec2:DescribeAvailabilityZones"},
         "aws:index/getCallerIdentity:getCallerIdentity": {},  # sts:GetCallerIdentity needs no permission
@@ -90,6 +91,9 @@ LOOK_UPS: Mapping[str, Reads] = MappingProxyType(
     }
 )
 """What the components' look-ups call, by function."""
+
+CHECKS: Reads = {"cluster/*": "eks:ListNodegroups"}
+"""What the program calls before the first change on an existing cluster, in addition to what the provider calls."""
 
 PRICES: Reads = {"": "ec2:DescribeSpotPriceHistory pricing:GetProducts"}
 """What ``multiarch prices fetch`` calls, for the costs in a review."""
@@ -126,7 +130,7 @@ class State:
 
 def preview(account: Account, state: State) -> pulumi.Output[str]:
     """Return what a preview with refresh and a review with prices need, in every region of the account."""
-    rows = (*READS.values(), *LOOK_UPS.values(), PRICES)
+    rows = (*READS.values(), *LOOK_UPS.values(), CHECKS, PRICES)
     return policies.document([*_reads(account, rows), *state.access(account, write=False)])
 
 

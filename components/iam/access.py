@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Sequence
 
 import pulumi
 import pulumi_aws as aws
@@ -51,6 +52,18 @@ def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str
         "current-context": name,
     }
     return json.dumps(config, indent=2, sort_keys=True)
+
+
+def format_aws_auth(role_arns: Sequence[str]) -> str:
+    """Return entries of ``mapRoles`` in the ConfigMap ``aws-auth``, as YAML, with which nodes of these roles join.
+
+    Source: EKS user guide, "Create self-managed nodes", aws-auth-cm.yaml.
+    """
+    return "".join(
+        f"- rolearn: {arn}\n  username: system:node:{{{{EC2PrivateDNSName}}}}\n"
+        "  groups:\n    - system:bootstrappers\n    - system:nodes\n"
+        for arn in role_arns
+    )
 
 
 def session_command(*, cluster: str, group: str, region: str, document: str) -> str:

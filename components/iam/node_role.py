@@ -24,12 +24,14 @@ class NodeRole(Child):
 
     They don't share a role: EKS creates the access entry of a managed group's role itself, and deletes it with the last
     managed group; the others must be declared. ``instance_profile_arn`` is set for self-managed groups; Karpenter
-    creates profiles itself. ``ready`` is what a node needs before it starts and until it is gone.
+    creates profiles itself. ``needs_aws_auth``: nodes join only with a line in the ConfigMap ``aws-auth``. ``ready`` is
+    what a node needs before it starts and until it is gone.
     """
 
     role_arn: pulumi.Output[str]
     role_name: pulumi.Output[str]
     instance_profile_arn: pulumi.Output[str] | None
+    needs_aws_auth: bool
     ready: tuple[pulumi.Resource, ...]
 
     def __init__(
@@ -39,11 +41,13 @@ class NodeRole(Child):
         cluster_name: pulumi.Input[str],
         kind: NodeGroupKind | None,
         sessions: pulumi.Output[str] | None = None,
+        *,
+        takes_access_entries: bool = True,
     ) -> None:
         """Declare the role and its policies, and access entry and instance profile where EKS does not create them.
 
         ``kind`` is that of the groups, or None for nodes that Karpenter launches; ``sessions`` is the policy of
-        :func:`policies.node_sessions`.
+        :func:`policies.node_sessions`; ``takes_access_entries``: the cluster's authentication mode has them.
         """
         super().__init__(name, owner)
         which = f"in {kind} groups" if kind else "that Karpenter launches"
@@ -66,7 +70,9 @@ class NodeRole(Child):
                 opts=self.child(),
             )
             self.instance_profile_arn = profile.arn
-        if kind is not NodeGroupKind.MANAGED:
+        joins_by_itself = kind is NodeGroupKind.MANAGED
+        self.needs_aws_auth = not (joins_by_itself or takes_access_entries)
+        if takes_access_entries and not joins_by_itself:
             entry = eks.AccessEntry(
                 name,
                 cluster_name=cluster_name,

@@ -39,7 +39,7 @@ class AutoMode(ChildInCluster):
     ) -> None:
         """Declare everything. Nodes start in ``subnet_ids``, with the security group of the cluster."""
         super().__init__(name, owner, cluster)
-        role, before = (plan.node_role, ()) if plan.node_role else self._role(cluster)
+        role, before = (plan.node_class.role, ()) if plan.node_class.role else self._role(cluster)
         # EKS adds further tags: cluster, NodeClass, NodePool.
         tags = tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster))))
         manifest = build_auto_mode_class(
@@ -47,7 +47,7 @@ class AutoMode(ChildInCluster):
             role=role,
             subnet_ids=[{"id": each} for each in subnet_ids],
             security_group_id=security_group_id,
-            tags=tags,
+            tags=tags if plan.tagged else (),
         )
         node_class = self.declare_object(plan.node_class.name, manifest, (*cluster.ready, *before), DRAIN_WITHIN)
         self.ready = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulumi
 
 from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
-from multiarch.autoscaling.expander import format_priorities
+from multiarch.autoscaling.expander import CONFIG_KEY, CONFIG_MAP, format_priorities
 from multiarch.autoscaling.iam import build_cluster_autoscaler_policy, format_policy
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
@@ -17,6 +17,7 @@ from ..iam import pod_identity
 from ..kubernetes_api import NAMESPACE, Chart, ChildInCluster, InCluster, Manifest, system_tolerations
 
 NAME = "cluster-autoscaler"
+PRIORITIES = "cluster-autoscaler-priorities"
 # The unprivileged user of the image.
 _NOBODY = 65532
 
@@ -43,6 +44,22 @@ class ClusterAutoscaler(ChildInCluster):
         )
         # Known once the release is deployed: nothing else in a program of others would see that it is not.
         self.register_outputs({"chartVersion": self.release.apply(lambda _: plan.chart_version)})
+
+
+class Priorities(ChildInCluster):
+    """The priorities of an installed cluster autoscaler, which reads them without a restart."""
+
+    def __init__(self, name: str, owner: Component, cluster: InCluster, plan: ClusterAutoscalerPlan) -> None:
+        """Declare the ConfigMap."""
+        super().__init__(name, owner, cluster)
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": CONFIG_MAP, "namespace": NAMESPACE},
+            "data": {CONFIG_KEY: format_priorities(plan.priorities, with_others=True)},
+        }
+        self.declare_object(PRIORITIES, manifest)
+        self.register_outputs({})
 
 
 def values(

@@ -35,13 +35,16 @@ class KarpenterArgs:
 
     ``controller_taints`` are the taints that the controller must tolerate: the group's, and the one of arm64 nodes.
     ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` replace the subnets of the plan. ``successor`` is
-    the autoscaler that replaces Karpenter, or None.
+    the autoscaler that replaces Karpenter, or None. With ``by_id`` nothing of the cluster is tagged: Karpenter finds
+    the security group by its ID.
     """
 
     plan: KarpenterPlan
     controller_group: pulumi.Input[str]
     controller_taints: Sequence[Taint]
     security_group_id: pulumi.Input[str]
+    by_id: bool = False
+    takes_access_entries: bool = True
     sessions: pulumi.Output[str] | None = None
     successor: pulumi.Input[pulumi.Resource] | None = None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
@@ -54,14 +57,20 @@ class Karpenter(ChildInCluster):
     its nodes, and without it objects with its finalizers would block the deletion of their CRDs.
     """
 
+    nodes: NodeRole
+
     def __init__(self, name: str, owner: Component, cluster: InCluster, args: KarpenterArgs) -> None:
         """Declare everything."""
         super().__init__(name, owner, cluster)
-        nodes = NodeRole("karpenter-nodes", self, cluster.cluster_name, None, args.sessions)
+        entries = args.takes_access_entries
+        self.nodes = nodes = NodeRole(
+            "karpenter-nodes", self, cluster.cluster_name, None, args.sessions, takes_access_entries=entries
+        )
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
         role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
         controller = self._charts(args, queue, role)
-        ready: After = (controller, *nodes.ready, *self._tag_security_group(args))
+        tags = [] if args.by_id else self._tag_security_group(args)
+        ready: After = (controller, *nodes.ready, *tags)
         NodePools("node-pools", self, cluster, args, nodes.role_name, ready)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
@@ -148,7 +157,7 @@ class NodePools(ChildInCluster):
         owner: Component,
         cluster: InCluster,
         args: KarpenterArgs,
-        role: pulumi.Output[str],
+        role: pulumi.Input[str],
         ready: After,
     ) -> None:
         """Declare class and pools; ``role`` is the name of the role that nodes run under.
@@ -166,6 +175,7 @@ class NodePools(ChildInCluster):
             cluster=self.naming.cluster,
             role=role,
             tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
+            security_group=args.security_group_id if args.by_id else None,
         )
         if args.subnet_ids is not None:
             subnets = pulumi.Output.from_input(args.subnet_ids)

@@ -481,8 +481,8 @@ class ChartsSettings(TypedDict):
 class ClusterAutoscalerSettings(TypedDict):
     """The cluster autoscaler, where `autoscaling.use` is `cluster-autoscaler`."""
     installed: NotRequired[bool]
-    """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; the
-    other settings are flags that its owner sets. Default: false.
+    """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
+    owner sets the flags that `multiarch stack explain` shows. Default: false.
     """
     priorities: NotRequired[dict[str, int]]
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""

@@ -71,7 +71,7 @@ class Platform(Part):
         self.kubernetes_version = made.control_plane.version
         self.endpoint = made.control_plane.endpoint
         self.certificate_authority = made.control_plane.facts.apply(lambda facts: facts.certificate_authority)
-        self.service_cidr = pulumi.Output.from_input(plan.cluster.service_cidr)
+        self.service_cidr = made.control_plane.facts.apply(lambda facts: facts.service_cidr)
         self.vpc_id = made.network.vpc_id
         self.private_subnet_ids = pulumi.Output.all(*made.network.private_subnet_ids)
         self.security_group_id = made.control_plane.security_group_id

@@ -86,6 +86,18 @@ def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
     }
 
 
+def _existing_cluster(args: Properties, where: Where) -> dict[str, Json]:
+    name = str(args.get("name"))
+    made = {key: value for key, value in cluster(name, args, where).items() if key != "certificateAuthority"}
+    vpc = {"clusterSecurityGroupId": f"<SecurityGroup of {name}>", "vpcId": f"<VPC of {name}>"}
+    return made | {
+        "version": f"<version of {name}>",
+        "certificateAuthorities": [{"data": CERTIFICATE_AUTHORITY}],
+        "kubernetesNetworkConfigs": [{"serviceIpv4Cidr": f"<Service CIDR block of {name}>"}],
+        "vpcConfig": vpc,
+    }
+
+
 def call(token: str, args: Properties, where: Where) -> dict[str, Json]:
     """Answer a look-up. Raises KeyError for one that no component uses."""
     return _CALLS[token](args, where)
@@ -115,6 +127,7 @@ _EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProx
 
 _CALLS: Mapping[str, Callable[[Properties, Where], dict[str, Json]]] = MappingProxyType(
     {
+        "aws:eks/getCluster:getCluster": _existing_cluster,
         "aws:eks/getClusters:getClusters": lambda _, _where: {"names": []},
         "aws:index/getCallerIdentity:getCallerIdentity": lambda _, where: {
             "accountId": ACCOUNT,

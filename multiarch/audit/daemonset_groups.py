@@ -26,7 +26,7 @@ from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.observed.nodes import list_omission_notes, read_nodes
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import Plan
 
 _PASSING = frozenset(
     (
@@ -53,7 +53,7 @@ def list_planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
     A pool of both architectures is two groups. A label that the kubelet, AWS, Karpenter or an agent on the node sets,
     and that the plan does not hold, is unknown; any other that it does not hold the nodes do not have.
     """
-    zones = plan.network.zones if isinstance(plan.network, NewNetwork) else ()
+    zones = plan.network.zones
     shared = _Plan(keys, zones, plan.region)
     found = [shared.group(group, group.name, "node group", group.instance_types) for group in plan.node_groups]
     notes = []

@@ -12,7 +12,7 @@ from multiarch.autoscaling.spec import ROOT, PoolSpec, list_pool_specs
 from multiarch.autoscaling.syntax import check_grace_period, check_lifetime, parse_seconds
 from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD, DISK_GIB, LONGEST_LIFE_HOURS, NODE_CLASS
+from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD, DISK_GIB, LONGEST_LIFE_HOURS
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import AutoMode
@@ -36,16 +36,18 @@ def plan_auto_mode(
     return AutoModePlan(
         # Its nodes run a variant of Bottlerocket of AWS's choice.
         node_class=NodeClassPlan(
-            name=NODE_CLASS,
+            name=context.node_class,
             ami_family=str(AmiFamily.BOTTLEROCKET),
             ami_alias="",
             disk_size=DISK_GIB,
             imds_hop_limit=1,
             max_pods=None,
             subnet_ids=context.subnet_ids,
+            role=settings.node_role or "",
         ),
         pools=plan_pools(specs, order, context, None, report),
-        node_role=settings.node_role,
+        # The role of a cluster that the stack did not make has AWS's policies, which allow no tags of others.
+        tagged=not context.existing,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.pool_checks import check_tags
-from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
+from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
@@ -43,29 +43,33 @@ def plan_karpenter(
     cordoned: bool,
 ) -> KarpenterPlan:
     """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is replacing Karpenter."""
-    version = _version(settings, context, report)
-    group = _controller_group(settings, groups, context, report)
+    version = group = queue = ""
+    if not settings.installed:
+        version, queue = _version(settings, context, report), get_queue_name(context.name)
+        group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
     check_tags(context, _KARPENTER_TAG, "Karpenter", report)
     pools = plan_pools(list_pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,
-        queue=get_queue_name(context.name),
+        queue=queue,
         controller_group=group,
         node_class=NodeClassPlan(
-            name=NODE_CLASS,
+            name=context.node_class,
             ami_family=str(family),
             ami_alias=alias,
             disk_size=settings.disk_size,
             imds_hop_limit=settings.imds_hop_limit,
             max_pods=_max_pods(pools) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
+            role=settings.node_role or "",
         ),
         pools=pools,
         service_monitor=settings.service_monitor,
         cordoned=cordoned,
         spot_to_spot=settings.spot_to_spot_consolidation,
+        installed=settings.installed,
     )
 
 

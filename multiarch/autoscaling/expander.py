@@ -20,6 +20,9 @@ UNORDERED_PRIORITY = 10
 """For capacities that the order omits."""
 CORDONED_PRIORITY = 1
 """For groups that a migration removes: they match, so that they are used when nothing else is left."""
+CONFIG_MAP = "cluster-autoscaler-priority-expander"
+"""The name that the expander looks for, in the autoscaler's namespace; the priorities are below the key."""
+CONFIG_KEY = "priorities"
 
 # The provider's suffix is a time and a counter, 26 digits; a stand-in may write it in hexadecimal.
 _SUFFIX = "[0-9a-f]+"
@@ -60,11 +63,15 @@ def plan_priorities(
     return tuple(sorted(rows, key=lambda row: (-row.priority, row.group)))
 
 
-def format_priorities(priorities: Sequence[Priority]) -> str:
-    """Write the ConfigMap's value: YAML of priorities, highest first, each with its regular expressions."""
+def format_priorities(priorities: Sequence[Priority], *, with_others: bool = False) -> str:
+    """Write the ConfigMap's value: YAML of priorities, highest first, each with its regular expressions.
+
+    ``with_others``: the autoscaler also manages groups that no line matches. The expander would never choose them.
+    """
     lines: list[str] = []
-    for priority in sorted({row.priority for row in priorities}, reverse=True):
+    rows = [*priorities, *([Priority(UNORDERED_PRIORITY, "", ".*")] if with_others else ())]
+    for priority in sorted({row.priority for row in rows}, reverse=True):
         lines.append(f"{priority}:")
-        quoted = sorted(row.regex.replace("'", "''") for row in priorities if row.priority == priority)
+        quoted = sorted(row.regex.replace("'", "''") for row in rows if row.priority == priority)
         lines += [f"  - '{regex}'" for regex in quoted]
     return "".join(f"{line}\n" for line in lines)

@@ -23,8 +23,13 @@ def build_discovery_tags(cluster: str) -> Tags:
     return ((_DISCOVERY_TAG, cluster),)
 
 
-def build_node_class(plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags) -> Manifest:
+def build_node_class(
+    plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags, security_group: object = None
+) -> Manifest:
     """Return the EC2NodeClass. ``role`` is the node role's name, or an output of it; ``tags`` are for instances.
+
+    ``security_group`` is the ID of an existing cluster's group, or an output of it: nothing of such a cluster is
+    tagged.
 
     Subnets of an existing network are listed by ID: a tag on them has one value, and two stacks may use the same
     subnets. The security group is the one that EKS creates for each cluster.
@@ -43,7 +48,7 @@ def build_node_class(plan: NodeClassPlan, *, cluster: str, role: object, tags: T
             "httpTokens": "required",
         },
         "role": role,
-        "securityGroupSelectorTerms": tagged,
+        "securityGroupSelectorTerms": tagged if security_group is None else [{"id": security_group}],
         "subnetSelectorTerms": [{"id": each} for each in plan.subnet_ids] or tagged,
         "tags": dict(tags),
     }

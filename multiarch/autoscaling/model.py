@@ -82,7 +82,7 @@ class ClusterAutoscalerPlan:
     While a stack migrates away from this autoscaler, ``cordoned`` names the groups that the migration removes (lowest
     priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
     that the new one comes first; 0 otherwise. ``not_balanced``: pairs of similar groups with different priorities,
-    which balancing would join.
+    which balancing would join. ``installed``: the cluster has the autoscaler, which also manages groups of others.
     """
 
     chart_version: str
@@ -94,6 +94,7 @@ class ClusterAutoscalerPlan:
     cordoned: tuple[str, ...] = ()
     scale_up_delay_seconds: int = 0
     not_balanced: tuple[tuple[str, str], ...] = ()
+    installed: bool = False
 
     @property
     def balance_similar(self) -> bool:
@@ -161,7 +162,8 @@ class NodeClassPlan:
 
     Of EKS Auto Mode's NodeClass AWS chooses the alias, which is empty here.
 
-    ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag.
+    ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag. ``role`` is the
+    name of the nodes' role, empty where the stack makes one.
     """
 
     name: str
@@ -171,14 +173,16 @@ class NodeClassPlan:
     imds_hop_limit: int
     max_pods: int | None
     subnet_ids: tuple[str, ...] = ()
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KarpenterPlan:
     """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
 
-    ``cordoned``: a stack migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are
-    replaced by cheaper spot nodes.
+    ``installed``: the cluster has the controller, and its version, group and queue are empty. ``cordoned``: a stack
+    migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are replaced by cheaper spot
+    nodes.
     """
 
     chart_version: str
@@ -189,15 +193,16 @@ class KarpenterPlan:
     service_monitor: bool = False
     cordoned: bool = False
     spot_to_spot: bool = False
+    installed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AutoModePlan:
-    """EKS Auto Mode. ``node_role`` is the name of an existing role; None: the stack makes one."""
+    """EKS Auto Mode. ``tagged``: the cluster's role may put the stack's tags on instances."""
 
     node_class: NodeClassPlan
     pools: tuple[NodePoolPlan, ...]
-    node_role: str | None = None
+    tagged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +229,12 @@ class AutoscalingPlan:
     def pools(self) -> tuple[NodePoolPlan, ...]:
         """All NodePools."""
         return self.pool_owner.pools if self.pool_owner else ()
+
+    @property
+    def own(self) -> frozenset[Autoscaler]:
+        """The autoscalers that the stack installs."""
+        plans = {Autoscaler.CLUSTER_AUTOSCALER: self.cluster_autoscaler, Autoscaler.KARPENTER: self.karpenter}
+        return frozenset(name for name, plan in plans.items() if plan and not plan.installed)
 
     @property
     def pool_names(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from multiarch.autoscaling.auto_mode import plan_auto_mode
 from multiarch.autoscaling.controller import plan_karpenter
 from multiarch.autoscaling.groups import plan_cluster_autoscaler
+from multiarch.autoscaling.installed import check_installed
 from multiarch.autoscaling.model import (
     AutoModePlan,
     Autoscaler,
@@ -18,6 +19,7 @@ from multiarch.autoscaling.model import (
     order_capacities,
     parse_capacity,
 )
+from multiarch.autoscaling.owner_flags import list_owner_flags
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
@@ -49,6 +51,7 @@ def plan_autoscaling(
     use, order = Autoscaler(settings.use), _order(settings)
     installed = {settings.use, settings.migrate_from}
     _check_conflicts(settings, report)
+    check_installed(settings, context, report)
     karpenter = autoscaler = None
     if Autoscaler.KARPENTER in installed:
         leaving = use is not Autoscaler.KARPENTER
@@ -72,7 +75,7 @@ def plan_autoscaling(
         _check_room(groups, report)
     owner = karpenter or auto_mode
     _check_order(settings, order, groups, owner.pools if owner else (), report)
-    derived = tuple(_explained(settings, order, autoscaler, owner, groups))
+    derived = tuple(_explained(settings, order, autoscaler, owner, groups, context.name))
     return AutoscalingPlan(use, order, autoscaler, karpenter, derived, auto_mode)
 
 
@@ -211,40 +214,62 @@ def _explained(
     autoscaler: ClusterAutoscalerPlan | None,
     owner: KarpenterPlan | AutoModePlan | None,
     groups: Sequence[NodeGroupPlan],
+    cluster: str,
 ) -> Iterator[Derived]:
     """Yield each priority and weight with its rule, for ``stack explain``."""
     if settings.use == "none":
         return
     rule = "set in autoscaling.order" if settings.order else f"{settings.prefer} first; spot before on-demand"
     yield Derived("order", " > ".join(map(str, order)), rule)
-    capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
-        yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
-        written = settings.cluster_autoscaler.priorities
-        for row in autoscaler.priorities:
-            if row.group in autoscaler.cordoned:
-                rule = "autoscaler being replaced: lowest priority"
-            elif row.group in written:
-                rule = "set in clusterAutoscaler.priorities"
-            else:
-                rule = _place(capacities[row.group], order)
-            yield Derived(f"priority of {row.group}", str(row.priority), rule)
-        for first, second in autoscaler.not_balanced[:1]:
-            yield Derived(
-                "balancing of similar groups", "off", f"{first} and {second} are similar and have different priorities"
-            )
-    if isinstance(owner, KarpenterPlan):
-        yield from _explained_controller(owner)
-    elif owner:
-        yield Derived("controller and image of the nodes", "AWS's", "EKS Auto Mode replaces nodes at each new image")
-        role = f"{owner.node_role}, as nodeRole says" if owner.node_role else "a role of the stack"
-        yield Derived("role of the nodes", role, "with an access entry of type EC2 and AmazonEKSAutoNodePolicy")
+        yield from _explained_priorities(settings, order, autoscaler, groups, cluster)
     if owner:
+        yield from _explained_controller(owner)
         yield from _explained_weights(settings, order, owner.pools)
 
 
-def _explained_controller(karpenter: KarpenterPlan) -> Iterator[Derived]:
-    yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
+def _explained_priorities(
+    settings: Autoscaling,
+    order: Sequence[Capacity],
+    autoscaler: ClusterAutoscalerPlan,
+    groups: Sequence[NodeGroupPlan],
+    cluster: str,
+) -> Iterator[Derived]:
+    capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
+    if autoscaler.installed:
+        flags = " ".join(list_owner_flags(autoscaler, cluster))
+        yield Derived("flags of the autoscaler", flags, "set by its owner")
+    else:
+        yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
+    written = settings.cluster_autoscaler.priorities
+    for row in autoscaler.priorities:
+        if row.group in autoscaler.cordoned:
+            rule = "autoscaler being replaced: lowest priority"
+        elif row.group in written:
+            rule = "set in clusterAutoscaler.priorities"
+        else:
+            rule = _place(capacities[row.group], order)
+        yield Derived(f"priority of {row.group}", str(row.priority), rule)
+    for first, second in autoscaler.not_balanced[:1]:
+        yield Derived(
+            "balancing of similar groups", "off", f"{first} and {second} are similar and have different priorities"
+        )
+
+
+def _explained_controller(owner: KarpenterPlan | AutoModePlan) -> Iterator[Derived]:
+    if isinstance(owner, AutoModePlan):
+        yield Derived("controller and image of the nodes", "AWS's", "EKS Auto Mode replaces nodes at each new image")
+        if role := owner.node_class.role:
+            yield Derived("role of the nodes", role, "set in autoMode.nodeRole")
+    else:
+        yield from _explained_karpenter(owner)
+
+
+def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
+    if karpenter.installed:
+        yield Derived("role of the nodes", karpenter.node_class.role, "set in karpenter.nodeRole")
+    else:
+        yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
     if karpenter.node_class.max_pods is not None:
         rule = "prefix delegation; no more than the smallest type of all pools has addresses for, and 110 at most"

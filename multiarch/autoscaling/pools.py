@@ -13,9 +13,10 @@ from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirem
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.syntax import check_memory
 from multiarch.autoscaling.weights import PoolDraft, assign_lowest_weights, assign_weights
-from multiarch.facts import auto_mode, labels
+from multiarch.facts import labels
 from multiarch.facts.ami_families import AmiFamily, explain_boot_failure
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.auto_mode import explain_not_launched
 from multiarch.facts.instance_types import InstanceType, explain_no_eks_support, list_instance_types
 from multiarch.facts.node_resources import compute_usable_memory
 from multiarch.facts.taints import Taint
@@ -33,7 +34,6 @@ _KEYS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The key in the stack file behind each requirement, by its label without the domain."""
-NODE_CLASS = "default"
 """The EC2NodeClass that all pools share."""
 
 
@@ -97,7 +97,7 @@ def _plan(
         instance_types=selection.select_types(_bootable(family), requirements),
         labels=spec.labels,
         taints=_taints(draft, context),
-        node_class=auto_mode.NODE_CLASS if spec.auto_mode else NODE_CLASS,
+        node_class=context.node_class,
         cpu_limit=0 if cordoned else settings.cpu_limit,
         memory_limit=None if cordoned else settings.memory_limit,
         budgets=(Budget(settings.budget, None, None), *quiet),
@@ -165,7 +165,7 @@ def _bootable(family: AmiFamily | None) -> tuple[InstanceType, ...]:
 def _explain_no_node(family: AmiFamily | None, instance: InstanceType) -> str | None:
     """Return why a node on this type would never join, or None."""
     if family is None:
-        return auto_mode.explain_not_launched(instance)
+        return explain_not_launched(instance)
     return explain_boot_failure(family, instance)
 
 

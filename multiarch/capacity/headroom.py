@@ -99,8 +99,7 @@ def _sized(
 
 
 def _zones(plan: Plan) -> int:
-    network = plan.network
-    return network.zone_count if hasattr(network, "zone_count") else len(network.private_subnet_ids)
+    return plan.network.zone_count
 
 
 def build_headroom_manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:

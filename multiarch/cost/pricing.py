@@ -14,7 +14,7 @@ from multiarch.facts import kubernetes
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.prices.amounts import average_amounts, compute_month, sum_amounts
 from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
-from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, Plan
+from multiarch.stack.model import ExistingNetwork, Nat, Plan
 
 OMITTED = "without endpoints, public IPv4 addresses, KMS keys, volumes, traffic, discounts and taxes"
 
@@ -106,7 +106,7 @@ def get_node_hour(prices: RegionPrices, capacity: PricedCapacity) -> Amount:
 def list_zones(plan: Plan, group: str) -> tuple[str, ...]:
     """Return the names of the zones of a node group or NodePool; empty where only their number is known."""
     own = next((each.zones for each in plan.node_groups if each.name == group), ())
-    return own or (plan.network.zones if isinstance(plan.network, NewNetwork) else ())
+    return own or plan.network.zones
 
 
 def get_capacity(plan: Plan, group: NodeGroupPlan) -> PricedCapacity:

@@ -14,7 +14,7 @@ from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amount
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import ExistingClusterPlan, NewNetwork, Plan
 
 
 class NodePrices:
@@ -66,6 +66,7 @@ def compute_stack_costs(
     """
     known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
+    own = not isinstance(plan.cluster, ExistingClusterPlan)
     control_plane, _ = pricing.control_plane(plan.cluster.version)
     gateways = count_nat_gateways(plan)
     return CostReport(
@@ -79,7 +80,7 @@ def compute_stack_costs(
             for group in plan.node_groups
         ),
         others=(
-            OtherAmount("control plane", control_plane),
+            *([OtherAmount("control plane", control_plane)] if own else []),
             *([OtherAmount(f"NAT gateways ({gateways})", pricing.nat_gateways(gateways))] if gateways else []),
             *(_pools(plan) if nodes is None else ()),
         ),
@@ -161,8 +162,13 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
     interfaces = network.interface_endpoints * network.zone_count if isinstance(network, NewNetwork) else 0
     # Each NAT gateway has an address, and each stack a key.
     counts = (("interfaces of endpoints", interfaces), ("public IPv4 addresses", count_nat_gateways(plan)))
-    uncounted = [f"{what} ({number})" for what, number in (*counts, ("KMS keys", 1)) if number]
-    yield f"Not counted: {', '.join(uncounted)}."
+    existing = isinstance(plan.cluster, ExistingClusterPlan)
+    keys = int(plan.session.needs_key if existing else True)
+    uncounted = [f"{what} ({number})" for what, number in (*counts, ("KMS keys", keys)) if number]
+    if uncounted:
+        yield f"Not counted: {', '.join(uncounted)}."
+    if existing:
+        yield f"Control plane and network of the existing cluster {plan.cluster.name} are not the stack's."
     if nodes is None:
         yield "Node groups count with their desired size."
     elif not running:

@@ -53,7 +53,7 @@ class UnhealthyGroup:
 
 def read_cluster(clients: Clients, plan: Plan) -> FoundCluster | None:
     """Return the cluster of the plan's name, None if there is none."""
-    eks, encryption = clients("eks"), plan.cluster.encryption
+    eks, encryption = clients("eks"), plan.own_cluster.encryption
     try:
         found = eks.describe_cluster(name=plan.cluster.name)["cluster"]
     except eks.exceptions.ResourceNotFoundException:
@@ -113,7 +113,7 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
     change in every preview and never make it (the key). Source: terraform-provider-aws, internal/service/eks/cluster.go
     and internal/service/ec2/vpc_.go.
     """
-    network, encryption = plan.network, plan.cluster.encryption
+    network, encryption = plan.network, plan.own_cluster.encryption
     cidr, vpc_id = (network.cidr, "") if isinstance(network, NewNetwork) else ("", network.vpc_id)
     # With the stack's CIDR block it is the stack's own VPC, whose tags somebody changed: this run writes them again.
     moves = cluster.own_vpc if not cidr else not cluster.own_vpc and cidr != cluster.cidr
@@ -128,7 +128,7 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
     rows: tuple[tuple[KeyPath, str, str], ...] = (
         (("network", "cidr"), cidr, cluster.cidr),
         (("network", "vpcId"), vpc_id, cluster.vpc_id),
-        (("network", "serviceCidr"), plan.cluster.service_cidr, cluster.service_cidr),
+        (("network", "serviceCidr"), plan.own_cluster.service_cidr, cluster.service_cidr),
         (("secretsEncryption", "kmsKeyArn"), key, cluster.key_arn),
         (("secretsEncryption", "enabled"), "" if encryption.enabled else "false", "true" if cluster.key_arn else ""),
     )
@@ -144,9 +144,9 @@ def find_foreign_log_group(plan: Plan, origin: Origin, tags: Mapping[str, str] |
     ``tags`` are the group's, None if there is none. EKS writes the group once more after a cluster was destroyed, and
     CreateLogGroup rejects a name in use. Source: terraform-provider-aws, internal/service/logs/group.go.
     """
-    if not plan.cluster.logging.types or tags is None or OWN_TAG in tags.items():
+    if not plan.own_cluster.logging.types or tags is None or OWN_TAG in tags.items():
         return
-    name = plan.cluster.log_group_name
+    name = plan.own_cluster.log_group_name
     region = f" --region {plan.region}" if plan.region else ""
     delete = f"aws logs delete-log-group --log-group-name {name}{region}"
     yield origin.problem(

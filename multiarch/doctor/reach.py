@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
+from multiarch.autoscaling.model import Autoscaler
 from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME
@@ -18,9 +19,10 @@ _REDIRECT_HOSTS = ("https://github.com", "https://release-assets.githubuserconte
 
 def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
     """Return the hosts that a preview loads charts from, sorted. Charts of this project lie in a folder."""
-    public = plan.autoscaling.karpenter is not None or plan.termination_handler
+    own = plan.autoscaling.own
+    public = Autoscaler.KARPENTER in own or plan.termination_handler
     addresses = [
-        *((CLUSTER_AUTOSCALER_REPOSITORY, *_REDIRECT_HOSTS) if plan.autoscaling.cluster_autoscaler else ()),
+        *((CLUSTER_AUTOSCALER_REPOSITORY, *_REDIRECT_HOSTS) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
         *((PUBLIC_REGISTRY,) if public else ()),
     ]
     used = {plan.chart_registry or address for address in addresses}
@@ -35,11 +37,11 @@ def needs_api(plan: Plan) -> bool:
 
 def list_releases(plan: Plan) -> frozenset[str]:
     """Return the Helm releases that a stack declares: with another status than deployed, `pulumi up` fails."""
-    autoscaling = plan.autoscaling
+    own = plan.autoscaling.own
     return frozenset(
         {
-            *(("cluster-autoscaler",) if autoscaling.cluster_autoscaler else ()),
-            *(("karpenter", "karpenter-crd") if autoscaling.karpenter else ()),
+            *(("cluster-autoscaler",) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
+            *(("karpenter", "karpenter-crd") if Autoscaler.KARPENTER in own else ()),
             *((TERMINATION_HANDLER.name,) if plan.termination_handler else ()),
             *((INSTALLATION_NAME,) if plan.admission_webhook else ()),
         }

@@ -11,8 +11,6 @@ from types import MappingProxyType
 
 from multiarch.facts.instance_types import POD_CEILING_SMALL, InstanceType, compute_max_pods
 
-NODE_CLASS = "multiarch"
-"""The NodeClass of a stack: ``default`` is the name of EKS's own ("Create a Node Class", considerations)."""
 DISK_GIB = 80
 """The default of ``ephemeralStorage.size``."""
 LONGEST_LIFE_HOURS = 21 * 24

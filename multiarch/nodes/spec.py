@@ -20,7 +20,8 @@ class ClusterContext:
 
     ``zones`` are the network's zone names, empty where only their number is known. ``region`` is None where the stack
     does not set it. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
-    the stack's, those that the plan adds included.
+    the stack's, those that the plan adds included. ``existing``: the cluster was there before the stack.
+    ``node_class`` is the name of Karpenter's EC2NodeClass.
     """
 
     name: str
@@ -32,6 +33,8 @@ class ClusterContext:
     region: str | None = None
     subnet_ids: tuple[str, ...] = ()
     tags: Tags = ()
+    existing: bool = False
+    node_class: str = "default"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.properties import list_resources
-from multiarch.stack.model import Plan
+from multiarch.stack.model import ExistingClusterPlan, Plan
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 _PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, _NAT_GATEWAY)
@@ -191,7 +191,8 @@ def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
         sizes, capacity = group.sizes, get_capacity(plan, group)
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
-    yield pricing.control_plane(plan.team, plan.cluster.version)
+    if not isinstance(plan.cluster, ExistingClusterPlan):
+        yield pricing.control_plane(plan.team, plan.cluster.version)
     yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(count_nat_gateways(plan)))
     for each in plan.autoscaling.pools:
         yield build_pool_part(plan.team, each.name, each.cpu_limit, each.owner)

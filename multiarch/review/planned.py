@@ -20,7 +20,7 @@ from multiarch.observed.resources.paths import MISSING, UNKNOWN, get_value_at, i
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, StackChange, StackVersion, State, Step
 from multiarch.rules import Finding
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
@@ -93,7 +93,7 @@ def _declare(version: StackVersion | None) -> Mapping[tuple[str, str], Propertie
     plan = version.plan if version else None
     if version is None or plan is None:
         return {}
-    parts = (_list_control_plane, _list_network, _list_nodes, _list_releases, _list_repositories)
+    parts = (_list_control_plane, _list_sessions, _list_network, _list_nodes, _list_releases, _list_repositories)
     rows = chain(*(part(plan) for part in parts), map(_name_object, version.objects))
     return {
         (type_, name): {**inputs, "region": plan.region} if type_.startswith("aws:") else inputs
@@ -110,7 +110,9 @@ def _name_object(manifest: Properties) -> _Row:
 
 
 def _list_control_plane(plan: Plan) -> Iterator[_Row]:
-    cluster, session = plan.cluster, plan.session
+    if isinstance(plan.cluster, ExistingClusterPlan):
+        return
+    cluster = plan.cluster
     inputs = {
         "name": cluster.name,
         "version": cluster.version,
@@ -128,18 +130,8 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         provider = {"keyArn": cluster.encryption.kms_key_arn or _OWN}
         inputs["encryptionConfig"] = {"provider": provider, "resources": ["secrets"]}
     yield CLUSTER, "cluster-eksCluster", inputs
-    window = 30 if cluster.deletion_protection else 7
-    yield "aws:kms/key:Key", "key", {"enableKeyRotation": True, "deletionWindowInDays": window}
-    logs = [("sessions", session.log_group_name, session.settings.log_retention_days)]
-    logs += [("control-plane", cluster.log_group_name, cluster.logging.retention_days)] if cluster.logging.types else []
-    for name, group, days in logs:
-        if group:
-            yield _LOG_GROUP, name, {"name": group, "kmsKeyId": _OWN, "retentionInDays": days}
-    inputs = {
-        "kmsKeyId": _OWN if session.settings.encrypt else "",
-        "cloudWatchStreamingEnabled": session.log_group_name is not None,
-    }
-    yield "aws:ssm/document:Document", "preferences", {"content": {"inputs": inputs}}
+    if cluster.logging.types:
+        yield _log_group("control-plane", cluster.log_group_name, cluster.logging.retention_days)
     for who, policy in _ACCESS.items():
         for principal in getattr(cluster.access, who):
             of = {"clusterName": cluster.name, "principalArn": principal, "policyArn": policy}
@@ -149,6 +141,25 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         configuration = {"configurationValues": each.configuration or "{}"}
         version = {"addonVersion": each.version} if each.version else {}
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
+
+
+def _log_group(name: str, group: str, days: int) -> _Row:
+    return _LOG_GROUP, name, {"name": group, "kmsKeyId": _OWN, "retentionInDays": days}
+
+
+def _list_sessions(plan: Plan) -> Iterator[_Row]:
+    """Yield what sessions on nodes have, and the key, which encrypts Secrets of a new cluster too."""
+    session, cluster = plan.session, plan.cluster
+    if isinstance(cluster, ClusterPlan) or session.needs_key:
+        window = 30 if isinstance(cluster, ClusterPlan) and cluster.deletion_protection else 7
+        yield "aws:kms/key:Key", "key", {"enableKeyRotation": True, "deletionWindowInDays": window}
+    if session.log_group_name:
+        yield _log_group("sessions", session.log_group_name, session.settings.log_retention_days)
+    inputs = {
+        "kmsKeyId": _OWN if session.settings.encrypt else "",
+        "cloudWatchStreamingEnabled": session.log_group_name is not None,
+    }
+    yield "aws:ssm/document:Document", "preferences", {"content": {"inputs": inputs}}
 
 
 def _list_network(plan: Plan) -> Iterator[_Row]:
@@ -166,8 +177,8 @@ def _list_network(plan: Plan) -> Iterator[_Row]:
         for name in ("ecr.api", "ecr.dkr") if service == "ecr" else (service,):
             yield "aws:ec2/vpcEndpoint:VpcEndpoint", name, {}
     if network.flow_logs:
-        logs = {"name": f"/multiarch-eks/{plan.cluster.name}/flow-logs", "kmsKeyId": _OWN}
-        yield _LOG_GROUP, "flow-logs", {**logs, "retentionInDays": network.flow_logs.retention_days}
+        group = f"/multiarch-eks/{plan.cluster.name}/flow-logs"
+        yield _log_group("flow-logs", group, network.flow_logs.retention_days)
         yield "aws:ec2/flowLog:FlowLog", "flow-logs", {"trafficType": network.flow_logs.traffic}
 
 
@@ -179,17 +190,20 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
         inputs = {"metadataOptions": metadata, "blockDeviceMappings": disks}
         yield "aws:ec2/launchTemplate:LaunchTemplate", group.name, inputs
     if karpenter := plan.autoscaling.karpenter:
-        node_class = build_node_class(karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags)
+        theirs = _OWN if isinstance(plan.cluster, ExistingClusterPlan) else None
+        node_class = build_node_class(
+            karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags, security_group=theirs
+        )
         yield NODE_CLASS, karpenter.node_class.name, node_class
         for pool in karpenter.pools:
             yield NODE_POOL, pool.name, build_node_pool(pool)
     if auto_mode := plan.autoscaling.auto_mode:
         node_class = build_auto_mode_class(
             auto_mode.node_class,
-            role=auto_mode.node_role or "",
+            role=auto_mode.node_class.role,
             subnet_ids=[{"id": each} for each in auto_mode.node_class.subnet_ids],
             security_group_id="",
-            tags=plan.tags,
+            tags=plan.tags if auto_mode.tagged else (),
         )
         yield AUTO_MODE_CLASS, auto_mode.node_class.name, node_class
         for pool in auto_mode.pools:
@@ -198,7 +212,8 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
 
 def _list_releases(plan: Plan) -> Iterator[_Row]:
     releases: dict[str, Properties] = {}
-    if autoscaler := plan.autoscaling.cluster_autoscaler:
+    autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
+    if autoscaler and not autoscaler.installed:
         down = autoscaler.scale_down
         arguments = {
             "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
@@ -206,7 +221,7 @@ def _list_releases(plan: Plan) -> Iterator[_Row]:
             "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
         }
         releases["cluster-autoscaler"] = {"version": autoscaler.chart_version, "values": {"extraArgs": arguments}}
-    if karpenter := plan.autoscaling.karpenter:
+    if karpenter and not karpenter.installed:
         values = {"settings": {"featureGates": {"spotToSpotConsolidation": karpenter.spot_to_spot}}}
         releases["karpenter"] = {"version": karpenter.chart_version, "values": values}
         releases["karpenter-crd"] = {"version": karpenter.chart_version}

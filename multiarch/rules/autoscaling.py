@@ -12,8 +12,8 @@ AUTOSCALING = (
             "Remove it, or add a node group."),
     error("auto-mode-lifetime", "a pool of EKS Auto Mode whose nodes would live for more than 21 days",
           "Write less: 336h is the default of expireAfter, 24h that of terminationGracePeriod."),
-    error("auto-mode-node-role", "`autoMode.nodeRole` in a stack that makes its own cluster",
-          "Remove it: the stack makes the role."),
+    error("auto-mode-access", "EKS Auto Mode in a cluster without access entries, by which its nodes join",
+          "Set the cluster's authentication mode to API_AND_CONFIG_MAP, and run `multiarch stack pin STACK`."),
     warning("auto-mode-session",
             "`session` in a stack whose nodes are all EKS Auto Mode's: they allow neither SSM nor SSH",
             "Remove session; `kubectl debug node/NAME` starts a pod on a node."),
@@ -22,6 +22,14 @@ AUTOSCALING = (
           "Use nat: single or per-zone, or autoscaling.use none."),
     warning("autoscaler-not-used", "settings of an autoscaler that `autoscaling.use` does not name",
             "Set autoscaling.use, or remove them."),
+    error("nothing-installed", "`installed: true` in a new cluster", "Remove installed."),
+    error("installed-autoscaler", "settings of an installed autoscaler that only its owner can change",
+          "Remove the key, and set it where the autoscaler was installed."),
+    error("migration-of-installed", "`migrateFrom` with an autoscaler that the stack does not install",
+          "Omit migrateFrom; use one autoscaler, or have the owner of the other one close its groups or pools."),
+    error("node-role", "`karpenter.nodeRole` that is missing where Karpenter is installed, not a role's name, or given "
+          "where the stack makes the role", "Name the role of an EC2NodeClass that is there: "
+          "`kubectl get ec2nodeclasses -o custom-columns=NAME:.metadata.name,ROLE:.spec.role`."),
     warning("autoscaler-unreachable",
             "a private API endpoint in a new VPC: the first run can't install the autoscaler",
             "Begin with autoscaling.use none, and add the autoscaler in a second run from within the VPC; or open "

@@ -44,6 +44,24 @@ CLUSTER = (
     warning("cluster-not-read", "a cluster that could not be read, so that its fixed values are not compared",
             "Allow eks:DescribeCluster, ec2:DescribeVpcs and kms:DescribeKey, and without a cluster "
             "logs:DescribeLogGroups and logs:ListTagsForResource."),
+    error("cluster-not-managed", "a key of a new cluster beside `cluster.existing`",
+          "Remove it: the cluster has its own value."),
+    error("cluster-not-pinned", "`cluster.existing` without the cluster's version, subnets, authentication mode or IP "
+          "family", "Run `multiarch stack pin STACK`."),
+    error("ipv6-cluster", "an existing cluster whose pods have IPv6 addresses",
+          "Use a cluster of ipFamily ipv4; user data and maxPods are not written for IPv6 yet."),
+    error("cluster-not-found", "`cluster.existing` that names no cluster of the account and region, or one that is "
+          "being created or deleted; found like `fixed-value`", "Check the name and aws:region."),
+    error("cluster-differs", "a value below `cluster`, or `kubernetesVersion`, that differs from the existing "
+          "cluster's; found like `fixed-value`", "Run `multiarch stack pin STACK`."),
+    error("subnet-not-of-cluster", "a subnet that does not exist, or is not in the existing cluster's VPC or in its "
+          "zone; found like `fixed-value`", "Correct cluster.subnets."),
+    error("no-free-addresses", "a zone whose subnets have too few free addresses for one node; found like "
+          "`fixed-value`, before the stack's first node group", "Name other subnets in cluster.subnets."),
+    error("group-of-another", "a node group of the existing cluster that has the same name and is not the stack's; "
+          "found like `fixed-value`", "Choose another name."),
+    warning("aws-auth-line", "nodes whose role needs a line in the ConfigMap `aws-auth`, because the existing cluster "
+            "takes no access entries", "Add the line in the output awsAuth after the first `pulumi up`."),
     warning("prod-unprotected", "production with `deletionProtection: false`",
             "Remove the line: production is protected by default."),
     error("addon-version", "a version that is not an EKS add-on version",
@@ -102,5 +120,6 @@ NETWORK = (
           "Omit the key, or vpcId and the subnet IDs."),
     error("vpc-id", "a `vpcId` that is missing or not a VPC ID", "Write an ID such as vpc-0123456789abcdef0."),
     error("subnet-id", "a string that is not a subnet ID", "Write an ID such as subnet-0123456789abcdef0."),
-    error("subnets", "fewer than two private subnets", "List at least two."),
+    error("subnets", "fewer than two private subnets, or a subnet named twice", "List at least two."),
+    warning("one-zone", "the subnets of an existing cluster's nodes in one zone", "Add subnets of another zone."),
 )

@@ -29,6 +29,7 @@ from multiarch.doctor.existing import (
     read_log_group,
     read_unhealthy_groups,
 )
+from multiarch.doctor.joined import JoinedCluster, find_obstacles, read_joined_cluster
 from multiarch.doctor.model import CheckResult, CheckState, Examination, judge_found
 from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
 from multiarch.facts.instance_types import get_instance_type
@@ -39,8 +40,9 @@ from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import CLUSTER_TAG, CapacityType
 from multiarch.probe import find_silence
 from multiarch.stack.checks.access import check_creator
+from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.load import Stack
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import ExistingClusterPlan, NewNetwork, Plan
 
 Check = Callable[[Any], Iterable[CheckResult]]
 """Takes :class:`MachineSources` or :class:`StackSources`, and returns rows. An error makes the row unknown."""
@@ -71,9 +73,15 @@ class StackSources(MachineSources):
     access: ClusterAccess
 
     @cached_property
-    def cluster(self) -> FoundCluster | None:
+    def joined(self) -> JoinedCluster:
+        """The existing cluster that the stack adds nodes to, read once."""
+        return read_joined_cluster(self.clients, self.plan)
+
+    @cached_property
+    def cluster(self) -> FoundCluster | EksCluster | None:
         """The cluster of the stack's name, read once."""
-        return read_cluster(self.clients, self.plan)
+        is_theirs = isinstance(self.plan.cluster, ExistingClusterPlan)
+        return self.joined.cluster if is_theirs else read_cluster(self.clients, self.plan)
 
 
 def check_prerequisites(
@@ -172,7 +180,11 @@ def check_credentials(sources: MachineSources) -> Iterator[CheckResult]:
 def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
     """Compare values that are fixed with the cluster; without one, check who would create it."""
     plan, origin = sources.plan, sources.stack.origin
-    if sources.cluster:
+    if isinstance(plan.cluster, ExistingClusterPlan):
+        fine = f"{plan.cluster.name} takes the stack's nodes"
+        yield from account.judge_problems("cluster", fine, find_obstacles(plan, origin, sources.joined))
+        return
+    if isinstance(sources.cluster, FoundCluster):
         yield from account.judge_cluster(plan.cluster.name, sources.cluster)
         found = find_fixed_changes(plan, origin, sources.cluster)
         yield from account.judge_problems("cluster", f"{plan.cluster.name} has the stack's fixed values", found)
@@ -184,7 +196,10 @@ def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
 
 def check_log_group(sources: StackSources) -> Iterator[CheckResult]:
     """Check that a stack without a cluster can create the log group of the control plane."""
-    plan, name = sources.plan, sources.plan.cluster.log_group_name
+    plan = sources.plan
+    if isinstance(plan.cluster, ExistingClusterPlan):
+        return
+    name = plan.cluster.log_group_name
     if sources.cluster is None and plan.cluster.logging.types:
         found = find_foreign_log_group(plan, sources.stack.origin, read_log_group(sources.clients, name))
         yield from account.judge_problems("log group", f"{name} does not exist, or has the stack's tags", found)
@@ -259,11 +274,11 @@ def check_version(sources: StackSources) -> Iterator[CheckResult]:
 def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     """Check that each instance type of a node group is offered in its zones."""
     ec2, network, offered = sources.clients("ec2"), sources.plan.network, defaultdict[str, set[str]](set)
-    if not isinstance(network, NewNetwork):
+    if network.zones:
+        zones = list(network.zones)
+    elif not isinstance(network, NewNetwork):
         rows = ec2.describe_subnets(SubnetIds=list(network.private_subnet_ids))["Subnets"]
         zones = sorted({row["AvailabilityZone"] for row in rows})
-    elif network.zones:
-        zones = list(network.zones)
     else:
         usual = [{"Name": "opt-in-status", "Values": ["opt-in-not-required"]}]
         rows = ec2.describe_availability_zones(Filters=usual)["AvailabilityZones"]

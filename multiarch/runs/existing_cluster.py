@@ -10,9 +10,10 @@ from multiarch.doctor.existing import (
     read_cluster,
     read_log_group,
 )
+from multiarch.doctor.joined import find_obstacles, read_joined_cluster
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.stack.load import Stack
-from multiarch.stack.model import Plan
+from multiarch.stack.model import ExistingClusterPlan, Plan
 
 
 def open_stack_clients(plan: Plan) -> Clients:
@@ -26,19 +27,28 @@ def reject_conflicts(stack: Stack, plan: Plan) -> list[Problem]:
 
     Returns a warning for what could not be read. Raises StackError.
     """
-    clients, origin = open_stack_clients(plan), stack.origin
+    existing = isinstance(plan.cluster, ExistingClusterPlan)
     try:
         with translate_failures():
-            if cluster := read_cluster(clients, plan):
-                found = list(find_fixed_changes(plan, origin, cluster))
-            elif not plan.cluster.logging.types:
-                return []
-            else:
-                tags = read_log_group(clients, plan.cluster.log_group_name)
-                found = list(find_foreign_log_group(plan, origin, tags))
+            clients = open_stack_clients(plan)
+            found = _list_obstacles(stack, plan, clients) if existing else _list_conflicts(stack, plan, clients)
     except MultiarchError as error:
         message = f"what exists of {plan.cluster.name} in AWS could not be read: {error.message}"
-        return [origin.problem("cluster-not-read", ("clusterName",), message)]
+        path = ("cluster", "existing") if existing else ("clusterName",)
+        return [stack.origin.problem("cluster-not-read", path, message)]
     if found:
         raise StackError(found)
     return []
+
+
+def _list_obstacles(stack: Stack, plan: Plan, clients: Clients) -> list[Problem]:
+    return list(find_obstacles(plan, stack.origin, read_joined_cluster(clients, plan)))
+
+
+def _list_conflicts(stack: Stack, plan: Plan, clients: Clients) -> list[Problem]:
+    if cluster := read_cluster(clients, plan):
+        return list(find_fixed_changes(plan, stack.origin, cluster))
+    if not plan.own_cluster.logging.types:
+        return []
+    tags = read_log_group(clients, plan.own_cluster.log_group_name)
+    return list(find_foreign_log_group(plan, stack.origin, tags))

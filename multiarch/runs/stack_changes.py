@@ -11,8 +11,9 @@ from multiarch.files import write_atomically
 from multiarch.git import ChangedFile, Repository
 from multiarch.runs.stacks import find_root
 from multiarch.stack.affected import FileChange, find_stack_name, list_affected, read_values
+from multiarch.stack.cluster_pins import pin_cluster
 from multiarch.stack.load import PROJECT_FILE, list_stack_files, load_file
-from multiarch.stack.pin import Kept, Pin, PinClients, find_pins, remove_releases, write_pins
+from multiarch.stack.pin import Kept, Pin, PinClients, Pins, find_pins, remove_releases, write_pins
 from multiarch.stack.plan import make_plan
 from multiarch.stack.yaml_source import format_path
 from multiarch.today import get_today
@@ -85,15 +86,17 @@ class PinnedStack:
 
 def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -> PinnedStack:
     """Pin a stack file to what AWS recommends today. Raises MultiarchError and OutsideError."""
-    stack = load_file(path)
+    stack, of_cluster = load_file(path), Pins((), ())
+    names, where = ("ssm", "eks", "ec2"), region or stack.region
+    clients = PinClients(*(open_client(each, where, region_key="aws:region in the stack file") for each in names))
+    if stack.spec.cluster is not None:
+        with translate_failures():
+            of_cluster, stack = pin_cluster(stack, stack.spec.cluster, clients)
     # An outdated pin makes a stack invalid, so an upgrade ignores pins.
     plan = make_plan(remove_releases(stack) if upgrade else stack, today=get_today(), pinning=True)
-    where = region or plan.region
-    ssm, eks, ec2 = (
-        open_client(name, where, region_key="aws:region in the stack file") for name in ("ssm", "eks", "ec2")
-    )
     with translate_failures():
-        pins = find_pins(stack, plan, PinClients(ssm, eks, ec2), upgrade=upgrade)
+        found = find_pins(stack, plan, clients, upgrade=upgrade)
+    pins = Pins((*of_cluster.changes, *found.changes), (*of_cluster.kept, *found.kept))
     written = bool(pins.changes) and not dry_run
     if written:
         write_atomically(path, write_pins(path.read_bytes().decode("utf-8"), pins.changes))

@@ -13,11 +13,13 @@ from multiarch.errors import MultiarchError, OutsideError
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.source import ClusterAccess
+from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.images import Progress, ignore_progress
 from multiarch.observed.nodes import ObservedNode, list_omission_notes, read_nodes
+from multiarch.rules import Finding
 from multiarch.ssm.model import InstanceAnswer
 from multiarch.stack.model import Plan
+from multiarch.verify.nodes.autoscaler import judge_autoscaler
 from multiarch.verify.nodes.boot import find_boot_fault
 from multiarch.verify.nodes.instances import (
     find_instances,
@@ -86,7 +88,8 @@ class NodeSourceReader:
             arm64_taint=plan.arm64_taint if plan else None,
             join_minutes=self.join_minutes,
         )
-        return replace(sources, boot=self._boot(sources), notes=tuple(self.notes))
+        findings = self._try("the cluster autoscaler", lambda: self._judge_autoscaler(region)) or ()
+        return replace(sources, boot=self._boot(sources), findings=findings, notes=tuple(self.notes))
 
     def _try(self, what: str, work: Callable[[], Result]) -> Result | None:
         """Return the result; None if AWS or the cluster does not give it, with a note."""
@@ -105,17 +108,28 @@ class NodeSourceReader:
             self._clients[service] = self.open_client(service, region=region, region_key=key)
         return self._clients[service]
 
+    def _judge_autoscaler(self, region: str) -> tuple[Finding, ...]:
+        """Judge the flags of an autoscaler that the cluster had before the stack."""
+        plan = self.plan.autoscaling.cluster_autoscaler if self.plan else None
+        if plan is None or not plan.installed:
+            return ()
+        found = self._objects(Kind.DEPLOYMENT, region)
+        return tuple(judge_autoscaler((each.value for each in found), plan, self.cluster))
+
     def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
+        nodes, omitted = read_nodes(self._objects(Kind.NODE, region))
+        self.notes += list_omission_notes(omitted)
+        return nodes
+
+    def _objects(self, kind: Kind, region: str) -> list[LoadedObject]:
         try:
             with open_cluster(self.access) as cluster:
-                nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
+                return list(cluster.objects([kind]))
         except KubeconfigError as error:
             if self.access.kubeconfig or self.access.context:
                 raise
             get = f"`aws eks update-kubeconfig --name {self.cluster} --region {region}`"
             raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
-        self.notes += list_omission_notes(omitted)
-        return nodes
 
     def _instances(self, nodes: Iterable[ObservedNode]) -> tuple[Instance, ...] | None:
         ec2 = self._client("ec2")

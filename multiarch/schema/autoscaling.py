@@ -16,8 +16,8 @@ class ClusterAutoscaler(Section):
     """The cluster autoscaler, where ``autoscaling.use`` is ``cluster-autoscaler``."""
 
     installed: bool = False
-    """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; the
-    other settings are flags that its owner sets.
+    """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
+    owner sets the flags that ``multiarch stack explain`` shows.
     """
     priorities: dict[str, Annotated[int, Field(ge=1)]] = {}
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""

@@ -8,6 +8,18 @@ from pydantic import AfterValidator, Field
 
 from multiarch.schema.base import RetentionDays, Section, reject_duplicates
 
+NEW_CLUSTER_KEYS = (
+    "clusterName",
+    "network",
+    "apiEndpoint",
+    "secretsEncryption",
+    "logging",
+    "access",
+    "addons",
+    "deletionProtection",
+    "storageClass",
+)
+"""The keys of a stack that describe a new cluster."""
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
 

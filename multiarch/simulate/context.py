@@ -34,12 +34,11 @@ def build_simulation_context(
 
 def _zones(plan: Plan, seen: tuple[str, ...]) -> SimulationContext:
     network = plan.network
-    if isinstance(network, ExistingNetwork):
-        count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
-    elif network.zones:
+    if network.zones:
         return SimulationContext(network.zones)
-    else:
-        count, why = network.zone_count, "The stack does not name its zones"
+    count, why = network.zone_count, "The stack does not name its zones"
+    if isinstance(network, ExistingNetwork):
+        why = "One zone is assumed for each private subnet"
     if len(seen) >= count:
         more = f"Nodes are in {len(seen)} zones and the network has {count}; the result uses {', '.join(seen)}."
         return SimulationContext(seen, more if len(seen) > count else "")

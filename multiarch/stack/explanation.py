@@ -9,7 +9,7 @@ from multiarch.errors import Problem
 from multiarch.nodes.model import Derived
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
-from multiarch.stack.model import ExistingNetwork, Plan
+from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
 _EKS_DEFAULT = "(EKS's default)"
@@ -61,9 +61,38 @@ def _derived(stack: Stack, key: str, value: object, default: str = "the default"
 
 
 def _rows(plan: Plan) -> Iterator[Row]:
-    cluster = plan.cluster
+    yield from _existing(plan, plan.cluster) if isinstance(plan.cluster, ExistingClusterPlan) else _new(plan)
+    yield "nodeTerminationHandler", plan.termination_handler, "self-managed groups, and the API is reachable"
+    yield "autoscaling.use", plan.autoscaling.use
+    yield from _webhook(plan)
+    yield from _rebalance(plan)
+    yield "charts.registry", plan.chart_registry or "the publishers' own"
+    yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
+    yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
+
+
+def _region(plan: Plan) -> Row:
+    return "region", plan.region or "unknown", "the environment, when Pulumi runs", "aws:region"
+
+
+def _existing(plan: Plan, cluster: ExistingClusterPlan) -> Iterator[Row]:
+    yield "cluster.existing", cluster.name
+    yield _region(plan)
+    yield "kubernetesVersion", cluster.version
+    network = plan.network
+    for zone, subnets in network.subnets_by_zone if isinstance(network, ExistingNetwork) else ():
+        yield f"cluster.subnets.{zone}", subnets
+    entries = "access entries" if cluster.takes_access_entries else "lines in aws-auth"
+    yield "cluster.authenticationMode", f"{cluster.authentication_mode}: nodes join by {entries}"
+    yield "cluster.prefixDelegation", cluster.prefix_delegation
+    yield "cluster.podIdentityAgent", cluster.pod_identity_agent
+    yield "arm64Taint", plan.arm64_taint or "none"
+
+
+def _new(plan: Plan) -> Iterator[Row]:
+    cluster = plan.own_cluster
     yield "clusterName", cluster.name, "the stack's name"
-    yield "region", plan.region or "unknown", "the environment, when Pulumi runs", "aws:region"
+    yield _region(plan)
     yield "kubernetesVersion", cluster.version
     yield from _network(plan)
     yield "network.serviceCidr", cluster.service_cidr
@@ -77,13 +106,6 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "addons", [f"{addon.name} {addon.version or _EKS_DEFAULT}" for addon in plan.addons] or "none"
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
     yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
-    yield "nodeTerminationHandler", plan.termination_handler, "self-managed groups, and the API is reachable"
-    yield "autoscaling.use", plan.autoscaling.use
-    yield from _webhook(plan)
-    yield from _rebalance(plan)
-    yield "charts.registry", plan.chart_registry or "the publishers' own"
-    yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
-    yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 
 
 def _webhook(plan: Plan) -> Iterator[Row]:

@@ -28,6 +28,7 @@ from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
 from multiarch.facts.partitions import explain_unknown_region
 from multiarch.files import read_bytes
 from multiarch.rules import Severity
+from multiarch.schema.cluster import NEW_CLUSTER_KEYS
 from multiarch.schema.stack import StackSpec
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.engine_config import (
@@ -207,6 +208,9 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
         hint = "Write the keys below `value:`."
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
+    if isinstance(top.get("cluster"), dict):
+        # The organisation's defaults for new clusters. The version is the cluster's own.
+        defaults = {key: each for key, each in defaults.items() if key not in (*NEW_CLUSTER_KEYS, "kubernetesVersion")}
     merged = merge_values(defaults, top)
     # The engine may bring another value than the file holds (`pulumi up --config`), and makes text of every scalar.
     written = merged | {key: value for key, value in files.written.items() if format_scalar(value) == merged.get(key)}

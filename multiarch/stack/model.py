@@ -22,6 +22,7 @@ __all__ = [
     "AddonPlan",
     "AdmissionWebhookPlan",
     "ClusterPlan",
+    "ExistingClusterPlan",
     "ExistingNetwork",
     "Nat",
     "NewNetwork",
@@ -72,10 +73,25 @@ class NewNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ExistingNetwork:
-    """A VPC that is there already."""
+    """A VPC that is there already.
+
+    ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
+    where the VPC follows from an existing cluster.
+    """
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
+    subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The names of the zones, empty where the stack names none."""
+        return tuple(zone for zone, _ in self.subnets_by_zone)
+
+    @property
+    def zone_count(self) -> int:
+        """How many zones; one for each subnet where the stack names none."""
+        return len(self.subnets_by_zone) or len(self.private_subnet_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +111,22 @@ class ClusterPlan:
     def log_group_name(self) -> str:
         """The log group that EKS writes to. Source: EKS user guide, "Send control plane logs to CloudWatch Logs"."""
         return f"/aws/eks/{self.name}/cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingClusterPlan:
+    """A cluster that the stack does not manage. ``authentication_mode`` is EKS's word, such as API_AND_CONFIG_MAP."""
+
+    name: str
+    version: str
+    authentication_mode: str
+    pod_identity_agent: bool
+    prefix_delegation: bool
+
+    @property
+    def takes_access_entries(self) -> bool:
+        """Whether roles can have access entries; otherwise nodes join by lines in the ConfigMap ``aws-auth``."""
+        return self.authentication_mode != "CONFIG_MAP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +153,11 @@ class SessionPlan:
     settings: Session
     document_name: str
     log_group_name: str | None
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether a KMS key encrypts sessions or their log."""
+        return self.settings.encrypt or self.log_group_name is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +188,7 @@ class Plan:
     region: str | None
     identity: AwsIdentity
     tags: Tags
-    cluster: ClusterPlan
+    cluster: ClusterPlan | ExistingClusterPlan
     network: NewNetwork | ExistingNetwork
     arm64_taint: Taint | None
     node_groups: tuple[NodeGroupPlan, ...]
@@ -164,3 +201,10 @@ class Plan:
     rebalance: RebalancePlan | None
     chart_registry: str | None
     warnings: tuple[Problem, ...]
+
+    @property
+    def own_cluster(self) -> ClusterPlan:
+        """The cluster that the stack manages. Raises TypeError for one that was there before."""
+        if isinstance(self.cluster, ExistingClusterPlan):
+            raise TypeError(f"{self.cluster.name} is not managed by {self.stack}")
+        return self.cluster

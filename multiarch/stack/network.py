@@ -175,12 +175,24 @@ def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tu
         return (), spec.zones or DEFAULT_ZONES
     path = (*_NETWORK, "zones")
     for index, zone in enumerate(spec.zones):
-        found = find_zone_region(zone)
-        # EKS takes no subnets in local zones, whose names go on behind the region's.
-        if found is None or zone[:-1] != found or (region is not None and found != region):
-            message = f"{zone!r} is not an availability zone {f'of {region}' if region else 'name'}."
-            report("zone", (*path, index), message, hint=f"Write names such as {region or 'eu-west-1'}a.")
+        check_zone_name(zone, (*path, index), region, report)
     return tuple(spec.zones), len(spec.zones)
+
+
+def check_zone_name(zone: str, path: KeyPath, region: str | None, report: ProblemReport) -> None:
+    """Report what is not an availability zone of the region, or of any where ``region`` is None."""
+    found = find_zone_region(zone)
+    # EKS takes no subnets in local zones, whose names go on behind the region's.
+    if found is None or zone[:-1] != found or (region is not None and found != region):
+        message = f"{zone!r} is not an availability zone {f'of {region}' if region else 'name'}."
+        report("zone", path, message, hint=f"Write names such as {region or 'eu-west-1'}a.")
+
+
+def check_subnet_ids(subnets: Iterable[str], path: KeyPath, report: ProblemReport) -> None:
+    """Report what is not the ID of a subnet."""
+    for index, subnet in enumerate(subnets):
+        if not _SUBNET_ID.fullmatch(subnet):
+            report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
 
 
 def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
@@ -194,9 +206,7 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
     private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
-    for index, subnet in enumerate(private):
-        if not _SUBNET_ID.fullmatch(subnet):
-            report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
+    check_subnet_ids(private, path, report)
     if len(set(private)) < _MIN_ZONES:
         report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
     return ExistingNetwork(spec.vpc_id or "", tuple(private))

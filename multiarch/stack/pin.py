@@ -33,6 +33,8 @@ _SSM_BATCH = 10
 
 Client = Any
 """A client of boto3, which has no types."""
+PinValue = str | bool | tuple[str, ...]
+"""A value to write; a tuple is a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class Pin:
     """One value to write. ``key`` is the path in the stack, ``old`` the current value, ``note`` a comment behind it."""
 
     key: str
-    old: str | None
-    new: str
+    old: PinValue | None
+    new: PinValue
     note: str = ""
 
 
@@ -173,7 +175,7 @@ def _image_parameters(group: NodeGroupPlan, written: _WrittenAmi, version: str, 
 
 
 def _unless_same(pin: Pin) -> Pin | Kept:
-    return Kept(pin.key, pin.new, "is the recommended one") if pin.new == pin.old else pin
+    return Kept(pin.key, str(pin.new), "is the recommended one") if pin.new == pin.old else pin
 
 
 def _alias_pin(stack: Stack, plan: KarpenterPlan, client: Client, *, upgrade: bool) -> Pin | Kept:

@@ -16,14 +16,17 @@ from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, list_node_group_specs
 from multiarch.rules import Severity
+from multiarch.schema.cluster import Session
 from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
+from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
 from multiarch.stack.load import Stack
 from multiarch.stack.model import (
     AdmissionWebhookPlan,
     ClusterPlan,
+    ExistingClusterPlan,
     ExistingNetwork,
     NewNetwork,
     Plan,
@@ -44,24 +47,27 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     spec, report = stack.spec, ProblemReport(stack.origin.placed)
     known = cluster.check_kubernetes(spec.kubernetes_version, today, report)
     taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
-    network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
-    service_cidr = plan_service_cidr(spec.network, network, report)
+    control_plane, network = _plan_cluster(stack, report)
+    existing = control_plane if isinstance(control_plane, ExistingClusterPlan) else None
     context = ClusterContext(
-        name=spec.cluster_name or stack.name,
+        name=control_plane.name,
         version=spec.kubernetes_version,
         ami_family=AmiFamily(spec.ami_family),
         arm64_taint=taint,
-        prefix_delegation=spec.addons.prefix_delegation,
-        zones=network.zones if isinstance(network, NewNetwork) else (),
+        prefix_delegation=existing.prefix_delegation if existing else spec.addons.prefix_delegation,
+        zones=network.zones if network else (),
         region=stack.region,
         subnet_ids=network.private_subnet_ids if isinstance(network, ExistingNetwork) else (),
         tags=_tags(spec),
+        existing=existing is not None,
+        # An installed Karpenter may well have a class "default", and EKS Auto Mode has one of EKS's.
+        node_class=stack.name if existing or spec.autoscaling.use == "auto-mode" else "default",
     )
     # An unknown version has no images to check.
     specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
     planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
-    if not specs and spec.autoscaling.use != "auto-mode":
+    if not specs and spec.autoscaling.use != "auto-mode" and not spec.autoscaling.karpenter.installed:
         # Karpenter adds nodes, but its own two controllers need some that are there.
         sizes = ", minSize: 2" if "karpenter" in {spec.autoscaling.use, spec.autoscaling.migrate_from} else ""
         report(
@@ -75,15 +81,17 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     autoscaling = None
     # With a group missing, the one that coredns or a controller could use may be the missing one.
     if known and len(groups) == len(specs):
-        check_controllers_have_a_node(spec.addons, taint, groups, report)
+        if existing is None:
+            check_controllers_have_a_node(spec.addons, taint, groups, report)
         autoscaling = plan_autoscaling(spec.autoscaling, groups, context, report)
         nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
     _check_stack(stack, groups, network, report)
-    addons = plan_addons(spec.addons, taint, report) if specs else ()
-    protected, storage_class = (
-        production.choose_deletion_protection(spec, report),
-        reach.choose_storage_class(spec, report),
-    )
+    if existing:
+        report_aws_auth(existing, groups, autoscaling, report)
+    else:
+        _check_new_cluster(spec, groups, report)
+    addons = () if existing or not specs else plan_addons(spec.addons, taint, report)
+    storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
@@ -97,25 +105,13 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         region=stack.region,
         identity=stack.identity,
         tags=context.tags,
-        cluster=ClusterPlan(
-            name=context.name,
-            version=spec.kubernetes_version,
-            service_cidr=service_cidr,
-            deletion_protection=protected,
-            endpoint=spec.api_endpoint,
-            encryption=spec.secrets_encryption,
-            logging=spec.logging,
-            access=spec.access,
-        ),
+        cluster=control_plane,
         network=network,
         arm64_taint=taint,
         node_groups=groups,
         addons=addons,
-        session=SessionPlan(
-            spec.session,
-            document_name=f"{context.name}-session",
-            log_group_name=f"/multiarch-eks/{context.name}/sessions" if spec.session.log_to_cloud_watch else None,
-        ),
+        # A cluster may have several stacks.
+        session=_plan_session(spec.session, stack.name if existing else context.name),
         autoscaling=autoscaling,
         storage_class=storage_class,
         termination_handler=termination_handler,
@@ -124,6 +120,31 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         chart_registry=spec.charts.registry,
         warnings=problems,
     )
+
+
+def _plan_cluster(
+    stack: Stack, report: ProblemReport
+) -> tuple[ClusterPlan | ExistingClusterPlan, NewNetwork | ExistingNetwork | None]:
+    spec = stack.spec
+    if spec.cluster is not None:
+        return plan_existing_cluster(spec, spec.cluster, stack.name, stack.region, report)
+    network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
+    cluster = ClusterPlan(
+        name=spec.cluster_name or stack.name,
+        version=spec.kubernetes_version,
+        service_cidr=plan_service_cidr(spec.network, network, report),
+        deletion_protection=production.choose_deletion_protection(spec, report),
+        endpoint=spec.api_endpoint,
+        encryption=spec.secrets_encryption,
+        logging=spec.logging,
+        access=spec.access,
+    )
+    return cluster, network
+
+
+def _plan_session(settings: Session, owner: str) -> SessionPlan:
+    log_group = f"/multiarch-eks/{owner}/sessions" if settings.log_to_cloud_watch else None
+    return SessionPlan(settings, document_name=f"{owner}-session", log_group_name=log_group)
 
 
 def _webhook(
@@ -160,22 +181,26 @@ def _check_stack(
 ) -> None:
     spec = stack.spec
     names.check_names(stack.name, spec, groups, report)
-    production.check_zones(spec, report)
     names.check_tags(spec.tags, report)
     names.check_owner(spec, report)
-    access.check_access(spec.access, report)
-    access.check_api_endpoint(spec.api_endpoint, report)
-    cluster.check_encryption(spec, report)
-    cluster.check_addon_versions(spec.addons, report)
     cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
     autoscalers.check_auto_mode(spec, report)
-    nodes.check_room_for_pods(spec.addons, groups, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
-    if isinstance(network, NewNetwork):
-        autoscalers.check_one_group_per_zone(spec, network, groups, report)
+    if network is not None and (network.zones or isinstance(network, NewNetwork)):
+        autoscalers.check_one_group_per_zone(spec, network.zone_count, groups, report)
+
+
+def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
+    """Check the keys that an existing cluster does not take."""
+    production.check_zones(spec, report)
+    access.check_access(spec.access, report)
+    access.check_api_endpoint(spec.api_endpoint, report)
+    cluster.check_encryption(spec, report)
+    cluster.check_addon_versions(spec.addons, report)
+    nodes.check_room_for_pods(spec.addons, groups, report)
 
 
 def _also_needed(spec: StackSpec) -> Iterator[str]:

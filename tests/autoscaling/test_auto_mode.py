@@ -57,7 +57,7 @@ def test_pools_prefer_arm64_with_the_taint_and_have_auto_modes_class_and_labels(
             "template": {
                 "spec": {
                     "expireAfter": "336h",
-                    "nodeClassRef": {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "multiarch"},
+                    "nodeClassRef": {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "shop-dev"},
                     "requirements": [
                         {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]},
                         {"key": "eks.amazonaws.com/instance-category", "operator": "In", "values": ["c", "m", "r"]},
@@ -83,7 +83,7 @@ def test_the_node_class_names_subnets_and_security_group_by_their_ids() -> None:
     assert made == {
         "apiVersion": "eks.amazonaws.com/v1",
         "kind": "NodeClass",
-        "metadata": {"name": "multiarch"},
+        "metadata": {"name": "shop-dev"},
         "spec": {
             "role": "nodes",
             "securityGroupSelectorTerms": [{"id": "sg-0a"}],
@@ -122,7 +122,7 @@ def test_a_node_has_auto_modes_labels_and_belongs_to_no_node_group() -> None:
         "eks.amazonaws.com/compute-type": "auto",
         "eks.amazonaws.com/instance-cpu": "2",
         "eks.amazonaws.com/instance-family": "m7g",
-        "eks.amazonaws.com/nodeclass": "multiarch",
+        "eks.amazonaws.com/nodeclass": "shop-dev",
         "karpenter.sh/capacity-type": "spot",
         "karpenter.sh/nodepool": "general-arm64-spot",
         "kubernetes.io/os": "linux",

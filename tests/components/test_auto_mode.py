@@ -9,7 +9,7 @@ import pytest
 from multiarch.facts.auto_mode import CLUSTER_POLICIES
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, world
-from tests.stack.words import AUTO_MODE
+from tests.stack.words import AUTO_MODE, EXISTING_CLUSTER, merged
 
 NODE_CLASS = "kubernetes:eks.amazonaws.com/v1:NodeClass"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
@@ -64,7 +64,7 @@ def test_nodes_may_join_and_pull_images_and_nothing_else(auto: World) -> None:
 
 
 def test_the_node_class_has_the_private_subnets_the_role_and_the_stacks_tags(auto: World) -> None:
-    spec = auto.inputs(NODE_CLASS, "multiarch")["spec"]
+    spec = auto.inputs(NODE_CLASS, "shop-dev")["spec"]
     private = [each for each in auto.all(declared.SUBNET) if each.name.startswith("private")]
     assert len(spec["subnetSelectorTerms"]) == len(private)
     assert spec["role"] == f"{auto.inputs(declared.ROLE, 'auto-mode-nodes')['namePrefix']}RENDERED"
@@ -89,3 +89,21 @@ def test_volumes_are_of_auto_modes_driver_for_its_nodes(auto: World, small: Worl
     only = {"key": "eks.amazonaws.com/compute-type", "values": ["auto"]}
     assert found["allowedTopologies"] == [{"matchLabelExpressions": [only]}]
     assert small.inputs(STORAGE_CLASS)["provisioner"] == "ebs.csi.aws.com"
+
+
+@pytest.mark.parametrize("role", [None, "shop-prod-nodes"])
+def test_an_existing_cluster_gets_class_and_pools_and_a_role_where_none_is_named(role: str | None) -> None:
+    named = {} if role is None else {"autoscaling": {"autoMode": {"nodeRole": role}}}
+    found = world(merged({**AUTO_MODE, **EXISTING_CLUSTER}, named))
+    node_class = found.inputs(NODE_CLASS, "shop-dev")["spec"]
+    assert node_class["subnetSelectorTerms"] == [
+        {"id": "subnet-0aaaaaaaaaaaaaaa1"},
+        {"id": "subnet-0aaaaaaaaaaaaaaa2"},
+    ]
+    # AWS's policies of the cluster's role allow no tags of others.
+    assert "tags" not in node_class
+    assert len(found.all(autoscaled.NODE_POOL)) == 4
+    assert len(found.all(declared.ACCESS_ENTRY)) == (role is None)
+    if role:
+        assert node_class["role"] == role
+    assert found.all(declared.CLUSTER) == []

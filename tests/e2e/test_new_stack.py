@@ -63,7 +63,7 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     )
     assert cluster["kubernetesNetworkConfig"]["elasticLoadBalancing"] == {"enabled": True}
     found = records(world, IN_A_VPC)
-    subnets = found["NodeClass", "multiarch"]["spec"]["subnetSelectorTerms"]
+    subnets = found["NodeClass", IN_A_VPC]["spec"]["subnetSelectorTerms"]
     assert {each["id"] for each in subnets} <= set(cluster["resourcesVpcConfig"]["subnetIds"])
     assert set(node_pools(world, IN_A_VPC)) == {
         "general-arm64-spot",

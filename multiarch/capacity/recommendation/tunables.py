@@ -13,7 +13,7 @@ from multiarch.capacity.recommendation.rates import Rates
 from multiarch.facts.labels import ZONE
 from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.model import NodeGroupPlan, Sizes
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import Plan
 
 Key = tuple[str, ...]
 """The path of a value in a stack file."""
@@ -97,10 +97,7 @@ def are_one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
 
 def _missing_zones(plan: Plan, zones: Sequence[str]) -> tuple[str, ...]:
     """The network's zones that a group or NodePool omits; none where it uses all, or where they have no names."""
-    network = plan.network
-    if not zones or not isinstance(network, NewNetwork):
-        return ()
-    return tuple(zone for zone in network.zones if zone not in zones)
+    return tuple(zone for zone in plan.network.zones if zone not in zones) if zones else ()
 
 
 def _of_pools(plan: Plan, rates: Rates) -> Iterator[Tunable]:

@@ -14,8 +14,12 @@ from multiarch.cli.terminal import print_message
 from multiarch.plurals import format_count
 from multiarch.runs.stack_changes import pin_stack
 from multiarch.runs.stacks import find_file
+from multiarch.stack.pin import PinValue
 
 HELP = """Pin a stack to AWS's current images and add-on versions.
+
+For a stack on an existing cluster, also write what the plan needs of the cluster: its version, authentication mode, IP
+family and private subnets.
 
 Writes the images that AWS recommends, with their releases, and the default add-on versions into the stack file. Without
 pins, a later preview can replace every node. If ami.release is already set, only its ami.id is added. An existing
@@ -42,7 +46,7 @@ def pin(
 ) -> None:
     """Pin a stack, as :data:`HELP` says."""
     pins = pin_stack(find_file(stack, get_chosen_project()), region, upgrade=upgrade, dry_run=dry_run)
-    rows = [(change.key, change.old or "", change.new, change.note) for change in pins.changes]
+    rows = [(change.key, _spell(change.old), _spell(change.new), change.note) for change in pins.changes]
     rows += [(kept.key, kept.value, "", f"kept: {kept.reason}") for kept in pins.kept]
     columns = ("key", "old", "new", "note")
     print_report(Report("stack-pins", data=pins, blocks=lambda: [Table(columns, rows)] if rows else []), output)
@@ -51,3 +55,9 @@ def pin(
         return
     what = "would be written to" if dry_run else "written to"
     print_message(f"{format_count(len(pins.changes), 'value')} {what} {pins.file}.")
+
+
+def _spell(value: PinValue | None) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, tuple) else value or ""

@@ -9,7 +9,7 @@ from functools import partial
 
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
 from multiarch.rules import Finding, Location, Severity
-from multiarch.verify.nodes.model import NodeRow, NodeVerdict, NodeVerification
+from multiarch.verify.nodes.model import NodeVerdict, NodeVerification
 
 _SHOWN = 5
 """Nodes named in a line; the others are counted. JSON and CSV name all of them."""
@@ -30,6 +30,7 @@ def build_node_report(result: NodeVerification, stack: str | None) -> Report:
             "stack": stack,
             "summary": summary,
             "nodes": result.rows,
+            "findings": result.findings,
             "notes": result.notes,
         },
         blocks=partial(_blocks, result),
@@ -65,7 +66,7 @@ def _blocks(result: NodeVerification) -> Iterator[Block]:
             for row in result.rows
         ]
         yield Table(("node", "group", "arch", "according to", "verdict"), rows)
-    statements = list(_statements(result.rows))
+    statements = list(_statements(result))
     if statements:
         yield Details("Findings", statements)
     unchecked = Counter[str]()
@@ -97,10 +98,10 @@ def _architecture_cells(found: Mapping[str, str]) -> tuple[str, str]:
     return "disagree", ", ".join((*different, f"others {usual}"))
 
 
-def _statements(rows: Sequence[NodeRow]) -> Iterator[tuple[str, list[str]]]:
+def _statements(result: NodeVerification) -> Iterator[tuple[str, list[str]]]:
     """Yield equal findings of several nodes together, the worst first."""
-    equal: dict[Finding, list[str]] = {}
-    for row in rows:
+    equal: dict[Finding, list[str]] = {each: [result.cluster] for each in result.findings}
+    for row in result.rows:
         for each in row.findings:
             equal.setdefault(each, []).append(row.name)
     order = {severity: number for number, severity in enumerate(Severity)}
@@ -115,13 +116,13 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _findings(result: NodeVerification) -> Iterator[Finding]:
-    for row in result.rows:
-        for each in row.findings:
-            yield replace(
-                each,
-                subject=row.name,
-                text=f"{each.text} {each.hint}",
-                details=(),
-                locations=[Location(container=row.name, qualified_name=f"{result.cluster}/{row.name}")],
-                fingerprint=("nodeAndRule/v1", f"{row.name} {each.rule.name}"),
-            )
+    of_nodes = ((row.name, f"{result.cluster}/{row.name}", each) for row in result.rows for each in row.findings)
+    for name, place, each in (*of_nodes, *((result.cluster, result.cluster, each) for each in result.findings)):
+        yield replace(
+            each,
+            subject=name,
+            text=f"{each.text} {each.hint}",
+            details=(),
+            locations=[Location(container=name, qualified_name=place)],
+            fingerprint=("nodeAndRule/v1", f"{name} {each.rule.name}"),
+        )

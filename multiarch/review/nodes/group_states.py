@@ -41,7 +41,7 @@ from multiarch.observed.resources.properties import (
 )
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.properties import list_resources
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import Plan
 
 
 class GroupKind(StrEnum):
@@ -148,7 +148,7 @@ def _planned(change: StackChange) -> Mapping[_Key, tuple[GroupState | None, Grou
 
 
 def _of_plan(plan: Plan) -> dict[_Key, GroupState]:
-    zones = plan.network.zones if isinstance(plan.network, NewNetwork) else ()
+    zones = plan.network.zones
     return {
         **{(False, group.name): _of_group_plan(group, zones) for group in plan.node_groups},
         **{(True, pool.name): _of_pool_plan(pool, zones) for pool in plan.autoscaling.pools},

@@ -10,7 +10,6 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import check_reachable, check_role
-from multiarch.stack.model import NewNetwork
 
 # Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
 _NEEDS_INTERNET: Mapping[str, str] = MappingProxyType(
@@ -38,7 +37,7 @@ def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> Non
     """
     if spec.network.nat != "none":
         return
-    for autoscaler in _installed(spec.autoscaling):
+    for autoscaler in _list_own(spec.autoscaling):
         report(
             "autoscaler-no-way-out",
             ("network", "nat"),
@@ -48,8 +47,8 @@ def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> Non
 
 def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler without Pod Identity, which gives its pods their IAM role."""
-    if installed := _installed(spec.autoscaling):
-        check_role("autoscaler-without-role", " and ".join(installed), spec, report)
+    if own := _list_own(spec.autoscaling):
+        check_role("autoscaler-without-role", " and ".join(own), spec, report)
 
 
 def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
@@ -62,12 +61,12 @@ def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
     settings = spec.autoscaling
     if settings.use != "auto-mode":
         return
-    if settings.auto_mode.node_role is not None:
-        message = "the nodes' role has to have an access entry, which a new cluster does not have."
-        report("auto-mode-node-role", ("autoscaling", "autoMode", "nodeRole"), message)
+    if spec.cluster is not None and spec.cluster.authentication_mode == "CONFIG_MAP":
+        message = f"nodes of EKS Auto Mode join by an access entry, which {spec.cluster.existing} does not take."
+        report("auto-mode-access", ("cluster", "authenticationMode"), message)
     if spec.node_groups or spec.multi_architecture_groups:
         return
-    for key in sorted(spec.addons.written):
+    for key in sorted(spec.addons.written) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
     if spec.session.written:
         # Not an error: Pulumi.yaml may have it for all stacks of an organisation.
@@ -76,7 +75,7 @@ def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
     """Report groups without nodes that nothing scales up: only the cluster autoscaler does; Karpenter adds its own."""
-    if "cluster-autoscaler" in _installed(spec):
+    if "cluster-autoscaler" in {spec.use, spec.migrate_from}:
         return
     for group in groups:
         if group.sizes.desired == 0:
@@ -88,7 +87,7 @@ def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], re
 
 
 def check_one_group_per_zone(
-    spec: StackSpec, network: NewNetwork, groups: Sequence[NodeGroupPlan], report: ProblemReport
+    spec: StackSpec, zone_count: int, groups: Sequence[NodeGroupPlan], report: ProblemReport
 ) -> None:
     """Report groups in several zones: the cluster autoscaler judges all nodes of a group by one of them.
 
@@ -111,7 +110,7 @@ def check_one_group_per_zone(
         for group in groups
         if group.path in undecided
         and group.sizes.maximum > group.sizes.minimum
-        and len(group.zones or range(network.zone_count)) > 1
+        and len(group.zones or range(zone_count)) > 1
     ]
     names = ", ".join(each.name for each in several)
     if several:
@@ -123,5 +122,7 @@ def check_one_group_per_zone(
         )
 
 
-def _installed(spec: Autoscaling) -> tuple[str, ...]:
-    return tuple(each for each in _NEEDS_INTERNET if each in {spec.use, spec.migrate_from})
+def _list_own(spec: Autoscaling) -> tuple[str, ...]:
+    """Return the autoscalers that the stack installs."""
+    there = {"cluster-autoscaler": spec.cluster_autoscaler.installed, "karpenter": spec.karpenter.installed}
+    return tuple(each for each in _NEEDS_INTERNET if each in {spec.use, spec.migrate_from} and not there[each])

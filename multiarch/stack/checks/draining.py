@@ -15,7 +15,9 @@ def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec],
     """Return what was written, or whether there are self-managed groups and the handler can be installed and run."""
     own = [group for group in groups if group.kind is NodeGroupKind.SELF_MANAGED]
     written, isolated, path = spec.node_termination_handler, spec.network.nat == "none", ("nodeTerminationHandler",)
-    wanted = bool(own) and can_reach_api(spec) and not isolated if written is None else written
+    # An existing cluster may well have a handler.
+    able = can_reach_api(spec) and not isolated and spec.cluster is None
+    wanted = bool(own) and able if written is None else written
     if wanted and not own:
         report("termination-handler", path, "there is no self-managed group.")
     elif wanted and isolated:
@@ -27,6 +29,8 @@ def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec],
         why = "in a new VPC with a private endpoint, the first run can't install the node termination handler"
         if written is False:
             why = "nodeTerminationHandler is off"
+        elif spec.cluster is not None:
+            why = "the cluster's own handler, if it has one, is not known; nodeTerminationHandler: true installs one"
         elif isolated:
             why = "the VPC has no internet access, so the handler's image can't be pulled"
         message = f"nodes of self-managed groups end without being drained: {why}."

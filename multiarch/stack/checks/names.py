@@ -21,7 +21,7 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
     """Report names that AWS would reject, the derived ones too, and names that mean two groups."""
     cluster = spec.cluster_name or stack
     path: KeyPath = ("clusterName",) if spec.cluster_name else ("team",)
-    if fault := check_name(NameKind.CLUSTER, cluster):
+    if spec.cluster is None and (fault := check_name(NameKind.CLUSTER, cluster)):
         report("cluster-name", path, f"{fault}.")
     for group in groups:
         check_group_name(group, report)

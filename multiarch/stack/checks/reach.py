@@ -9,7 +9,7 @@ from multiarch.schema.stack import StackSpec
 
 def can_reach_api(spec: StackSpec) -> bool:
     """Return whether Pulumi can reach the Kubernetes API on the first run: nothing runs in a new private VPC yet."""
-    return spec.api_endpoint.public or spec.network.vpc_id is not None
+    return spec.api_endpoint.public or spec.network.vpc_id is not None or spec.cluster is not None
 
 
 def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report: ProblemReport) -> None:
@@ -25,7 +25,14 @@ def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report
 
 def check_role(rule: str, who: str, spec: StackSpec, report: ProblemReport) -> None:
     """Report pods that need an IAM role and can't get it; nodes of EKS Auto Mode have their own agent."""
-    if spec.autoscaling.use != "auto-mode" and not spec.addons["eks-pod-identity-agent"].enabled:
+    if spec.autoscaling.use == "auto-mode":
+        return
+    if spec.cluster is not None:
+        if not spec.cluster.pod_identity_agent:
+            message = f"{who} would get no IAM role: the cluster has no Pod Identity agent."
+            hint = "Install the EKS add-on eks-pod-identity-agent, and set podIdentityAgent: true."
+            report(rule, ("cluster", "podIdentityAgent"), message, hint=hint)
+    elif not spec.addons["eks-pod-identity-agent"].enabled:
         path = ("addons", "podIdentityAgent", "enabled")
         report(rule, path, f"{who} would get no IAM role: the Pod Identity agent is turned off.")
 

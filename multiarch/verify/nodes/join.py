@@ -21,7 +21,7 @@ def compare_sources(sources: NodeReadings) -> NodeVerification:
     """Compare everything. The same sources give the same rows, in the order of group and name."""
     rows = sorted((_row(each, sources) for each in _joined(sources)), key=lambda row: (row.group, row.name))
     notes = (*sources.notes, *_missing_groups(rows, sources))
-    return NodeVerification(sources.cluster, tuple(rows), notes)
+    return NodeVerification(sources.cluster, tuple(rows), notes, sources.findings)
 
 
 def _missing_groups(rows: Sequence[NodeRow], sources: NodeReadings) -> Iterator[str]:

@@ -102,7 +102,7 @@ class NodeReadings:
     ``planned`` None: no stack was given. ``on_node`` has a report, or the reason why there is none, by instance ID.
     ``boot`` says by instance ID why it did not join, as far as it is known. ``kubernetes_version`` is the control
     plane's minor, or empty. ``now`` is the time at which the instances were read; an instance that runs longer than
-    ``join_minutes`` without a Node counts as never joined.
+    ``join_minutes`` without a Node counts as never joined. ``findings`` are about the cluster.
     """
 
     cluster: str
@@ -117,6 +117,7 @@ class NodeReadings:
     boot: Mapping[str, BootFault] = field(default_factory=dict)
     join_minutes: float = 10.0
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +178,12 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeVerification:
-    """The rows, sorted by group and name, and what was not read at all."""
+    """The rows, sorted by group and name, what was not read at all, and findings about the cluster as a whole."""
 
     cluster: str
     rows: tuple[NodeRow, ...]
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
     def count(self, verdict: NodeVerdict) -> int:
         """Return the number of rows with this verdict."""
@@ -189,4 +191,5 @@ class NodeVerification:
 
     def counted(self) -> Counter[Severity]:
         """Return the number of findings of each severity."""
-        return Counter(finding.rule.severity for row in self.rows for finding in row.findings)
+        of_nodes = (finding for row in self.rows for finding in row.findings)
+        return Counter(finding.rule.severity for finding in (*of_nodes, *self.findings))

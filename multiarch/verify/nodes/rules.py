@@ -58,6 +58,9 @@ _ROWS = (
             "Run `pulumi up`, and replace the node: until another program adds the taint, pods may start on it."),
     warning("not-asked", "a node that could not be queried through SSM",
             "Check the SSM agent, its role and its way to the endpoints."),
+    # The cluster's own autoscaler.
+    warning("autoscaler-flags", "an installed cluster autoscaler without the flags that the stack needs",
+            "Set the flags that `multiarch stack explain` shows where the autoscaler was installed."),
 )
 # fmt: on
 RULES: Mapping[str, Rule] = MappingProxyType({row.name: row for row in _ROWS})

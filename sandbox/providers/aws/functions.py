@@ -61,6 +61,45 @@ def eks_clusters(aws: Aws, _arguments: Record) -> Record:
     return {"id": aws.region, "names": [name for page in pages for name in page["clusters"]], "region": aws.region}
 
 
+def eks_cluster(aws: Aws, arguments: Record) -> Record:
+    """Call DescribeCluster; single blocks are lists, as in the official provider, but for ``vpcConfig``."""
+    try:
+        row = aws.client("eks").describe_cluster(name=arguments["name"])["cluster"]
+    except ClientError as error:
+        if error_code(error) == "ResourceNotFoundException":
+            raise StandInError(f"reading EKS Cluster ({arguments['name']}): couldn't find resource") from error
+        raise
+    vpc, network, access = row["resourcesVpcConfig"], row["kubernetesNetworkConfig"], row["accessConfig"]
+    return {
+        "accessConfigs": [{"authenticationMode": access["authenticationMode"]}],
+        "arn": row["arn"],
+        "certificateAuthorities": [{"data": row["certificateAuthority"]["data"]}],
+        "endpoint": row["endpoint"],
+        "id": row["name"],
+        "kubernetesNetworkConfigs": [
+            {"ipFamily": network.get("ipFamily", "ipv4"), "serviceIpv4Cidr": network["serviceIpv4Cidr"]}
+        ],
+        "name": row["name"],
+        "region": aws.region,
+        "roleArn": row["roleArn"],
+        "status": row["status"],
+        "tags": row.get("tags", {}),
+        "version": row["version"],
+        "vpcConfig": {
+            key: vpc[key]
+            for key in (
+                "clusterSecurityGroupId",
+                "endpointPrivateAccess",
+                "endpointPublicAccess",
+                "publicAccessCidrs",
+                "securityGroupIds",
+                "subnetIds",
+                "vpcId",
+            )
+        },
+    }
+
+
 def ssm_parameter(aws: Aws, arguments: Record) -> Record:
     """Call GetParameter of Systems Manager."""
     decrypt = arguments.get("withDecryption", True)
@@ -91,6 +130,7 @@ _FUNCTIONS: Final[Mapping[str, tuple[Callable[[Aws, Record], Record], tuple[str,
         availability_zones,
         ("filters", "excludeZoneIds"),
     ),
+    "aws:eks/getCluster:getCluster": (eks_cluster, ("name",)),
     "aws:eks/getClusters:getClusters": (eks_clusters, ()),
     "aws:ssm/getParameter:getParameter": (ssm_parameter, ("name", "withDecryption")),
 }

@@ -1,0 +1,70 @@
+"""Autoscalers that a cluster has already: what a stack may still say of them."""
+
+from __future__ import annotations
+
+import re
+
+from multiarch.autoscaling.model import Autoscaler
+from multiarch.autoscaling.spec import ROOT
+from multiarch.errors import KeyPath
+from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import ClusterContext
+from multiarch.schema.autoscaling import Autoscaling
+
+_OF_THE_OWNER = {
+    Autoscaler.CLUSTER_AUTOSCALER: (
+        "scaleDownUnneededMinutes",
+        "scaleDownDelayAfterAddMinutes",
+        "scaleDownUtilizationPercent",
+        "serviceMonitor",
+    ),
+    Autoscaler.KARPENTER: ("version", "controllerGroup", "serviceMonitor", "spotToSpotConsolidation"),
+}
+"""Keys of what the stack does not install."""
+_ROLE = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
+
+
+def check_installed(settings: Autoscaling, context: ClusterContext, report: ProblemReport) -> None:
+    """Reject an installed autoscaler in a new cluster, and what only its owner can set."""
+    sections = (
+        (Autoscaler.CLUSTER_AUTOSCALER, "clusterAutoscaler", settings.cluster_autoscaler),
+        (Autoscaler.KARPENTER, "karpenter", settings.karpenter),
+    )
+    for autoscaler, key, section in sections:
+        path: KeyPath = (*ROOT, key)
+        if not section.installed:
+            continue
+        if not context.existing:
+            report("nothing-installed", (*path, "installed"), f"the cluster is new, and has no {autoscaler} yet.")
+        if settings.migrate_from is not None and autoscaler in {settings.use, settings.migrate_from}:
+            message = f"the stack does not install {autoscaler}, and can't change how it adds nodes."
+            report("migration-of-installed", (*ROOT, "migrateFrom"), message)
+        for name in _OF_THE_OWNER[autoscaler]:
+            if name in section.written:
+                report("installed-autoscaler", (*path, name), f"{name} is set where {autoscaler} was installed.")
+    _check_node_role(settings, report)
+    role, path = settings.auto_mode.node_role, (*ROOT, "autoMode", "nodeRole")
+    if role is not None and not context.existing:
+        report("node-role", path, "the stack makes a role for the nodes of a new cluster.", hint="Remove nodeRole.")
+    elif role is not None:
+        _check_role_name(role, path, report)
+
+
+def _check_node_role(settings: Autoscaling, report: ProblemReport) -> None:
+    karpenter, path = settings.karpenter, (*ROOT, "karpenter", "nodeRole")
+    role = karpenter.node_role
+    if role is None:
+        if karpenter.installed:
+            message = "the installed Karpenter launches nodes with a role that it may pass, and none is named."
+            report("node-role", path, message)
+    elif not karpenter.installed:
+        report("node-role", path, "the stack makes a role for Karpenter's nodes.", hint="Remove nodeRole.")
+    else:
+        _check_role_name(role, path, report)
+
+
+def _check_role_name(role: str, path: KeyPath, report: ProblemReport) -> None:
+    if not _ROLE.fullmatch(role):
+        name = role.rpartition("/")[2]
+        hint = f"Write {name}." if _ROLE.fullmatch(name) else ""
+        report("node-role", path, f"{role!r} is not the name of an IAM role.", hint=hint)

@@ -1,0 +1,59 @@
+"""The flags that the owner of an installed cluster autoscaler sets, and what is wrong with those that it has.
+
+Source: autoscaler, ``cluster-autoscaler/FAQ.md`` ("What are the parameters to CA?") and
+``cluster-autoscaler/cloudprovider/aws/README.md`` ("Auto-discovery setup").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from multiarch.autoscaling.expander import CONFIG_MAP
+from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.autoscaling.tags import ENABLED_TAG, get_cluster_tag
+
+NAMESPACE = "kube-system"
+"""Where the stack puts the priorities, and the default of ``--namespace``."""
+_TRUE = frozenset({"", "true", "1", "t", "T", "TRUE", "True"})
+"""What Go's flags read as true; a flag without a value is."""
+
+
+def list_owner_flags(plan: ClusterAutoscalerPlan, cluster: str) -> tuple[str, ...]:
+    """Return the flags that the autoscaler needs for the stack's priorities and groups."""
+    return (
+        "--expander=priority,least-waste",
+        f"--namespace={NAMESPACE}",
+        f"--node-group-auto-discovery=asg:tag={ENABLED_TAG},{get_cluster_tag(cluster)}",
+        *(() if plan.balance_similar else ("--balance-similar-node-groups=false",)),
+    )
+
+
+def _read_flags(arguments: Sequence[str]) -> Mapping[str, list[str]]:
+    """Return the values of each flag, in their order: ``--name=value``, ``--name value`` or ``--name``."""
+    flags: dict[str, list[str]] = {}
+    for word, following in zip(arguments, [*arguments[1:], "-"], strict=True):
+        if word.startswith("-"):
+            name, sign, value = word.lstrip("-").partition("=")
+            flags.setdefault(name, []).append(value if sign or following.startswith("-") else following)
+    return flags
+
+
+def find_wrong_flags(arguments: Sequence[str], plan: ClusterAutoscalerPlan, cluster: str) -> Iterator[str]:
+    """Yield a sentence for each flag of a running autoscaler with which the stack's settings have no effect."""
+    flags = _read_flags(arguments)
+    expander = flags.get("expander", ["not set"])[-1]
+    if expander.split(",")[0] != "priority":
+        yield f"--expander is {expander}: it does not try priority first, and the order of the stack has no effect"
+    namespace = flags.get("namespace", [NAMESPACE])[-1]
+    if namespace != NAMESPACE:
+        yield f"--namespace is {namespace}: it does not read the ConfigMap {CONFIG_MAP} in {NAMESPACE}"
+    found = flags.get("node-group-auto-discovery", [])
+    own = {ENABLED_TAG, get_cluster_tag(cluster)}
+    # A key may be followed by the value that the tag must have.
+    wanted = [{tag.partition("=")[0] for tag in each.partition("tag=")[2].split(",")} for each in found]
+    if not any(tags and tags <= own for tags in wanted):
+        seen = " and ".join(found) or "not set"
+        yield f"--node-group-auto-discovery is {seen}: it does not find the stack's groups by {', '.join(sorted(own))}"
+    if not plan.balance_similar and flags.get("balance-similar-node-groups", ["false"])[-1] in _TRUE:
+        first, second = plan.not_balanced[0]
+        yield f"--balance-similar-node-groups is on: {first} and {second}, of different priorities, share new nodes"

@@ -1,0 +1,176 @@
+"""What keeps a stack from adding nodes to a cluster that is there already, before the first change.
+
+The clients are the caller's, and botocore's own errors pass through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from multiarch.doctor.existing import Clients
+from multiarch.errors import KeyPath, Problem
+from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupKind
+from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster
+from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.network import count_addresses
+from multiarch.stack.origin import Origin
+
+_OF_ONE_STACK = ("team", "environment", "managed-by")
+"""Tags that tell a stack's node groups from another's."""
+_SUFFIX = "[0-9a-f]+"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedCluster:
+    """The existing cluster of a plan, as AWS has it.
+
+    ``cluster`` is None if there is none. ``subnets`` are EC2's rows of the plan's subnets that exist, by ID. ``groups``
+    are the cluster's node groups with a name of the plan's, each with its tags; those of other tools have none.
+    """
+
+    cluster: EksCluster | None
+    subnets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
+    """Read the cluster, the subnets of new nodes, and node groups with the names of the plan's."""
+    cluster = read_eks_cluster(clients("eks"), plan.cluster.name)
+    if cluster is None or not cluster.is_usable:
+        return JoinedCluster(cluster)
+    # A filter, because an ID that does not exist is an error otherwise.
+    by = [{"Name": "subnet-id", "Values": list(_network(plan).private_subnet_ids)}]
+    rows = clients("ec2").describe_subnets(Filters=by)["Subnets"]
+    groups = dict([*_read_managed(clients, plan), *_read_self_managed(clients, plan)])
+    return JoinedCluster(cluster, {row["SubnetId"]: row for row in rows}, groups)
+
+
+def _network(plan: Plan) -> ExistingNetwork:
+    if not isinstance(plan.network, ExistingNetwork):
+        raise TypeError(f"{plan.stack} makes its own network")
+    return plan.network
+
+
+def _read_managed(clients: Clients, plan: Plan) -> Iterator[tuple[str, Mapping[str, str]]]:
+    own = [each for each in plan.node_groups if each.kind is NodeGroupKind.MANAGED]
+    if not own:
+        return
+    eks, cluster = clients("eks"), plan.cluster.name
+    made = re.compile("|".join(f"{re.escape(group.name_prefix)}{_SUFFIX}" for group in own))
+    for page in eks.get_paginator("list_nodegroups").paginate(clusterName=cluster):
+        for name in page["nodegroups"]:
+            if any(group.name == name for group in own):
+                yield name, {}
+            elif made.fullmatch(name):
+                row = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
+                yield name, row.get("tags", {})
+
+
+def _read_self_managed(clients: Clients, plan: Plan) -> Iterator[tuple[str, Mapping[str, str]]]:
+    own = [each.name for each in plan.node_groups if each.kind is NodeGroupKind.SELF_MANAGED]
+    if not own:
+        return
+    by = [
+        {"Name": f"tag:{CLUSTER_TAG}", "Values": [plan.cluster.name]},
+        {"Name": f"tag:{GROUP_TAG}", "Values": own},
+    ]
+    pages = clients("autoscaling").get_paginator("describe_auto_scaling_groups").paginate(Filters=by)
+    for row in (each for page in pages for each in page["AutoScalingGroups"]):
+        yield row["AutoScalingGroupName"], {tag["Key"]: tag["Value"] for tag in row["Tags"]}
+
+
+def find_obstacles(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
+    """Yield an error for everything that would stop a run half-way, or have nodes that never join."""
+    wanted, cluster = plan.cluster, found.cluster
+    path: KeyPath = ("cluster", "existing")
+    if cluster is None or not isinstance(wanted, ExistingClusterPlan):
+        where = f"in {plan.region}" if plan.region else "in the region of the environment"
+        region = f" --region {plan.region}" if plan.region else ""
+        hint = f"`aws eks list-clusters{region}` shows those that are; check aws:region too."
+        message = f"there is no EKS cluster {wanted.name} {where}."
+        yield origin.problem("cluster-not-found", path, message, hint=hint)
+        return
+    if not cluster.is_usable:
+        hint = f"Wait until it is active: `aws eks wait cluster-active --name {wanted.name}`."
+        if cluster.status != "CREATING":
+            hint = f"`aws eks describe-cluster --name {wanted.name}` says more."
+        message = f"the cluster {wanted.name} is {cluster.status}, and takes no nodes."
+        yield origin.problem("cluster-not-found", path, message, hint=hint)
+        return
+    yield from _find_differences(plan, wanted, origin, cluster)
+    yield from _find_wrong_subnets(plan, origin, found, cluster)
+    yield from _find_groups_of_others(plan, origin, found)
+
+
+def _find_differences(
+    plan: Plan, wanted: ExistingClusterPlan, origin: Origin, cluster: EksCluster
+) -> Iterator[Problem]:
+    hint = f"Run `multiarch stack pin {plan.stack}`."
+    rows: tuple[tuple[KeyPath, object, object], ...] = (
+        (("kubernetesVersion",), wanted.version, cluster.version),
+        (("cluster", "authenticationMode"), wanted.authentication_mode, cluster.authentication_mode),
+        (("cluster", "ipFamily"), "ipv4", cluster.ip_family),
+        (("cluster", "prefixDelegation"), wanted.prefix_delegation, cluster.prefix_delegation),
+    )
+    for path, written, there in rows:
+        if there is not None and written != there:
+            message = f"the cluster {wanted.name} has {_spell(there)}, and the file says {_spell(written)}."
+            yield origin.problem("cluster-differs", path, message, hint=hint)
+    if plan.autoscaling.auto_mode and not cluster.auto_mode:
+        message = f"the cluster {wanted.name} has no EKS Auto Mode: its API server knows no NodeClass."
+        hint = "Turn it on with its owner (EKS user guide, 'Enable EKS Auto Mode on an existing cluster')."
+        yield origin.problem("cluster-differs", ("autoscaling", "use"), message, hint=hint)
+    if wanted.pod_identity_agent and not cluster.pod_identity_agent:
+        message = f"the cluster {wanted.name} has no Pod Identity agent: its pods would get no IAM role."
+        hint = f"Install the EKS add-on eks-pod-identity-agent, or run `multiarch stack pin {plan.stack}`."
+        yield origin.problem("cluster-differs", ("cluster", "podIdentityAgent"), message, hint=hint)
+
+
+def _spell(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _find_wrong_subnets(plan: Plan, origin: Origin, found: JoinedCluster, cluster: EksCluster) -> Iterator[Problem]:
+    for zone, subnets in _network(plan).subnets_by_zone:
+        for index, subnet in enumerate(subnets):
+            row, fault = found.subnets.get(subnet), ""
+            if row is None:
+                fault = "does not exist in this account and region"
+            elif row["VpcId"] != cluster.vpc_id:
+                fault = f"is in {row['VpcId']}; the cluster is in {cluster.vpc_id}"
+            elif row["AvailabilityZone"] != zone:
+                fault = f"is in {row['AvailabilityZone']}"
+            if fault:
+                path = ("cluster", "subnets", zone, index)
+                yield origin.problem("subnet-not-of-cluster", path, f"the subnet {subnet} {fault}.")
+        yield from _find_missing_addresses(plan, origin, found, zone, subnets)
+
+
+def _find_missing_addresses(
+    plan: Plan, origin: Origin, found: JoinedCluster, zone: str, subnets: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Yield an error for a zone without room for one node, until the stack has nodes, which take the room."""
+    prefixes = isinstance(plan.cluster, ExistingClusterPlan) and plan.cluster.prefix_delegation
+    here = [group for group in plan.node_groups if not group.zones or zone in group.zones]
+    if not here or found.groups or not all(subnet in found.subnets for subnet in subnets):
+        return
+    needed = min(count_addresses(group, prefix_delegation=prefixes) for group in here)
+    free = sum(int(found.subnets[subnet]["AvailableIpAddressCount"]) for subnet in subnets)
+    if free < needed:
+        message = f"the subnets of {zone} have {free} free addresses, and a node with its pods takes {needed}."
+        yield origin.problem("no-free-addresses", ("cluster", "subnets", zone), message)
+
+
+def _find_groups_of_others(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
+    own = {key: value for key, value in plan.tags if key in _OF_ONE_STACK}
+    for name, tags in sorted(found.groups.items()):
+        if all(tags.get(key) == value for key, value in own.items()):
+            continue
+        group = next(each for each in plan.node_groups if name == each.name or name.startswith(each.name_prefix))
+        by = "another tool" if not tags else f"the stack {tags.get('team')}-{tags.get('environment')}"
+        message = f"the cluster {plan.cluster.name} has a node group {name}, which {by} made."
+        hint = f"Choose another name than {group.name}."
+        yield origin.problem("group-of-another", group.path, message, hint=hint)

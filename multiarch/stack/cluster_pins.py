@@ -1,0 +1,77 @@
+"""Pinning the values of an existing cluster: what a plan must know without AWS. The clients are the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from multiarch.errors import MultiarchError
+from multiarch.schema.cluster import ExistingCluster
+from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster, read_private_subnets
+from multiarch.stack.load import Stack
+from multiarch.stack.pin import Kept, Pin, PinClients, Pins, PinValue
+
+_FIELDS = {
+    "authenticationMode": "authentication_mode",
+    "ipFamily": "ip_family",
+    "prefixDelegation": "prefix_delegation",
+    "podIdentityAgent": "pod_identity_agent",
+}
+"""Keys below ``cluster``, and the attributes that hold their values, of the section and of the cluster."""
+
+
+def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) -> tuple[Pins, Stack]:
+    """Read the cluster, and return what to write, and the stack as if that were written.
+
+    The cluster's own values are always taken; subnets that are written stay. Raises MultiarchError for a cluster that
+    does not exist or takes no nodes; botocore's own errors pass through.
+    """
+    cluster = read_eks_cluster(clients.eks, settings.existing)
+    if cluster is None:
+        message = f"There is no EKS cluster {settings.existing} in {clients.eks.meta.region_name}."
+        raise MultiarchError(message, hint="Check the name and aws:region.")
+    if not cluster.is_usable:
+        hint = f"`aws eks describe-cluster --name {cluster.name}` says more."
+        raise MultiarchError(f"The cluster {cluster.name} is {cluster.status}, and takes no nodes.", hint=hint)
+    found = {key: getattr(cluster, name) for key, name in _FIELDS.items()}
+    written = stack.spec.written
+    rows: list[Pin | Kept] = []
+    version = stack.spec.kubernetes_version if "kubernetesVersion" in written else None
+    rows.append(_compare("kubernetesVersion", version, cluster.version))
+    for key, name in _FIELDS.items():
+        old = getattr(settings, name) if key in settings.written else None
+        if found[key] is None:
+            reason = "the VPC CNI is not an EKS add-on: write whether it gives nodes /28 prefixes"
+            rows.append(Kept(f"cluster.{key}", str(old), reason))
+        else:
+            rows.append(_compare(f"cluster.{key}", old, found[key]))
+    subnets, row = _find_subnets(settings, cluster, clients)
+    rows += row
+    update = {_FIELDS[key]: value for key, value in found.items() if value is not None}
+    section = settings.model_copy(update={**update, "subnets": subnets})
+    spec = stack.spec.model_copy(update={"kubernetes_version": cluster.version, "cluster": section})
+    pins = Pins(
+        tuple(each for each in rows if isinstance(each, Pin)), tuple(each for each in rows if isinstance(each, Kept))
+    )
+    return pins, replace(stack, spec=spec)
+
+
+def _compare(key: str, old: PinValue | None, new: PinValue) -> Pin | Kept:
+    return Kept(key, str(new), "is the cluster's") if old == new else Pin(key, old, new)
+
+
+def _find_subnets(
+    settings: ExistingCluster, cluster: EksCluster, clients: PinClients
+) -> tuple[Mapping[str, list[str]], list[Pin | Kept]]:
+    if settings.subnets:
+        names = ", ".join(each for ids in settings.subnets.values() for each in ids)
+        return settings.subnets, [Kept("cluster.subnets", names, "written already")]
+    found = read_private_subnets(clients.ec2, cluster)
+    if not found:
+        raise MultiarchError(
+            f"None of the subnets of the cluster {cluster.name} has a route to the internet that does not lead through "
+            "an internet gateway: which of the VPC's subnets are private can't be told.",
+            hint="Write cluster.subnets: the subnets of new nodes, as lists of IDs by zone.",
+        )
+    pins: list[Pin | Kept] = [Pin(f"cluster.subnets.{zone}", None, ids) for zone, ids in found.items()]
+    return {zone: list(ids) for zone, ids in found.items()}, pins

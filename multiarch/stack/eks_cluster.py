@@ -1,0 +1,97 @@
+"""What EKS and EC2 say of a cluster that is there already. The clients are the caller's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Client = Any
+"""A client of boto3, which has no types."""
+_ANYWHERE = "0.0.0.0/0"
+# The configuration of an add-on is JSON or YAML.
+_PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?true\b""")
+
+
+@dataclass(frozen=True, slots=True)
+class EksCluster:
+    """A cluster as EKS describes it; ``prefix_delegation`` is None where the VPC CNI is not an EKS add-on."""
+
+    name: str
+    status: str
+    version: str
+    authentication_mode: str
+    ip_family: str
+    vpc_id: str
+    subnet_ids: tuple[str, ...]
+    endpoint: str
+    authority: str
+    pod_identity_agent: bool
+    prefix_delegation: bool | None
+    auto_mode: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether nodes can join: it is neither being created nor deleted, nor has it failed."""
+        return self.status in ("ACTIVE", "UPDATING")
+
+
+def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
+    """Read a cluster and two of its add-ons; None if there is none of this name in the client's region."""
+    try:
+        found = eks.describe_cluster(name=name)["cluster"]
+    except eks.exceptions.ResourceNotFoundException:
+        return None
+    usable = found["status"] in ("ACTIVE", "UPDATING")
+    cni = _read_addon(eks, name, "vpc-cni") if usable else None
+    vpc, network = found["resourcesVpcConfig"], found.get("kubernetesNetworkConfig", {})
+    return EksCluster(
+        name=name,
+        status=found["status"],
+        version=found["version"],
+        # A cluster from before access entries says nothing.
+        authentication_mode=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
+        ip_family=network.get("ipFamily", "ipv4"),
+        vpc_id=vpc["vpcId"],
+        subnet_ids=tuple(vpc["subnetIds"]),
+        endpoint=found.get("endpoint", ""),
+        authority=found.get("certificateAuthority", {}).get("data", ""),
+        pod_identity_agent=usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None,
+        prefix_delegation=bool(_PREFIX_DELEGATION.search(cni)) if cni is not None else None,
+        auto_mode=bool((found.get("computeConfig") or {}).get("enabled")),
+    )
+
+
+def _read_addon(eks: Client, cluster: str, name: str) -> str | None:
+    """Return an add-on's configuration, None where it is not installed as an EKS add-on."""
+    try:
+        addon = eks.describe_addon(clusterName=cluster, addonName=name)["addon"]
+    except eks.exceptions.ResourceNotFoundException:
+        return None
+    return str(addon.get("configurationValues") or "")
+
+
+def read_private_subnets(ec2: Client, cluster: EksCluster) -> Mapping[str, tuple[str, ...]]:
+    """Return the cluster's private subnets by zone: their default route goes elsewhere than to an internet gateway.
+
+    A subnet without a default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source: VPC
+    user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
+    """
+    rows = ec2.describe_subnets(SubnetIds=list(cluster.subnet_ids))["Subnets"]
+    by = [{"Name": "vpc-id", "Values": [cluster.vpc_id]}]
+    pages = ec2.get_paginator("describe_route_tables").paginate(Filters=by)
+    routes: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for table in (each for page in pages for each in page["RouteTables"]):
+        for association in table["Associations"]:
+            routes["" if association.get("Main") else association.get("SubnetId", "-")] = table["Routes"]
+    found: dict[str, list[str]] = {}
+    for row in sorted(rows, key=lambda each: str(each["SubnetId"])):
+        if _is_private(routes.get(row["SubnetId"], routes.get("", ()))):
+            found.setdefault(row["AvailabilityZone"], []).append(row["SubnetId"])
+    return {zone: tuple(found[zone]) for zone in sorted(found)}
+
+
+def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:
+    default = [each for each in routes if each.get("DestinationCidrBlock") == _ANYWHERE]
+    return bool(default) and not any(str(each.get("GatewayId", "")).startswith("igw-") for each in default)
