@@ -68,7 +68,8 @@ class FinalState:
     def _node_pools(self) -> Iterator[GroupOutcome]:
         for name, pool in self.pools.items():
             capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
-            yield self._outcome(name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight)
+            scaled_by = Autoscaler.AUTO_MODE if pool.plan.auto_mode else Autoscaler.KARPENTER
+            yield self._outcome(name, f"NodePool, {capacities}", scaled_by, pool.plan.weight)
 
     def _outcome(
         self, name: str, kind: str, scaled_by: Autoscaler | None, preference: int | None, most: int | None = None
@@ -137,7 +138,7 @@ def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | Non
     if offer is not None and offer.types & pool.with_room_for(batch.sample.requests):
         return None
     if key := pool.unknown_topology_key(batch.sample.spec):
-        return f"Karpenter knows no values of the topology key {key}"
+        return f"{pool.plan.owner} knows no values of the topology key {key}"
     texts = []
     for type_set in pool.type_sets:
         reason = explain_never(batch.sample.spec, pool.shapes[max(list_type_indices(type_set))])
@@ -206,7 +207,7 @@ def _why_not_before(batch: Batch, view: GroupOutcome, best: GroupOutcome, record
     if recorded:
         return recorded
     if pool is not None and _is_tried_later(batch, pool):
-        return f"Karpenter tries the affinity term or preference first that {best.name} satisfies"
+        return f"{pool.plan.owner} tries the affinity term or preference first that {best.name} satisfies"
     if view.preference == best.preference:
         return f"same {word} as {best.name}, which was chosen"
     return f"a planned node of {best.name} has room, and planned nodes are filled first"

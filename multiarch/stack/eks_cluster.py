@@ -29,6 +29,7 @@ class EksCluster:
     authority: str
     pod_identity_agent: bool
     prefix_delegation: bool | None
+    auto_mode: bool = False
 
     @property
     def is_usable(self) -> bool:
@@ -58,6 +59,7 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         authority=found.get("certificateAuthority", {}).get("data", ""),
         pod_identity_agent=usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None,
         prefix_delegation=bool(_PREFIX_DELEGATION.search(cni)) if cni is not None else None,
+        auto_mode=bool((found.get("computeConfig") or {}).get("enabled")),
     )
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.facts.auto_mode import NOT_GIVEN
+from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook_installation import FORMS
@@ -158,6 +160,8 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
     key, model = str(path[-1]), find_model(path[:-1], document.root)
     if document.root is StackSpec and key in _BELONGS:
         return _BELONGS[key]
+    if model in (AutoMode, AutoModeNodePool) and key in NOT_GIVEN:
+        return NOT_GIVEN[key]
     known = list(list_fields(model)) if model else []
     if near := find_nearest(key, known):
         return f"Did you mean {near}?"

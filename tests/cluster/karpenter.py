@@ -42,11 +42,12 @@ def crds() -> tuple[Mapping[str, Any], ...]:
     return tuple(reader.load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml")))
 
 
-def install_crds(kube: Kube) -> None:
+def install_crds(kube: Kube, *more: Object) -> None:
     """Apply the definitions, and return when the API server serves them."""
-    for definition in crds():
+    definitions = (*crds(), *more)
+    for definition in definitions:
         kube.apply(definition)
-    for definition in crds():
+    for definition in definitions:
         name = definition["metadata"]["name"]
 
         def served(name: str = name) -> bool:

@@ -7,11 +7,13 @@ import re
 import pytest
 
 from sandbox.layout import CLONE
+from tests.e2e.cluster_records import node_pools, records
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
 STACK = "search-dev"
 IN_A_VPC = "ledger-staging"
+AUTO_MODE = "  multiarch-eks:autoscaling: {use: auto-mode, autoMode: {nodePools: {general: {cpuLimit: 64}}}}\n"
 
 
 def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world: World) -> None:
@@ -47,6 +49,28 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     previewed = {step.what for step in world.preview(IN_A_VPC) if step.op == "create"}
     assert "aws:eks/cluster:Cluster cluster-eksCluster" in previewed
     assert not {what for what in previewed if what.startswith(("aws:ec2/vpc:", "aws:ec2/subnet:"))}
+
+    # The same one with EKS Auto Mode and no node group of its own.
+    text, changes = re.subn(r"  multiarch-eks:(nodeGroups|charts|autoscaling):\n(?:    .*\n)+", "", text)
+    assert changes == 3
+    world.stack_file(IN_A_VPC).write_text(f"{text}{AUTO_MODE}", encoding="utf-8")
+    world.sandbox("up", IN_A_VPC)
+    assert world.preview(IN_A_VPC) == []
+    cluster = world.aws(IN_A_VPC).client("eks").describe_cluster(name=IN_A_VPC)["cluster"]
+    assert (cluster["computeConfig"], cluster["storageConfig"]) == (
+        {"enabled": True, "nodePools": []},
+        {"blockStorage": {"enabled": True}},
+    )
+    assert cluster["kubernetesNetworkConfig"]["elasticLoadBalancing"] == {"enabled": True}
+    found = records(world, IN_A_VPC)
+    subnets = found["NodeClass", IN_A_VPC]["spec"]["subnetSelectorTerms"]
+    assert {each["id"] for each in subnets} <= set(cluster["resourcesVpcConfig"]["subnetIds"])
+    assert set(node_pools(world, IN_A_VPC)) == {
+        "general-arm64-spot",
+        "general-arm64-on-demand",
+        "general-amd64-spot",
+        "general-amd64-on-demand",
+    }
 
     assert "nothing is left" in world.sandbox("down").stderr
     assert world.processes() == {}
