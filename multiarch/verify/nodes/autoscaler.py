@@ -28,6 +28,4 @@ def judge_autoscaler(
             for fault in find_wrong_flags(words[1:], plan, cluster):
                 yield make_finding("autoscaler-flags", f"{metadata['namespace']}/{metadata['name']}: {fault}.")
     if not found:
-        yield make_finding(
-            "autoscaler-flags", "no Deployment runs the cluster autoscaler, which is said to be there."
-        )
+        yield make_finding("autoscaler-flags", "no Deployment runs the cluster autoscaler, which is said to be there.")
