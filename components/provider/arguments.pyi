@@ -388,7 +388,10 @@ class AutoModeNodePoolSettings(TypedDict):
     arm64Taint: NotRequired[bool]
     """Carry the stack's arm64Taint on arm64 nodes. Default: true."""
     weight: NotRequired[int]
-    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
+    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
+    Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
+    name from 0: a weight between them comes between these pools.
+    """
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""
     memoryLimit: NotRequired[str]
