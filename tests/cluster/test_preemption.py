@@ -22,7 +22,7 @@ LESS, MORE, HIGH = (
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
     for name, value in (("preemption-less", -5), ("preemption-more", 5), ("preemption-high", 1000))
 )
-CLASSES = {"guarded": LESS, "low": MORE, "high": HIGH}
+CLASSES: dict[str, Object] = {"guarded": LESS, "low": MORE, "high": HIGH}
 BUDGET: Object = {
     "apiVersion": "policy/v1",
     "kind": "PodDisruptionBudget",
@@ -37,7 +37,7 @@ def node(name: str) -> Object:
 
 
 def scheduled(name: str) -> Object:
-    more = {"nodeSelector": {"test": NAMESPACE}, "tolerations": [{"operator": "Exists"}]}
+    more: Any = {"nodeSelector": {"test": NAMESPACE}, "tolerations": [{"operator": "Exists"}]}
     made = pod(name, cpu=CPU, priorityClassName=CLASSES[name]["metadata"]["name"], **more)
     made["metadata"]["namespace"] = NAMESPACE
     return made

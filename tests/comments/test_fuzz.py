@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from itertools import count
+from typing import Final
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,21 @@ from tests.comments.test_posting import MARK, environment, server, service, slep
 
 __all__ = ["environment", "server", "service", "slept"]
 
-_ODD = (None, True, 0, -1, 1.5, 10**400, "", "\ud800\x1b[31m", TOKEN, f"{MARK}\nold", f"https://x/{TOKEN}", [], {})
+_ODD: Final[tuple[object, ...]] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**400,
+    "",
+    "\ud800\x1b[31m",
+    TOKEN,
+    f"{MARK}\nold",
+    f"https://x/{TOKEN}",
+    [],
+    {},
+)
 _USER = st.sampled_from(({"username": "project_7_bot", "login": "github-actions[bot]"}, *_ODD))
 _ENTRY = st.fixed_dictionaries(
     {},
