@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.stack.load import load_file
-from multiarch.stack.model import ExistingNetwork, Plan
+from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.plan import make_plan
 from tests.quotations import ROOT, blocks, commands, ran
 from tests.stack.words import TODAY
@@ -85,6 +85,7 @@ def test_the_migration_goes_from_one_autoscaler_through_both_to_the_other() -> N
 
 def test_the_other_examples_are_what_they_say() -> None:
     assert isinstance(planned("04-existing-vpc").network, ExistingNetwork)
+    assert isinstance(planned("12-existing-cluster").cluster, ExistingClusterPlan)
     (gpu,) = [group for group in planned("05-gpu-on-graviton").node_groups if group.name == "gpu"]
     assert (str(gpu.architecture), gpu.ami_type.name) == ("arm64", "AL2023_ARM_64_NVIDIA")
     assert str(planned("06-gke-taint").arm64_taint) == "kubernetes.io/arch=arm64:NoSchedule"

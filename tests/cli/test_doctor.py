@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.eks.models import eks_backends
 
-from components.ci.permissions import READS
+from components.ci.permissions import CHECKS, READS
 from multiarch.doctor.existing import OWN_TAG
 from multiarch.doctor.programs import BROUGHT_BY_EKS, SDKS
 from multiarch.errors import StackError
@@ -35,6 +35,23 @@ pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
 GROUP = f"/aws/eks/{STACK}/cluster"
 ROLES = ("AmazonEKS", "AmazonEKSNodegroup", "AutoScaling", "EC2Spot")
+EXISTING = f"""\
+config:
+  aws:region: {REGION}
+  multiarch-eks:team: shop
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: shop@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:kubernetesVersion: "1.34"
+  multiarch-eks:cluster:
+    existing: {STACK}
+    subnets: {{{REGION}a: [subnet-00000000], {REGION}b: [subnet-00000001]}}
+    authenticationMode: API
+    ipFamily: ipv4
+  multiarch-eks:nodeGroups:
+    arm: {{instanceTypes: [m7g.large]}}
+    own: {{instanceTypes: [m7g.large], kind: self-managed}}
+"""
 PLUGINS = [
     *({"name": each, "kind": "resource", "version": version(f"pulumi-{each}")} for each in SDKS),
     *({"name": name, "kind": "resource", "version": version} for name, version in BROUGHT_BY_EKS.items()),
@@ -74,6 +91,11 @@ class Place:
 
     def role(self, name: str) -> None:
         self.aws.role(f"AWSServiceRoleFor{name}")
+
+    def existing(self, file: Path) -> Path:
+        """Write a stack with groups of both kinds for the cluster of that name, as if somebody else had made it."""
+        file.write_text(EXISTING)
+        return file
 
     def node_group(self, **more: object) -> None:
         """Create the cluster with a node group that fails."""
@@ -302,6 +324,7 @@ def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_ot
         place.remote.forget_calls()
         place.examine(STACK)
         place.examine(str(CLONE / "examples" / "04-existing-vpc" / "Pulumi.ledger-staging.yaml"))
+        place.examine(str(place.existing(place.clone / "Pulumi.shop-dev.yaml")))
         called |= {name.replace("service-quotas:", "servicequotas:") for name in place.remote.calls()}
     page = (CLONE / "docs" / "how-to" / "doctor.md").read_text()
     (statement,) = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])["Statement"]
@@ -310,7 +333,8 @@ def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_ot
 
 
 def test_the_look_before_a_run_calls_what_the_preview_role_of_ci_may(place: Place) -> None:
-    may = {action for row in READS.values() for actions in row.values() for action in actions.split()}
+    rows_ = (*READS.values(), CHECKS)
+    may = {action for row in rows_ for actions in row.values() for action in actions.split()}
     words, plan = load_plan(place.clone / "config" / "stacks" / f"Pulumi.{STACK}.yaml")
     place.aws.client("logs").create_log_group(logGroupName=GROUP)
     for rule in ("log-group-exists", "fixed-value"):
@@ -321,6 +345,11 @@ def test_the_look_before_a_run_calls_what_the_preview_role_of_ci_may(place: Plac
             reject_conflicts(words, plan)
         assert {each.rule for each in rejected.value.problems} == {rule}
         assert set(place.remote.calls()) <= may
+    place.remote.forget_calls()
+    with pytest.raises(StackError, match="the subnet subnet-00000000 does not exist"):
+        reject_conflicts(*load_plan(place.existing(place.clone / "Pulumi.shop-dev.yaml")))
+    called = set(place.remote.calls())
+    assert {"eks:ListNodegroups", "eks:DescribeAddon", "ec2:DescribeSubnets"} <= called <= may
 
 
 def test_aws_is_queried_as_the_role_that_the_stack_names(place: Place) -> None:

@@ -162,8 +162,10 @@ def test_manifests_without_pods_are_rejected(run: type_of_run, tmp_path: Path) -
         ),
         (
             ("-", "--context", "x"),
-            "error: --context can't be combined with --manifests. --manifests FILE reads manifests, --live reads a "
-            "cluster.\n",
+            (
+                "error: --context can't be combined with --manifests. --manifests FILE reads manifests, --live reads a "
+                "cluster.\n"
+            ),
         ),
     ],
 )

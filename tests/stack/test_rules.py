@@ -12,7 +12,13 @@ from multiarch.rules import RULES, SECTIONS, Severity
 from multiarch.rules.policies import POLICIES
 from multiarch.stack import wording
 from multiarch.stack.origin import Origin
-from tests.stack import test_autoscaling_contradictions, test_contradictions, test_rebalance, test_webhook
+from tests.stack import (
+    test_autoscaling_contradictions,
+    test_contradictions,
+    test_existing_cluster,
+    test_rebalance,
+    test_webhook,
+)
 from tests.stack.files import CONFIG, PROJECT, Project
 from tests.stack.words import plan
 
@@ -63,15 +69,20 @@ PROJECTS = [
 ]
 """The same for ``Pulumi.yaml``."""
 TESTED_BESIDE_THEIR_CODE = {
+    "cluster-differs": "tests/doctor/test_joined.py",
+    "cluster-not-found": "tests/doctor/test_joined.py",
     "cluster-not-read": "tests/components/test_program.py",
     "creator-in-access": "tests/stack/test_creator.py",
     "file-name": "tests/stack/test_load.py",
     "fixed-value": "tests/e2e/test_rejected.py",
+    "group-of-another": "tests/doctor/test_joined.py",
     "log-group-exists": "tests/e2e/test_rejected.py",
+    "no-free-addresses": "tests/doctor/test_joined.py",
     "no-change": "tests/components/provider/test_components.py",
     "no-manifests": "tests/components/provider/test_components.py",
     "prefer-and-require": "tests/components/provider/test_components.py",
     "refused": "tests/cli/test_stack_check.py",
+    "subnet-not-of-cluster": "tests/doctor/test_joined.py",
     "too-few-zones": "tests/components/test_network.py",
     "value-known-later": "tests/components/provider/test_components.py",
 } | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}
@@ -103,7 +114,13 @@ def test_support_that_ends_soon_after_extended_support_is_a_rule_too() -> None:
 
 
 def test_every_rule_has_a_case_and_every_case_has_a_rule() -> None:
-    modules = (test_contradictions, test_autoscaling_contradictions, test_webhook, test_rebalance)
+    modules = (
+        test_contradictions,
+        test_autoscaling_contradictions,
+        test_existing_cluster,
+        test_webhook,
+        test_rebalance,
+    )
     tables = (*(module.CASES for module in modules), FILES, PROJECTS)
     cases = {case[0] for table in tables for case in table}
     assert cases | {"not-valid", "kubernetes-forced-upgrade", *TESTED_BESIDE_THEIR_CODE} == RULES.keys()

@@ -1,0 +1,87 @@
+"""What is declared for a stack on an existing cluster: nodes, and nothing that is the cluster's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.components import declared
+from tests.components.declared import ACCESS_ENTRY, KEY, LOG_GROUP, MANAGED, ROLE, SCALING_GROUP, World
+from tests.stack.test_existing_cluster import KARPENTER, NO_GROUPS, A, B, on_cluster, scaled
+from tests.stack.words import merged
+
+AGENT = {"podIdentityAgent": True}
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+RELEASE = "kubernetes:helm.sh/v3:Release"
+THEIRS = (
+    "eks:index:Cluster",
+    "aws:eks/addon:Addon",
+    "aws:ec2/vpc:Vpc",
+    "aws:ec2/subnet:Subnet",
+    "aws:ec2/tag:Tag",
+    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
+)
+
+
+def world(change: dict[str, Any]) -> World:
+    found = declared.world(change)
+    assert [each.type for each in found.resources if each.type in THEIRS] == []
+    return found
+
+
+def test_groups_use_the_subnets_of_their_zones_and_one_key_encrypts_session_logs() -> None:
+    own = {"kind": "self-managed", "zones": ["eu-west-1b"]}
+    found = world(on_cluster(nodeGroups={"web": own}))
+    assert found.inputs(MANAGED)["subnetIds"] == [A, B]
+    assert found.inputs(SCALING_GROUP)["vpcZoneIdentifiers"] == [B]
+    assert found.inputs(LOG_GROUP)["name"] == "/multiarch-eks/shop-dev/sessions"
+    assert found.inputs("aws:kms/alias:Alias")["name"] == "alias/multiarch-eks/shop-dev"
+    # EKS makes the entry of managed groups.
+    assert found.one(ACCESS_ENTRY).name == "self-managed-nodes"
+    assert "awsAuth" not in found.outputs
+    assert found.outputs["cluster"]["name"] == "shop"
+
+
+def test_without_session_logs_there_is_no_key() -> None:
+    assert world(on_cluster(session={"logToCloudWatch": False})).all(KEY) == []
+
+
+def test_a_cluster_without_access_entries_gets_none_and_the_line_is_an_output() -> None:
+    change = on_cluster(cluster={"authenticationMode": "CONFIG_MAP"}, nodeGroups={"web": {"kind": "self-managed"}})
+    found = world(change)
+    assert found.all(ACCESS_ENTRY) == []
+    assert found.outputs["awsAuth"].startswith("- rolearn: ")
+    assert (
+        "username: system:node:{{EC2PrivateDNSName}}\n  groups:\n    - system:bootstrappers" in found.outputs["awsAuth"]
+    )
+
+
+def test_an_installed_cluster_autoscaler_gets_priorities_and_tags_and_is_not_installed_again() -> None:
+    found = world(scaled("cluster-autoscaler", "clusterAutoscaler"))
+    assert found.all(RELEASE) == []
+    priorities = found.inputs(CONFIG_MAP)
+    assert priorities["metadata"] == {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"}
+    assert "'.*'" in priorities["data"]["priorities"]
+    tags = {each.inputs["tag"]["key"] for each in found.all("aws:autoscaling/tag:Tag")}
+    assert {"k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/shop"} <= tags
+
+
+def test_an_installed_karpenter_gets_a_node_class_by_ids_and_pools_alone() -> None:
+    found = world(on_cluster(autoscaling=KARPENTER) | NO_GROUPS)
+    assert found.all(RELEASE) == found.all(ROLE) == []
+    spec = found.inputs(NODE_CLASS)["spec"]
+    assert spec["role"] == "nodes"
+    assert spec["subnetSelectorTerms"] == [{"id": A}, {"id": B}]
+    assert spec["securityGroupSelectorTerms"] == [{"id": "<SecurityGroup of shop>"}]
+    assert found.all("kubernetes:karpenter.sh/v1:NodePool") != []
+
+
+@pytest.mark.parametrize("mode", ["API", "CONFIG_MAP"])
+def test_karpenter_that_the_stack_installs_finds_everything_by_ids(mode: str) -> None:
+    settings = {"use": "karpenter", "karpenter": {"controllerGroup": "web"}}
+    change = on_cluster(cluster=merged(AGENT, {"authenticationMode": mode}), autoscaling=settings)
+    found = world(merged(change, {"nodeGroups": {"web": {"minSize": 2}}}))
+    assert found.inputs(NODE_CLASS)["spec"]["securityGroupSelectorTerms"] == [{"id": "<SecurityGroup of shop>"}]
+    assert (len(found.all(ACCESS_ENTRY)), "awsAuth" in found.outputs) == ((1, False) if mode == "API" else (0, True))

@@ -1,0 +1,271 @@
+"""A stack on a cluster that is there already: what is planned, what is rejected, and what pinning reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from multiarch.autoscaling.model import Autoscaler
+from multiarch.errors import MultiarchError
+from multiarch.rules import Severity
+from multiarch.stack.cluster_pins import pin_cluster
+from multiarch.stack.eks_cluster import EksCluster, read_private_subnets
+from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
+from multiarch.stack.pin import PinClients, write_pins
+from tests.stack.files import CONFIG, Project
+from tests.stack.words import check_contradiction, merged, plan, stack
+
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+A, B = "subnet-0123456789abcdef0", "subnet-0123456789abcdef1"
+CLUSTER: Mapping[str, Any] = {
+    "kubernetesVersion": "1.35",
+    "cluster": {
+        "existing": "shop",
+        "subnets": {"eu-west-1a": [A], "eu-west-1b": [B]},
+        "authenticationMode": "API_AND_CONFIG_MAP",
+        "ipFamily": "ipv4",
+    },
+}
+KARPENTER: Mapping[str, Any] = {"use": "karpenter", "karpenter": {"installed": True, "nodeRole": "nodes"}}
+NO_GROUPS: Mapping[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
+OWN: Mapping[str, Any] = {"web": {"kind": "self-managed"}}
+
+
+def on_cluster(**change: Any) -> dict[str, Any]:
+    """The smallest stack's change that puts it on an existing cluster, with ``change`` merged in."""
+    return merged(CLUSTER, change)
+
+
+def scaled(use: str, key: str, **settings: Any) -> dict[str, Any]:
+    return on_cluster(autoscaling={"use": use, key: {"installed": True, **settings}})
+
+
+CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    *(
+        ("cluster-not-managed", on_cluster(**{key: value}), key, "belongs to the cluster shop", ERROR)
+        for key, value in {
+            "clusterName": "other",
+            "network": {"cidr": "10.0.0.0/16"},
+            "apiEndpoint": {"private": True},
+            "secretsEncryption": {"enabled": True},
+            "logging": {"retentionDays": 7},
+            "access": {"admins": []},
+            "addons": {"ebsCsi": {"enabled": False}},
+            "deletionProtection": True,
+            "storageClass": False,
+        }.items()
+    ),
+    ("cluster-not-pinned", {"cluster": {"existing": "shop"}}, "cluster",
+     "kubernetesVersion, cluster.subnets, cluster.authenticationMode, cluster.ipFamily of the cluster shop", ERROR),
+    ("ipv6-cluster", on_cluster(cluster={"ipFamily": "ipv6"}), "cluster.ipFamily", "shop have IPv6", ERROR),
+    ("cluster-name", on_cluster(cluster={"existing": "-shop"}), "cluster.existing", "letter", ERROR),
+    ("one-zone", on_cluster(cluster={"subnets": {"eu-west-1b": None}}), "cluster.subnets", "eu-west-1a", WARNING),
+    ("zone", on_cluster(cluster={"subnets": {"eu-central-1a": [A]}}), "cluster.subnets.eu-central-1a", "of eu-west-1",
+     ERROR),
+    ("subnet-id", on_cluster(cluster={"subnets": {"eu-west-1b": ["b"]}}), "cluster.subnets.eu-west-1b[0]", "'b'",
+     ERROR),
+    ("subnets", on_cluster(cluster={"subnets": {"eu-west-1b": [A]}}), "cluster.subnets", f"{A} is named twice", ERROR),
+    ("subnets", on_cluster(cluster={"subnets": {"eu-west-1b": []}}), "cluster.subnets.eu-west-1b", "no subnet", ERROR),
+    ("aws-auth-line", on_cluster(cluster={"authenticationMode": "CONFIG_MAP"}, nodeGroups=OWN), "nodeGroups.web",
+     "nodes of web can't join shop", WARNING),
+    ("aws-auth-line",
+     on_cluster(cluster={"authenticationMode": "CONFIG_MAP", "podIdentityAgent": True},
+                nodeGroups={"web": {"minSize": 2}},
+                autoscaling={"use": "karpenter", "karpenter": {"controllerGroup": "web"}}),
+     "autoscaling.use", "nodes of Karpenter", WARNING),
+    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known", WARNING),
+    ("autoscaler-without-role", on_cluster(autoscaling={"use": "cluster-autoscaler"}), "cluster.podIdentityAgent",
+     "no Pod Identity agent", ERROR),
+    ("nothing-installed", {"autoscaling": {"use": "cluster-autoscaler", "clusterAutoscaler": {"installed": True}}},
+     "autoscaling.clusterAutoscaler.installed", "is new", ERROR),
+    ("installed-autoscaler", scaled("cluster-autoscaler", "clusterAutoscaler", scaleDownUnneededMinutes=5),
+     "autoscaling.clusterAutoscaler.scaleDownUnneededMinutes", "was installed", ERROR),
+    ("installed-autoscaler", scaled("karpenter", "karpenter", nodeRole="nodes", version="1.14.1"),
+     "autoscaling.karpenter.version", "was installed", ERROR),
+    ("node-role", scaled("karpenter", "karpenter"), "autoscaling.karpenter.nodeRole", "none is named", ERROR),
+    ("node-role", scaled("karpenter", "karpenter", nodeRole="arn:aws:iam::111122223333:role/a/nodes"),
+     "autoscaling.karpenter.nodeRole", "Write nodes.", ERROR),
+    ("node-role", {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web", "nodeRole": "nodes"}}},
+     "autoscaling.karpenter.nodeRole", "makes a role", ERROR),
+    ("migration-of-installed",
+     on_cluster(autoscaling={**KARPENTER, "migrateFrom": "cluster-autoscaler"}), "autoscaling.migrateFrom",
+     "does not install karpenter", ERROR),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "change", "key", "says", "severity"), CASES)
+def test_a_contradiction_is_told_where_it_is(
+    rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
+) -> None:
+    check_contradiction(rule, change, key, says, severity)
+
+
+def test_the_plan_has_the_clusters_zones_and_nothing_that_a_new_cluster_has() -> None:
+    made = plan(on_cluster(environment="prod", cluster={"prefixDelegation": True}))
+    assert isinstance(made.cluster, ExistingClusterPlan)
+    assert made.network == ExistingNetwork("", (A, B), (("eu-west-1a", (A,)), ("eu-west-1b", (B,))))
+    assert (made.addons, made.storage_class, made.termination_handler) == ((), False, False)
+    # The cluster's other stacks have a document and a log group of their own.
+    assert (made.session.document_name, made.session.log_group_name) == (
+        "shop-prod-session",
+        "/multiarch-eks/shop-prod/sessions",
+    )
+    assert {group.max_pods for group in made.node_groups} == {110}
+    with pytest.raises(TypeError, match="not managed"):
+        _ = made.own_cluster
+
+
+def test_the_organisations_defaults_for_new_clusters_are_not_an_existing_clusters(project: Project) -> None:
+    defaults = "name: multiarch-eks\nruntime: python\nconfig:\n  multiarch-eks:defaults:\n    value:\n"
+    more = (
+        "      kubernetesVersion: '1.34'\n      logging: {retentionDays: 7}\n      session: {idleTimeoutMinutes: 9}\n"
+    )
+    words = f"{CONFIG}  multiarch-eks:cluster: {{existing: shop}}\n"
+    found = project.load(words, project=defaults + more).spec
+    assert not {"kubernetesVersion", "logging"} & found.written
+    assert found.session.idle_timeout_minutes == 9
+
+
+def test_groups_for_each_zone_follow_from_the_subnets() -> None:
+    made = plan(on_cluster(nodeGroups={"web": {"onePerZone": True}}))
+    assert [(group.name, group.zones) for group in made.node_groups] == [
+        ("web-a", ("eu-west-1a",)),
+        ("web-arm", ()),
+        ("web-b", ("eu-west-1b",)),
+    ]
+
+
+def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stacks_name() -> None:
+    made = plan(on_cluster(autoscaling=KARPENTER) | NO_GROUPS)
+    karpenter = made.autoscaling.karpenter
+    assert karpenter is not None
+    assert (karpenter.installed, karpenter.chart_version, karpenter.queue, karpenter.controller_group) == (
+        True, "", "", "",
+    )  # fmt: skip
+    assert (karpenter.node_class.name, karpenter.node_class.role) == ("shop-dev", "nodes")
+    assert {pool.node_class for pool in karpenter.pools} == {"shop-dev"}
+    assert made.autoscaling.own == frozenset()
+    assert plan(
+        on_cluster(cluster={"podIdentityAgent": True}, autoscaling={"use": "cluster-autoscaler"})
+    ).autoscaling.own == {Autoscaler.CLUSTER_AUTOSCALER}
+
+
+class _NotFoundError(Exception):
+    pass
+
+
+class FakeAws:
+    """Stands in for EKS and EC2: a cluster of some status, whose subnets have the routes that a test gives."""
+
+    class exceptions:  # noqa: N801  (as boto3 spells it)
+        ResourceNotFoundException = _NotFoundError
+
+    class meta:  # noqa: N801  (as above)
+        region_name = "eu-west-1"
+
+    def __init__(self, routes: Mapping[str, list[dict[str, str]]], addons: Mapping[str, str], **cluster: str) -> None:
+        self.routes, self.addons, self.cluster = routes, addons, cluster
+
+    def describe_cluster(self, *, name: str) -> dict[str, Any]:
+        if not self.cluster:
+            raise _NotFoundError
+        described = {"resourcesVpcConfig": {"vpcId": "vpc-0", "subnetIds": [A, B]}, "name": name, "version": "1.34"}
+        return {"cluster": {**described, **self.cluster}}
+
+    def describe_addon(self, *, clusterName: str, addonName: str) -> dict[str, Any]:  # noqa: N803, ARG002
+        if addonName not in self.addons:
+            raise _NotFoundError
+        return {"addon": {"configurationValues": self.addons[addonName]}}
+
+    def describe_subnets(self, *, SubnetIds: list[str]) -> dict[str, Any]:  # noqa: N803
+        rows = zip(SubnetIds, ("eu-west-1a", "eu-west-1b"), strict=True)
+        return {"Subnets": [{"SubnetId": each, "AvailabilityZone": zone} for each, zone in rows]}
+
+    def get_paginator(self, _operation: str) -> FakeAws:
+        return self
+
+    def paginate(self, *, Filters: object) -> list[dict[str, Any]]:  # noqa: N803, ARG002
+        tables = []
+        for subnet, routes in self.routes.items():
+            whose = {"SubnetId": subnet} if subnet else {"Main": True}
+            tables.append({"Associations": [whose], "Routes": routes})
+        return [{"RouteTables": tables}]
+
+
+PUBLIC = [{"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "local"},
+          {"DestinationCidrBlock": "0.0.0.0/0", "GatewayId": "igw-1"}]  # fmt: skip
+PRIVATE = [{"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1"}]
+TRANSIT = [{"DestinationCidrBlock": "0.0.0.0/0", "TransitGatewayId": "tgw-1"}]
+ISOLATED = [{"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "local"}]
+THERE = EksCluster(
+    "shop", "ACTIVE", "1.34", "API", "ipv4", "vpc-0", (A, B), "", "", pod_identity_agent=True, prefix_delegation=False
+)
+
+
+@pytest.mark.parametrize(
+    ("routes", "private"),
+    [
+        ({A: PUBLIC, B: PRIVATE}, {"eu-west-1b": (B,)}),
+        ({A: TRANSIT, "": PRIVATE}, {"eu-west-1a": (A,), "eu-west-1b": (B,)}),
+        ({"": PUBLIC, A: PRIVATE}, {"eu-west-1a": (A,)}),
+        # No default route, or no table that may be seen: it can't be told.
+        ({A: ISOLATED}, {}),
+    ],
+)
+def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
+    routes: Mapping[str, list[dict[str, str]]], private: Mapping[str, tuple[str, ...]]
+) -> None:
+    assert read_private_subnets(FakeAws(routes, {}), THERE) == private
+
+
+def pinned(aws: FakeAws, **cluster: Any) -> dict[str, Any]:
+    spec = stack(on_cluster(cluster=cluster))
+    assert spec.spec.cluster is not None
+    pins, after = pin_cluster(spec, spec.spec.cluster, PinClients(aws, aws, aws))
+    assert after.spec.cluster is not None
+    assert after.spec.kubernetes_version == "1.34"
+    return {pin.key: pin.new for pin in pins.changes} | {kept.key: kept.reason for kept in pins.kept}
+
+
+def test_pinning_takes_the_clusters_values_and_leaves_subnets_that_are_written() -> None:
+    prefixes = FakeAws({}, {"vpc-cni": "env:\n  ENABLE_PREFIX_DELEGATION: 'true'\n"}, status="ACTIVE")
+    assert pinned(prefixes) == {
+        "kubernetesVersion": "1.34",
+        # A cluster from before access entries.
+        "cluster.authenticationMode": "CONFIG_MAP",
+        "cluster.ipFamily": "is the cluster's",
+        "cluster.prefixDelegation": True,
+        "cluster.podIdentityAgent": False,
+        "cluster.subnets": "written already",
+    }
+    without_add_ons = FakeAws({A: PUBLIC, B: PRIVATE}, {"eks-pod-identity-agent": ""}, status="UPDATING")
+    found = pinned(without_add_ons, subnets=None)
+    assert found["cluster.subnets.eu-west-1b"] == (B,)
+    assert found["cluster.podIdentityAgent"] is True
+    assert "not an EKS add-on" in found["cluster.prefixDelegation"]
+
+
+@pytest.mark.parametrize(
+    ("aws", "says"),
+    [
+        (FakeAws({}, {}), "There is no EKS cluster shop in eu-west-1"),
+        (FakeAws({}, {}, status="CREATING"), "shop is CREATING"),
+        (FakeAws({A: PUBLIC, B: ISOLATED}, {}, status="ACTIVE"), "can't be told"),
+    ],
+)
+def test_pinning_writes_nothing_where_the_cluster_does_not_say(aws: FakeAws, says: str) -> None:
+    with pytest.raises(MultiarchError, match=says):
+        pinned(aws, subnets=None)
+
+
+def test_what_is_pinned_is_written_as_yaml_that_is_accepted(project: Project) -> None:
+    words = f"{CONFIG}  multiarch-eks:cluster:\n    existing: shop  # the platform team's\n"
+    loaded = project.load(words)
+    assert loaded.spec.cluster is not None
+    aws = FakeAws({"": PRIVATE}, {"vpc-cni": "{}"}, status="ACTIVE")
+    pins, after = pin_cluster(loaded, loaded.spec.cluster, PinClients(aws, aws, aws))
+    text = write_pins(words, pins.changes)
+    assert "existing: shop  # the platform team's\n" in text
+    assert project.load(text).spec == after.spec
