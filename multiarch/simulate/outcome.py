@@ -107,8 +107,9 @@ def list_places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
 
 def list_answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[GroupAnswer, ...]:  # noqa: FBT001
     """Return one answer for each group, in the order in which they are tried for a batch."""
-    counts = Counter(place.group for place in list_places(batch, state))
-    fresh = {place.group for place in list_places(batch, state) if place.new}
+    nodes = [node for _, node in state.nodes.where[batch.number]]
+    counts = Counter(node.group for node in nodes)
+    fresh = {node.group for node in nodes if node.new}
     views = state.groups
     used = [view for view in views if view.name in fresh]
     rows, rank = [], 0
@@ -150,7 +151,7 @@ def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | Non
 def _why_no_more(batch: Batch, view: GroupOutcome, state: FinalState, *, unplaced: bool) -> str:
     """Return why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
     if view.scaled_by is None:
-        more = unplaced or any(place.new for place in list_places(batch, state))
+        more = unplaced or any(node.new for _, node in state.nodes.where[batch.number])
         return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes" if more else ""
     return state.reasons.rejected.get((batch.number, view.name), "")
 
