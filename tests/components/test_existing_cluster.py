@@ -64,7 +64,7 @@ def test_an_installed_cluster_autoscaler_gets_priorities_and_tags_and_is_not_ins
     priorities = found.inputs(CONFIG_MAP)
     assert priorities["metadata"] == {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"}
     assert "'.*'" in priorities["data"]["priorities"]
-    tags = {each.inputs["tag"]["key"] for each in found.all("aws:autoscaling/tag:Tag")}
+    assert "'.*'" in str(priorities["data"])
     assert {"k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/shop"} <= tags
 
 

@@ -29,7 +29,7 @@ CLUSTER: Mapping[str, Any] = {
     },
 }
 KARPENTER: Mapping[str, Any] = {"use": "karpenter", "karpenter": {"installed": True, "nodeRole": "nodes"}}
-NO_GROUPS: Mapping[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
+NO_GROUPS: dict[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
 OWN: Mapping[str, Any] = {"web": {"kind": "self-managed"}}
 
 
