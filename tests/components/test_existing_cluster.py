@@ -64,8 +64,8 @@ def test_an_installed_cluster_autoscaler_gets_priorities_and_tags_and_is_not_ins
     priorities = found.inputs(CONFIG_MAP)
     assert priorities["metadata"] == {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"}
     assert "'.*'" in str(priorities["data"])
-    tags = {each.inputs["tag"]["key"] for each in found.all("aws:autoscaling/tag:Tag")}
-    assert {"k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/shop"} <= tags
+    tags: list[Any] = [each.inputs["tag"] for each in found.all("aws:autoscaling/tag:Tag")]
+    assert {"k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/shop"} <= {tag["key"] for tag in tags}
 
 
 def test_an_installed_karpenter_gets_a_node_class_by_ids_and_pools_alone() -> None:
