@@ -134,8 +134,8 @@ def _find_counterpart(
         notes.append(f"the label {key}={labels.pop(key)}, which Kubernetes, EKS or an architecture owns")
     if (own := group.settings.security_groups) and cluster.security_group not in own:
         notes.append(
-            f"its security groups {', '.join(own)}: new nodes have {cluster.security_group} instead, so pods on both do "
-            "not reach one another unless these let each other in"
+            f"its security groups {', '.join(own)}: new nodes have {cluster.security_group} instead, so pods on both "
+            "reach one another only if these let each other in"
         )
     managed = group.kind is NodeGroupKind.MANAGED
     forbidden = any(explain_forbidden_taint(each.key) for each in (taint, *taints))
