@@ -60,10 +60,10 @@ def list_candidate_types(groups: Iterable[ObservedGroup]) -> frozenset[str]:
 
 @cache
 def find_same_size(name: str) -> tuple[InstanceType, ...]:
-    """Return arm64 instance types with the vCPUs, memory and category of ``name``, the nearest generation first.
+    """Return arm64 instance types with the vCPUs, memory, category and local disks of ``name``.
 
-    Those whose names say the same of local disks, network and memory come alone; if there are none, those with the same
-    local disks. Empty for an unknown type, and for one with an accelerator.
+    First those whose names also say the same of network and memory, the nearest generation first. Empty for an unknown
+    type, and for one with an accelerator.
     """
     known = list_instance_types()
     own = known.get(name)
@@ -78,12 +78,17 @@ def find_same_size(name: str) -> tuple[InstanceType, ...]:
         and each.eks
         and (_LOCAL_DISK in _letters(each)) == (_LOCAL_DISK in _letters(own))
     ]
-    exact = [each for each in alike if _letters(each) == _letters(own)]
-    wanted = int(own.generation)
-    return tuple(sorted(exact or alike, key=lambda each: (abs(int(each.generation) - wanted), each.name)))
+    wanted, letters = int(own.generation), _letters(own)
+    return tuple(
+        sorted(
+            alike,
+            key=lambda each: (_letters(each) != letters, abs(int(each.generation) - wanted), each.name),
+        )
+    )
 
 
 def _letters(instance: InstanceType) -> frozenset[str]:
+    """Return what a family's name says of disks, network and memory: ``d`` and ``n`` of ``m5dn``."""
     found = _FAMILY.match(instance.family)
     return frozenset(found[1] if found else "") - _PROCESSORS
 
@@ -176,13 +181,15 @@ def _choose_types(
     chosen: dict[str, None] = {}
     for name in group.instance_types:
         fitting = [
-            each.name
+            each
             for each in find_same_size(name)
             if offered.get(each.name, frozenset()) >= set(zones)
             and not explain_boot_failure(family, each)
             and (each.spot or not spot)
         ]
-        chosen |= dict.fromkeys(fitting if spot else fitting[:1])
+        # One with a better network costs more, so it comes alone where there is no other.
+        alike = [each for each in fitting if _letters(each) == _letters(fitting[0])]
+        chosen |= dict.fromkeys(each.name for each in (alike if spot else alike[:1]))
     return tuple(chosen)[:_MOST_TYPES]
 
 
