@@ -1,4 +1,4 @@
-"""``stack new --from-cluster`` on clusters in the shapes of eksctl, terraform-aws-eks and the console."""
+"""``stack new --from-cluster`` and ``report --cluster``, on clusters in the shapes that other tools make."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from tests.autoscaling.evaluation import Call, allowed
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
 from tests.kubernetes.api_server import Answer, Request, serving
+from tests.observed.test_cluster import node, pod
+from tests.report.page_text import sections
 from tests.sandbox.served import CLONE, REGION, Served
 from tests.verify.clusters import environment
 
@@ -68,9 +70,9 @@ class Place:
 
         def answer(request: Request) -> Answer:
             name = request.path.rpartition("/")[2]
-            if name == "aws-node" or name not in objects:
+            if name in ("aws-node", "nodepools", "ec2nodeclasses") and name not in objects:
                 return 404, {"kind": "Status", "message": "not found"}, {}
-            return 200, {"kind": "List", "metadata": {}, "items": objects[name]}, {}
+            return 200, {"kind": "List", "metadata": {}, "items": objects.get(name, [])}, {}
 
         with serving(answer) as server:
             proxied = {"server": endpoint.replace("https:", "http:"), "proxy-url": server.url}
@@ -172,12 +174,12 @@ def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Plac
         "metadata": {"name": "ca", "namespace": "kube-system"},
         "spec": {"replicas": 1, "template": {"spec": {"containers": [container]}}},
     }
-    node = {
+    tainted = {
         "metadata": {"name": "ip-1", "labels": ARM64_NODE},
         "spec": {"taints": [{"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}]},
         "status": {"nodeInfo": {"architecture": "arm64", "operatingSystem": "linux"}, "conditions": []},
     }
-    with place.kubeconfig("blog-dev", deployments=[deployment], nodes=[node]):
+    with place.kubeconfig("blog-dev", deployments=[deployment], nodes=[tainted]):
         ran = place.new("blog-dev")
         assert ran.code == 0, ran.err
         spec, text = load_file(place.file("blog-dev")).spec, place.file("blog-dev").read_text()
@@ -210,6 +212,56 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (code, "", 1)
     assert says in ran.err
     assert sorted((place.clone / "config" / "stacks").iterdir()) == before
+
+
+def write_prices(place: Place, **hours: str) -> str:
+    prices = json.loads((CLONE / "examples" / "prices.json").read_text("utf-8"))
+    region = prices["regions"].pop("eu-central-1")
+    region["onDemandPerHour"] = {name.replace("_", "."): hour for name, hour in hours.items()}
+    prices["regions"] = {REGION: region}
+    (place.clone / "prices.json").write_text(json.dumps(prices), "utf-8")
+    return "prices.json"
+
+
+def test_a_report_has_the_groups_the_saving_and_the_next_commands(place: Place) -> None:
+    prices = write_prices(place, m5_large="0.1", m6g_large="0.08", r5_xlarge="0.3", r6g_xlarge="0.24")
+    ran = place.run("report", "--cluster", "shop-prod", "--html", "page.html", "--prices", prices)
+    # The kubeconfig has no context of the cluster: its parts say so, and AWS's are there.
+    assert (ran.code, ran.err.splitlines()[0]) == (3, "Wrote page.html.")
+    found = sections((place.clone / "page.html").read_text("utf-8"))
+    assert "3 groups: 0 arm64, 5 amd64." in found["groups"]
+    # 2 nodes of m5.large for 730 hours, and 2 of m6g.large.
+    for amount in ("146.00", "116.80", "29.20"):
+        assert amount in found["groups"]
+    assert "no on-demand price" not in found["groups"]
+    assert f"multiarch stack new --from-cluster shop-prod --region {REGION}" in found["next"]
+    assert "Not read." in found["images"]
+    assert "control plane" in found["cost"]
+
+
+def test_a_report_reads_workloads_where_the_kubeconfig_is_of_the_cluster(place: Place) -> None:
+    with place.kubeconfig("blog-dev", nodes=[node("ip-1", {})], pods=[pod("api-1", "ip-1")]):
+        ran = place.run("report", "--cluster", "blog-dev", "--html", "page.html", "--no-cache")
+    assert ran.code == 0, ran.err
+    found = sections((place.clone / "page.html").read_text("utf-8"))
+    assert "0 of 1 pod on arm64 nodes" in found["pods"]
+    assert "1 workload" in found["images"]
+    assert "t4g.medium" in found["groups"]
+
+
+def test_a_report_of_a_cluster_that_can_have_no_stack_says_why(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1900000000")  # 2030: 1.34 has no support any more
+    ran = place.run("report", "--cluster", "blog-dev", "--html", "page.html")
+    assert ran.code == 3
+    found = sections((place.clone / "page.html").read_text("utf-8"))
+    assert "which EKS does not support any more. Upgrade it" in found["groups"]
+    assert "which EKS does not support any more. Upgrade it" in found["next"]
+
+
+@pytest.mark.parametrize("words", [(), ("checkout-dev", "--cluster", "blog-dev")])
+def test_a_report_is_of_a_stack_or_of_a_cluster(place: Place, words: tuple[str, ...]) -> None:
+    ran = place.run("report", *words, "--html", "page.html")
+    assert (ran.code, ran.err) == (2, "error: Give either STACK or --cluster NAME.\n")
 
 
 class DeniedError(ServiceException):
