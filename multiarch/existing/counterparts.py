@@ -13,7 +13,7 @@ from multiarch.facts.instance_types import Accelerator, InstanceType, list_insta
 from multiarch.facts.limits import explain_forbidden_label, explain_forbidden_taint
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CapacityType, NodeGroupKind
-from multiarch.observed.eks.model import EksCluster, ObservedGroup
+from multiarch.observed.eks.model import ObservedCluster, ObservedGroup
 
 _LONGEST = 36
 """Characters of a group's name: EKS takes 63, and AWS adds 26 with a hyphen."""
@@ -45,7 +45,7 @@ class Counterpart:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class NoCounterpart:
     """A group, or something else of the cluster, without a counterpart, and why."""
 
     what: str
@@ -94,8 +94,8 @@ def _letters(instance: InstanceType) -> frozenset[str]:
 
 
 def find_counterparts(
-    cluster: EksCluster, taint: Taint, zones: Sequence[str]
-) -> tuple[tuple[Counterpart, ...], tuple[Skipped, ...]]:
+    cluster: ObservedCluster, taint: Taint, zones: Sequence[str]
+) -> tuple[tuple[Counterpart, ...], tuple[NoCounterpart, ...]]:
     """Return a counterpart for each amd64 group without one, and the groups that get none, with the reason."""
     arm64 = [each for each in cluster.groups if each.architecture is Architecture.ARM64]
     found, skipped = [], []
@@ -108,13 +108,13 @@ def find_counterparts(
             names.add(made.name)
             found.append(made)
         else:
-            skipped.append(Skipped(f"group {group.name}", made))
+            skipped.append(NoCounterpart(f"group {group.name}", made))
     return tuple(found), tuple(skipped)
 
 
 def _find_counterpart(
     group: ObservedGroup,
-    cluster: EksCluster,
+    cluster: ObservedCluster,
     arm64: Sequence[ObservedGroup],
     taint: Taint,
     zones: Sequence[str],

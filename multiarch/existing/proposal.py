@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 
 from multiarch.errors import MultiarchError, UnknownFactError
-from multiarch.existing.counterparts import Counterpart, Skipped, find_counterparts
+from multiarch.existing.counterparts import Counterpart, NoCounterpart, find_counterparts
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.kubernetes import get_support_status
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.nodes.model import NodeGroupKind
-from multiarch.observed.eks.model import EksCluster, ObservedPool, ObservedSubnet
+from multiarch.observed.eks.model import ObservedCluster, ObservedPool, ObservedSubnet
 
 DEFAULT_TAINT = Taint("arch", "arm64", Effect.NO_SCHEDULE)
 _ARM64 = ("arm64", "aarch64", "graviton")
@@ -42,7 +42,7 @@ class Proposal:
     ``skipped`` is what gets no counterpart, ``notes`` what to know besides. ``pools`` are NodePools without arm64.
     """
 
-    cluster: EksCluster
+    cluster: ObservedCluster
     taint: Taint
     taint_source: str
     subnets: tuple[ObservedSubnet, ...]
@@ -50,7 +50,7 @@ class Proposal:
     autoscaler: FoundAutoscaler
     counterparts: tuple[Counterpart, ...]
     pools: tuple[ObservedPool, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[NoCounterpart, ...]
     notes: tuple[str, ...]
 
     @property
@@ -64,7 +64,7 @@ class Proposal:
         return self.autoscaler.use in ("karpenter", "auto-mode")
 
 
-def propose_stack(cluster: EksCluster, today: date) -> Proposal:
+def plan_addition(cluster: ObservedCluster, today: date) -> Proposal:
     """Return a stack for a cluster. Raises MultiarchError, with the fix, for one that can't have a stack now."""
     check_cluster(cluster, today)
     taint, taint_source = choose_taint(cluster)
@@ -83,7 +83,7 @@ def propose_stack(cluster: EksCluster, today: date) -> Proposal:
     return found
 
 
-def check_cluster(cluster: EksCluster, today: date) -> None:
+def check_cluster(cluster: ObservedCluster, today: date) -> None:
     """Raise MultiarchError for a cluster that is not there yet or no more, or whose version has no support."""
     if text := _STATES.get(cluster.status):
         raise MultiarchError(f"The cluster {cluster.name} {text.format(name=cluster.name, region=cluster.region)}")
@@ -98,7 +98,7 @@ def check_cluster(cluster: EksCluster, today: date) -> None:
         raise MultiarchError(message, hint=upgrade)
 
 
-def choose_taint(cluster: EksCluster) -> tuple[Taint, str]:
+def choose_taint(cluster: ObservedCluster) -> tuple[Taint, str]:
     """Return the taint of arm64 nodes that is in use, or the default, and where it is from.
 
     Raises MultiarchError if arm64 nodes have several, or one whose value does not name arm64.
@@ -128,13 +128,13 @@ def choose_taint(cluster: EksCluster) -> tuple[Taint, str]:
     return DEFAULT_TAINT, "the default: no arm64 node has a taint for its architecture"
 
 
-def choose_subnets(cluster: EksCluster) -> tuple[tuple[ObservedSubnet, ...], str]:
+def choose_subnets(cluster: ObservedCluster) -> tuple[tuple[ObservedSubnet, ...], str]:
     """Return the subnets of new nodes and where they are from: private ones of node groups, or else of the cluster.
 
     Raises MultiarchError if none has free addresses, or all are in one zone.
     """
     of_groups = {each for group in cluster.groups for each in group.subnets}
-    every = of_groups.union(cluster.cluster_subnets)
+    every = of_groups.union(cluster.subnet_ids)
     choices = (
         (of_groups, False, "the private subnets of the node groups"),
         (every, False, "the private subnets of the cluster"),
@@ -143,7 +143,12 @@ def choose_subnets(cluster: EksCluster) -> tuple[tuple[ObservedSubnet, ...], str
     fix = f"Add private ones to it with `aws eks update-cluster-config --name {cluster.name} --resources-vpc-config`."
     full = ""
     for identifiers, public, source in choices:
-        found = [each for each in cluster.subnets if each.id in identifiers and (public or not each.public)]
+        found = [
+            each
+            for each in cluster.subnets
+            # Nodes join from a group's own subnets today, whatever their routes are.
+            if each.id in identifiers and (public or (not each.public and (each.routed or each.id in of_groups)))
+        ]
         with_room = tuple(each for each in found if each.free > 0)
         full = full or ", ".join(each.id for each in found if not each.free)
         if len({each.zone for each in with_room}) >= _ZONES:
@@ -154,7 +159,7 @@ def choose_subnets(cluster: EksCluster) -> tuple[tuple[ObservedSubnet, ...], str
     raise MultiarchError(f"The subnets of {cluster.name} are in one zone: {zones}. New nodes need two.", hint=fix)
 
 
-def find_autoscaler(cluster: EksCluster) -> FoundAutoscaler:
+def find_autoscaler(cluster: ObservedCluster) -> FoundAutoscaler:
     """Return the autoscaler of a cluster: EKS Auto Mode, else Karpenter, else the cluster autoscaler.
 
     Raises MultiarchError if several may scale the same groups, or if the role of Karpenter's nodes is not found.
@@ -173,7 +178,7 @@ def find_autoscaler(cluster: EksCluster) -> FoundAutoscaler:
     return found[0] if found else FoundAutoscaler("none", "no autoscaler was found")
 
 
-def _list_autoscalers(cluster: EksCluster) -> Iterator[FoundAutoscaler]:
+def _list_autoscalers(cluster: ObservedCluster) -> Iterator[FoundAutoscaler]:
     inside, accounts = cluster.inside, sorted(cluster.service_accounts)
     if cluster.auto_mode:
         yield FoundAutoscaler("auto-mode", "computeConfig of the cluster", cluster.auto_mode_role)
@@ -195,13 +200,15 @@ def _list_autoscalers(cluster: EksCluster) -> Iterator[FoundAutoscaler]:
         yield FoundAutoscaler("cluster-autoscaler", scaling[0])
 
 
-def _list_amd64_pools(cluster: EksCluster, use: str) -> tuple[ObservedPool, ...]:
+def _list_amd64_pools(cluster: ObservedCluster, use: str) -> tuple[ObservedPool, ...]:
     pools = cluster.inside.pools if cluster.inside else ()
     of_kind = (each for each in pools if each.auto_mode == (use == "auto-mode"))
     return tuple(each for each in of_kind if each.architectures == (Architecture.AMD64,))
 
 
-def _list_notes(cluster: EksCluster, autoscaler: FoundAutoscaler, subnets: tuple[ObservedSubnet, ...]) -> Iterator[str]:
+def _list_notes(
+    cluster: ObservedCluster, autoscaler: FoundAutoscaler, subnets: tuple[ObservedSubnet, ...]
+) -> Iterator[str]:
     if cluster.why_outside:
         where = "" if cluster.public_endpoint else " Its endpoint is private: run the command from within its VPC."
         yield (

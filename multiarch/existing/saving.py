@@ -9,7 +9,7 @@ from multiarch.cost.pricing import PricedCapacity, Pricing
 from multiarch.cost.stack import list_price_notes
 from multiarch.existing.proposal import Proposal
 from multiarch.facts.architectures import Architecture
-from multiarch.observed.eks.model import EksCluster, ObservedGroup
+from multiarch.observed.eks.model import ObservedCluster, ObservedGroup
 from multiarch.prices.amounts import subtract_amounts, sum_amounts
 from multiarch.prices.model import Amount
 
@@ -42,7 +42,7 @@ def compute_savings(found: Proposal, pricing: Pricing) -> tuple[GroupSaving, ...
     )
 
 
-def compute_group_costs(cluster: EksCluster, pricing: Pricing) -> CostReport:
+def compute_group_costs(cluster: ObservedCluster, pricing: Pricing) -> CostReport:
     """Return what the groups of a cluster cost now, and its control plane."""
     control_plane, _ = pricing.control_plane(cluster.version)
     return CostReport(
@@ -56,7 +56,7 @@ def compute_group_costs(cluster: EksCluster, pricing: Pricing) -> CostReport:
     )
 
 
-def _list_lines(group: ObservedGroup, cluster: EksCluster, pricing: Pricing) -> list[CostLine]:
+def _list_lines(group: ObservedGroup, cluster: ObservedCluster, pricing: Pricing) -> list[CostLine]:
     zones = tuple(sorted({each.zone for each in cluster.subnets if each.id in group.subnets}))
     counted: dict[tuple[str, ...], int] = {(name,): count for name, count in group.nodes.items() if name}
     return [

@@ -11,7 +11,7 @@ from multiarch.capacity.model import CapacityReport
 from multiarch.cost.model import CostReport
 from multiarch.existing.proposal import Proposal
 from multiarch.existing.saving import GroupSaving
-from multiarch.observed.eks.model import EksCluster
+from multiarch.observed.eks.model import ObservedCluster
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
@@ -45,7 +45,7 @@ class ClusterContents:
     ``proposal`` is the stack that `stack new --from-cluster` would write. ``savings`` are empty without prices.
     """
 
-    cluster: EksCluster
+    cluster: ObservedCluster
     made: datetime
     proposal: Proposal | Unread
     placement: Placement | Unread

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from multiarch.aws_errors import open_clients, translate_failures
@@ -23,7 +23,8 @@ from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.eks import answers
 from multiarch.observed.eks.answers import Answer
 from multiarch.observed.eks.inside import read_inside
-from multiarch.observed.eks.model import EksCluster, InCluster, NodeSettings, ObservedGroup
+from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedCluster, ObservedGroup
+from multiarch.stack.eks_cluster import read_eks_cluster, read_private_subnets
 from multiarch.threads import split_items
 
 Item = TypeVar("Item")
@@ -43,12 +44,12 @@ _USUAL_POLICIES = frozenset(
 """What the nodes of any stack may do, too."""
 
 
-def read_eks_cluster(name: str, region: str | None, access: ClusterAccess) -> EksCluster:
+def read_cluster_nodes(name: str, region: str | None, access: ClusterAccess) -> ObservedCluster:
     """Read a cluster. Raises MultiarchError if there is none, OutsideError for what AWS does not let be read."""
     clients = open_clients(region, region_hint="Give --region, or set AWS_REGION.")
     with translate_failures():
-        found = _Reader(clients, name, str(clients("eks").meta.region_name)).read()
-    if found.status not in ("ACTIVE", "UPDATING"):
+        found = _AwsReader(clients, name, str(clients("eks").meta.region_name)).read()
+    if not found.is_usable:
         return found
     try:
         return replace(found, inside=_read_inside(found, access))
@@ -59,7 +60,7 @@ def read_eks_cluster(name: str, region: str | None, access: ClusterAccess) -> Ek
         return replace(found, why_outside=f"{error.message} {get}")
 
 
-def _read_inside(found: EksCluster, access: ClusterAccess) -> InCluster:
+def _read_inside(found: ObservedCluster, access: ClusterAccess) -> InCluster:
     with open_cluster(access) as cluster:
         if cluster.address.rstrip("/").lower() != found.endpoint.rstrip("/").lower():
             raise OutsideError(f"The kubeconfig's context {cluster.name} is not of {found.name}.")
@@ -74,69 +75,54 @@ def _read_inside(found: EksCluster, access: ClusterAccess) -> InCluster:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _AwsReader:
     clients: Clients
     name: str
     region: str
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_ONCE))
 
-    def read(self) -> EksCluster:
-        eks = self.clients("eks")
-        try:
-            answer = eks.describe_cluster(name=self.name)["cluster"]
-        except eks.exceptions.ResourceNotFoundException as error:
+    def read(self) -> ObservedCluster:
+        found = read_eks_cluster(self.clients("eks"), self.name)
+        if found is None:
             raise MultiarchError(
                 f"There is no EKS cluster {self.name} in {self.region}.",
                 hint="Give its region with --region, or other credentials with AWS_PROFILE.",
-            ) from error
-        vpc, network = answer["resourcesVpcConfig"], answer.get("kubernetesNetworkConfig") or {}
-        compute = answer.get("computeConfig") or {}
-        bare = EksCluster(
-            name=self.name,
-            region=self.region,
-            version=answer["version"],
-            status=answer["status"],
-            endpoint=answer.get("endpoint") or "",
-            security_group=vpc.get("clusterSecurityGroupId", ""),
-            public_endpoint=bool(vpc.get("endpointPublicAccess")),
-            authentication_mode=(answer.get("accessConfig") or {}).get("authenticationMode", "CONFIG_MAP"),
-            ip_family=network.get("ipFamily", "ipv4"),
-            cluster_subnets=tuple(vpc.get("subnetIds", ())),
-            auto_mode=bool(compute.get("enabled")),
-            auto_mode_role=_get_last(compute.get("nodeRoleArn")),
-        )
-        if bare.status not in ("ACTIVE", "UPDATING"):
+            )
+        bare = ObservedCluster(**{each.name: getattr(found, each.name) for each in fields(found)}, region=self.region)
+        if not bare.is_usable:
             return bare
         with self.pool:
             return self._with_nodes(self._with_addons(bare))
 
-    def _with_nodes(self, bare: EksCluster) -> EksCluster:
+    def _with_nodes(self, bare: ObservedCluster) -> ObservedCluster:
         groups = self._read_groups()
-        used = {each for group in groups for each in group.subnets} | set(bare.cluster_subnets)
+        used = {each for group in groups for each in group.subnets} | set(bare.subnet_ids)
         subnets = self._pages("ec2", "describe_subnets", "Subnets", SubnetIds=sorted(used))
+        private = read_private_subnets(self.clients("ec2"), replace(bare, subnet_ids=tuple(used)))
+        routed = {each for zone in private.values() for each in zone}
         found = replace(
             bare,
             groups=tuple(sorted(groups, key=lambda group: group.name)),
-            subnets=tuple(sorted(map(answers.read_subnet, subnets), key=lambda each: (each.zone, each.id))),
+            subnets=tuple(
+                sorted((answers.read_subnet(each, routed) for each in subnets), key=lambda each: (each.zone, each.id))
+            ),
             offered=self._find_offers(list_candidate_types(groups)),
         )
         return found if found.auto_mode else self._with_karpenter(found)
 
-    def _with_addons(self, bare: EksCluster) -> EksCluster:
+    def _with_addons(self, bare: ObservedCluster) -> ObservedCluster:
         eks = self.clients("eks")
         names = self._pages("eks", "list_addons", "addons", clusterName=self.name)
         rows = self._map(lambda each: eks.describe_addon(clusterName=self.name, addonName=each)["addon"], names)
         by_name = {each["addonName"]: each for each in rows}
-        cni = by_name.get("vpc-cni")
         accounts = self._pages("eks", "list_pod_identity_associations", "associations", clusterName=self.name)
         return replace(
             bare,
             addons={name: by_name[name]["addonVersion"] for name in sorted(by_name)},
-            prefix_delegation=answers.read_prefix_delegation(cni.get("configurationValues")) if cni else None,
             service_accounts=frozenset(f"{each['namespace']}/{each['serviceAccount']}" for each in accounts),
         )
 
-    def _with_karpenter(self, found: EksCluster) -> EksCluster:
+    def _with_karpenter(self, found: ObservedCluster) -> ObservedCluster:
         """Add the roles of Karpenter's nodes: of running ones, or by the access entry that its documents name so."""
         filters = [
             {"Name": "tag-key", "Values": ["karpenter.sh/nodepool"]},

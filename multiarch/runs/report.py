@@ -19,7 +19,7 @@ from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import compute_stack_costs, find_label_group
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.existing.proposal import DEFAULT_TAINT, Proposal, propose_stack
+from multiarch.existing.proposal import DEFAULT_TAINT, Proposal, plan_addition
 from multiarch.existing.saving import compute_group_costs, compute_savings
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
@@ -33,7 +33,7 @@ from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.report.contents import ClusterContents, Placement, ReportContents, Unread
 from multiarch.runs.audits import audit_with_tags
 from multiarch.runs.cost import compute_placement_cost
-from multiarch.runs.eks_clusters import read_eks_cluster
+from multiarch.runs.eks_clusters import read_cluster_nodes
 from multiarch.runs.images import list_image_support
 from multiarch.runs.workload_input import (
     WorkloadInput,
@@ -144,10 +144,10 @@ def gather_cluster_page(
     progress: Progress = ignore_progress,
 ) -> ClusterPage:
     """Gather the contents of the page of a cluster without a stack. Raises MultiarchError if AWS can't be read."""
-    cluster = read_eks_cluster(name, region, access)
+    cluster = read_cluster_nodes(name, region, access)
     proposal: Proposal | Unread
     try:
-        proposal = propose_stack(cluster, get_today())
+        proposal = plan_addition(cluster, get_today())
     except MultiarchError as error:
         proposal = Unread(str(error))
     taint = DEFAULT_TAINT if isinstance(proposal, Unread) else proposal.taint

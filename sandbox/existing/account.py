@@ -50,7 +50,21 @@ class Account:
             role = "kubernetes.io/role/elb" if public else "kubernetes.io/role/internal-elb"
             self.tag([subnet], {BY_HAND: "true", "Name": name, role: "1", **tags})
             made[public].append(subnet)
+        self._make_routes(vpc, made[False], made[True])
         return Network(tuple(made[False]), tuple(made[True]))
+
+    def _make_routes(self, vpc: str, private: Sequence[str], public: Sequence[str]) -> None:
+        """Lead public subnets to an internet gateway, and private ones to a NAT gateway."""
+        ec2 = self.client("ec2")
+        internet = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+        ec2.attach_internet_gateway(InternetGatewayId=internet, VpcId=vpc)
+        address = ec2.allocate_address(Domain="vpc")["AllocationId"]
+        nat = ec2.create_nat_gateway(SubnetId=public[0], AllocationId=address)["NatGateway"]["NatGatewayId"]
+        for subnets, gateway in ((public, {"GatewayId": internet}), (private, {"NatGatewayId": nat})):
+            table = ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+            ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", **gateway)
+            for subnet in subnets:
+                ec2.associate_route_table(RouteTableId=table, SubnetId=subnet)
 
     def tag(self, resources: Sequence[str], tags: Mapping[str, str]) -> None:
         """Tag resources of EC2."""

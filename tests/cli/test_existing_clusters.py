@@ -159,13 +159,15 @@ def test_terraform_with_karpenter(place: Place) -> None:
     assert spec.cluster.prefix_delegation
 
 
+@pytest.mark.xfail(reason="the keys and the sandbox's part of EKS Auto Mode are not there yet", strict=True)
 def test_auto_mode(place: Place) -> None:
     ran = place.new("auto-dev")
     assert ran.code == 0, ran.err
     spec = load_file(place.file("auto-dev")).spec
     assert (spec.node_groups, spec.autoscaling.use) == ({}, "auto-mode")
-    assert spec.autoscaling.auto_mode.node_role == "auto-dev-AmazonEKSAutoNodeRole"
-    assert list(spec.autoscaling.auto_mode.node_pools) == ["general"]
+    settings = spec.autoscaling.model_dump(by_alias=True, exclude_unset=True)["autoMode"]
+    assert settings["nodeRole"] == "auto-dev-AmazonEKSAutoNodeRole"
+    assert settings["nodePools"] == {"general": {"architectures": ["arm64"]}}
 
 
 def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Place) -> None:

@@ -10,7 +10,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import list_instance_types
 from multiarch.facts.taints import Taint, parse_taint
 from multiarch.nodes.model import CapacityType, NodeGroupKind
-from multiarch.observed.eks.model import EksCluster, NodeSettings, ObservedGroup, ObservedSubnet
+from multiarch.observed.eks.model import NodeSettings, ObservedCluster, ObservedGroup, ObservedSubnet
 
 ZONES = ("eu-west-1a", "eu-west-1b")
 SUBNETS = tuple(ObservedSubnet(f"subnet-{zone[-1]}", zone, 200, public=False) for zone in ZONES)
@@ -35,7 +35,7 @@ def group(name: str = "general", *types: str, taints: tuple[str, ...] = (), **mo
     return ObservedGroup(name=name, instance_types=names, **values)
 
 
-def cluster(*groups: ObservedGroup, **more: Any) -> EksCluster:
+def cluster(*groups: ObservedGroup, **more: Any) -> ObservedCluster:
     """An active cluster of Kubernetes 1.34 whose zones offer every instance type."""
     values = {
         "version": "1.34",
@@ -45,14 +45,17 @@ def cluster(*groups: ObservedGroup, **more: Any) -> EksCluster:
         "public_endpoint": True,
         "authentication_mode": "API",
         "ip_family": "ipv4",
+        "vpc_id": "vpc-1",
+        "authority": "",
+        "pod_identity_agent": True,
         "subnets": SUBNETS,
-        "cluster_subnets": tuple(each.id for each in SUBNETS),
+        "subnet_ids": tuple(each.id for each in SUBNETS),
         "groups": groups,
         "prefix_delegation": False,
         "offered": {name: frozenset(ZONES) for name in list_candidate_types(groups)},
         **more,
     }
-    return EksCluster(name="shop-prod", region="eu-west-1", **values)
+    return ObservedCluster(name="shop-prod", region="eu-west-1", **values)
 
 
 ARM64 = parse_taint("arch=arm64:NoSchedule")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.existing.proposal import choose_subnets, choose_taint, find_autoscaler, propose_stack
+from multiarch.existing.proposal import choose_subnets, choose_taint, find_autoscaler, plan_addition
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.observed.eks.model import InCluster, ObservedPool, ObservedSubnet
@@ -37,7 +38,11 @@ def test_subnets_are_the_private_ones_of_groups_then_those_of_the_cluster_then_p
     every = {"subnets": (*SUBNETS, *public)}
     assert choose_subnets(cluster(group(subnets=(*names, "subnet-a", "subnet-b")), **every))[0] == SUBNETS
     assert choose_subnets(cluster(group(subnets=names), **every))[0] == SUBNETS
-    found, source = choose_subnets(cluster(group(subnets=names), subnets=public, cluster_subnets=names))
+    # Whether nodes of a private subnet without a route reach AWS can't be told, unless nodes of a group do.
+    unrouted = tuple(replace(each, routed=False) for each in SUBNETS)
+    assert choose_subnets(cluster(group(), subnets=unrouted))[0] == unrouted
+    assert choose_subnets(cluster(group(subnets=names), subnets=(*unrouted, *public)))[1].startswith("the subnets")
+    found, source = choose_subnets(cluster(group(subnets=names), subnets=public, subnet_ids=names))
     assert (found, "public" in source) == (public, True)
 
 
@@ -72,7 +77,7 @@ def test_node_pools_without_arm64_get_one_and_others_are_named() -> None:
 
     pools = (pool("amd", Architecture.AMD64), pool("both", *Architecture))
     in_it = inside(karpenters=("k/karpenter",), karpenter_roles=("a", "b"), pools=pools)
-    found = propose_stack(cluster(group("g", "g5.xlarge"), inside=in_it), TODAY)
+    found = plan_addition(cluster(group("g", "g5.xlarge"), inside=in_it), TODAY)
     assert ([each.name for each in found.pools], found.autoscaler.role) == (["amd"], "a")
     assert any("NodePool both allows arm64 already" in note for note in found.notes)
     assert any("several roles" in note for note in found.notes)
@@ -114,12 +119,12 @@ def test_a_cluster_that_cannot_have_a_stack_is_one_error_with_the_fix(
     more: dict[str, Any], says: str, fix: str
 ) -> None:
     with pytest.raises(MultiarchError) as caught:
-        propose_stack(cluster(**{"groups": (group(),), **more}), TODAY)
+        plan_addition(cluster(**{"groups": (group(),), **more}), TODAY)
     assert says in caught.value.message
     assert fix in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_private_endpoint_is_no_error_and_what_was_not_read_is_named() -> None:
-    found = propose_stack(cluster(group(), public_endpoint=False, why_outside="It did not answer."), TODAY)
+    found = plan_addition(cluster(group(), public_endpoint=False, why_outside="It did not answer."), TODAY)
     assert "It did not answer. Its endpoint is private: run the command from within its VPC." in found.notes[0]

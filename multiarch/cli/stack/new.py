@@ -16,12 +16,12 @@ from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.terminal import print_message, print_notes, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
-from multiarch.existing.proposal import propose_stack
+from multiarch.existing.proposal import plan_addition
 from multiarch.existing.stack_file import list_not_taken_over, write_stack_file
 from multiarch.facts.partitions import explain_unknown_region
 from multiarch.files import write_atomically
 from multiarch.rules import Severity
-from multiarch.runs.eks_clusters import read_eks_cluster
+from multiarch.runs.eks_clusters import read_cluster_nodes
 from multiarch.runs.stacks import find_root
 from multiarch.stack.load import STACKS_FOLDER, load_file, name_fault
 from multiarch.stack.new_file import write_stack
@@ -119,7 +119,7 @@ def new(
         where, cidrs = region or _DEFAULT_REGION, public_cidr or []
         text = write_stack(team, env, region=where, owner=owner, cost_center=cost_center, cidrs=cidrs)
     else:
-        proposal = propose_stack(read_eks_cluster(from_cluster, region, access.access), get_today())
+        proposal = plan_addition(read_cluster_nodes(from_cluster, region, access.access), get_today())
         text = write_stack_file(proposal, team, env, owner=owner, cost_center=cost_center)
         notes = list_not_taken_over(proposal)
     warnings = _checked(text, path)

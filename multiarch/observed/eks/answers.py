@@ -6,10 +6,9 @@ terraform-plugin-sdk, ``helper/id/id.go`` (a suffix of 26 digits); CloudFormatio
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -182,20 +181,10 @@ def get_template_reference(answer: Answer) -> Answer | None:
     return found
 
 
-def read_subnet(answer: Answer) -> ObservedSubnet:
-    """Return a subnet of DescribeSubnets."""
-    free, public = answer["AvailableIpAddressCount"], bool(answer.get("MapPublicIpOnLaunch"))
-    return ObservedSubnet(answer["SubnetId"], answer["AvailabilityZone"], free, public)
-
-
-def read_prefix_delegation(configuration: str | None) -> bool:
-    """Return whether the add-on ``vpc-cni``'s configuration turns prefixes on; False by default."""
-    try:
-        written = json.loads(configuration or "{}")
-    except json.JSONDecodeError:
-        # EKS takes YAML too.
-        return bool(re.search(r"ENABLE_PREFIX_DELEGATION[\"']?:\s*[\"']?true", configuration or ""))
-    return str((written.get("env") or {}).get("ENABLE_PREFIX_DELEGATION", "")).lower() == "true"
+def read_subnet(answer: Answer, routed: Collection[str]) -> ObservedSubnet:
+    """Return a subnet of DescribeSubnets; ``routed`` are the IDs of those that lead to no internet gateway."""
+    name, public = answer["SubnetId"], bool(answer.get("MapPublicIpOnLaunch"))
+    return ObservedSubnet(name, answer["AvailabilityZone"], answer["AvailableIpAddressCount"], public, name in routed)
 
 
 def _find_ami_type(name: str) -> AmiType | None:

@@ -9,16 +9,21 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CapacityType, NodeGroupKind
+from multiarch.stack.eks_cluster import EksCluster
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedSubnet:
-    """A subnet. ``free`` is its number of free addresses; a ``public`` one gives instances a public address."""
+    """A subnet. ``free`` is its number of free addresses; a ``public`` one gives instances a public address.
+
+    ``routed``: its default route leads elsewhere than to an internet gateway, such as to a NAT gateway.
+    """
 
     id: str
     zone: str
     free: int
     public: bool
+    routed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,35 +112,21 @@ class InCluster:
     prefix_delegation: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EksCluster:
-    """A cluster.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedCluster(EksCluster):
+    """A cluster with its nodes. ``subnets`` are those of the cluster and of its groups.
 
-    ``security_group`` is the ID of that which EKS gives nodes. ``subnets`` are those of the cluster and of its groups,
-    ``cluster_subnets`` the IDs of the former. ``addons`` are versions by name. ``service_accounts`` have an IAM role by
-    Pod Identity, ``NAMESPACE/NAME``. ``auto_mode_role`` is the name of Auto Mode's node role; ``karpenter_roles`` are
-    names of roles that Karpenter's nodes have, ``karpenter_nodes`` is their number. ``prefix_delegation`` is None where
-    it is unknown. ``offered`` has the zones that offer each arm64 instance type that could be a counterpart.
-    ``inside`` is None where the API server was not read, and ``why_outside`` says why.
+    ``addons`` are versions by name. ``service_accounts`` have an IAM role by Pod Identity, ``NAMESPACE/NAME``.
+    ``karpenter_roles`` are names of roles that Karpenter's nodes have, ``karpenter_nodes`` is their number. ``offered``
+    has the zones that offer each arm64 instance type that could be a counterpart. ``inside`` is None where the API
+    server was not read, and ``why_outside`` says why.
     """
 
-    name: str
     region: str
-    version: str
-    status: str
-    endpoint: str
-    security_group: str
-    public_endpoint: bool
-    authentication_mode: str
-    ip_family: str
     subnets: tuple[ObservedSubnet, ...] = ()
-    cluster_subnets: tuple[str, ...] = ()
     groups: tuple[ObservedGroup, ...] = ()
     addons: Mapping[str, str] = field(default_factory=dict)
-    prefix_delegation: bool | None = None
     service_accounts: frozenset[str] = frozenset()
-    auto_mode: bool = False
-    auto_mode_role: str = ""
     karpenter_roles: tuple[str, ...] = ()
     karpenter_nodes: int = 0
     offered: Mapping[str, frozenset[str]] = field(default_factory=dict)

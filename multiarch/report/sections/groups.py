@@ -9,7 +9,7 @@ from multiarch.existing.proposal import Proposal
 from multiarch.existing.saving import GroupSaving
 from multiarch.existing.stack_file import list_not_taken_over
 from multiarch.facts.architectures import Architecture
-from multiarch.observed.eks.model import EksCluster, ObservedGroup, ObservedPool
+from multiarch.observed.eks.model import ObservedCluster, ObservedGroup, ObservedPool
 from multiarch.report.contents import Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import (
@@ -27,7 +27,7 @@ _AMOUNTS = ("now", "arm64", "saving")
 
 
 def build_groups_section(
-    cluster: EksCluster, proposal: Proposal | Unread, savings: Sequence[GroupSaving]
+    cluster: ObservedCluster, proposal: Proposal | Unread, savings: Sequence[GroupSaving]
 ) -> PageSection:
     """Return the groups of a cluster, the arm64 counterpart of each or why it has none, and the savings."""
     tables = [PageTable("Node groups and NodePools", _COLUMNS, list(_list_rows(cluster)), {"nodes"})]
@@ -45,7 +45,7 @@ def build_groups_section(
     )
 
 
-def count_nodes(cluster: EksCluster) -> tuple[str, str, Status]:
+def count_nodes(cluster: ObservedCluster) -> tuple[str, str, Status]:
     """Return the number of nodes of groups, and that of each architecture."""
     counts: Counter[Architecture | None] = Counter()
     for group in cluster.groups:
@@ -56,7 +56,7 @@ def count_nodes(cluster: EksCluster) -> tuple[str, str, Status]:
     return f"{counts.total() + cluster.karpenter_nodes:,}", ", ".join(parts), Status.PLAIN
 
 
-def _list_rows(cluster: EksCluster) -> Iterator[tuple[PageCell, ...]]:
+def _list_rows(cluster: ObservedCluster) -> Iterator[tuple[PageCell, ...]]:
     yield from map(_group, cluster.groups)
     yield from map(_pool, cluster.inside.pools if cluster.inside else ())
 
@@ -102,7 +102,7 @@ def _counterparts(proposal: Proposal, savings: Sequence[GroupSaving]) -> PageTab
     return PageTable("arm64 groups beside them, and what as many nodes cost per month", columns, rows, set(_AMOUNTS))
 
 
-def _chart(cluster: EksCluster) -> BarChart:
+def _chart(cluster: ObservedCluster) -> BarChart:
     bars = []
     for group in cluster.groups:
         status = get_status(group.architecture, group.capacity_type) if group.architecture else Status.UNKNOWN
