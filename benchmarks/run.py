@@ -11,7 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-BENCHMARKS = ("stack_check", "simulate", "capacity", "audit_images", "webhook_load", "webhook_memory")
+BENCHMARKS = (
+    "stack_check",
+    "simulate",
+    "capacity",
+    "audit_images",
+    "existing_cluster",
+    "webhook_load",
+    "webhook_memory",
+)
 
 
 def main() -> None:

@@ -91,7 +91,7 @@ def compute_stack_costs(
 def compute_cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> CostReport:
     """Return the costs of a cluster's nodes, by the node group or NodePool that their labels name, without a stack."""
     known = pricing.known
-    grouped = [replace(node, group=_group_by_labels(node)) for node in nodes]
+    grouped = [replace(node, group=find_label_group(node)) for node in nodes]
     return CostReport(
         stack=name,
         team="",
@@ -99,7 +99,7 @@ def compute_cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState
         prices_fetched_at=known.fetched if known else None,
         nodes=tuple(_lines(grouped, NodePrices(None, pricing, running=True))),
         notes=(
-            *_notes_on_prices(pricing),
+            *list_price_notes(pricing),
             "Without a stack, control plane and NAT gateways are not counted, and nothing is compared with arm64.",
         ),
     )
@@ -111,7 +111,8 @@ def find_region(nodes: Iterable[NodeState]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _group_by_labels(node: NodeState) -> str:
+def find_label_group(node: NodeState) -> str:
+    """Return the NodePool or managed node group that a node's labels name, empty without one."""
     labels = dict(node.shape.labels)
     return labels.get(KARPENTER_NODE_POOL) or labels.get(EKS_NODE_GROUP) or ""
 
@@ -157,7 +158,7 @@ def _pools(plan: Plan) -> Iterator[OtherAmount]:
 
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
-    yield from _notes_on_prices(pricing)
+    yield from list_price_notes(pricing)
     network = plan.network
     interfaces = network.interface_endpoints * network.zone_count if isinstance(network, NewNetwork) else 0
     # Each NAT gateway has an address, and each stack a key.
@@ -179,7 +180,8 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
         yield "Spot nodes count with the mean of the last prices of their instance types and zones."
 
 
-def _notes_on_prices(pricing: Pricing) -> Iterator[str]:
+def list_price_notes(pricing: Pricing) -> Iterator[str]:
+    """Yield from when the prices are, and what they do not include."""
     if (prices := pricing.known) is not None:
         yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {OMITTED}."
     if pricing.stale:

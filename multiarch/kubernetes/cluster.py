@@ -147,6 +147,15 @@ class KubernetesCluster:
         query = {"labelSelector": selector, "limit": str(PAGE)}
         yield from (each.value["metadata"] for each in self._listed(resource, None, query, METADATA))
 
+    def list_custom(self, resource: ApiResource) -> list[dict[str, Any]]:
+        """Return the objects of a custom resource; none where the cluster does not have its definition."""
+        try:
+            return [each.value for each in self._listed(resource, None, {"limit": str(PAGE)})]
+        except ClusterError as error:
+            if error.status == _NOT_FOUND:
+                return []
+            raise
+
     def get(self, resource: ApiResource, namespace: str | None, name: str) -> dict[str, Any] | None:
         """Return one object as the API server sends it, its latest state, or None if it does not exist."""
         answer = self._client.send("GET", resource.path(namespace, name))

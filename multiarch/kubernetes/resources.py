@@ -87,6 +87,9 @@ SECRETS = ApiResource("Secret", "", "secrets")
 EVICTIONS = ApiResource("Eviction", "", "pods/eviction")
 LOGS = ApiResource("Pod", "", "pods/log")
 """For messages: rules of RBAC name them so."""
+NODE_POOLS = ApiResource("NodePool", "karpenter.sh", "nodepools", namespaced=False)
+"""Karpenter's and EKS Auto Mode's."""
+NODE_CLASSES = ApiResource("EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclasses", namespaced=False)
 LEASES = ApiResource("Lease", "coordination.k8s.io", "leases")
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")

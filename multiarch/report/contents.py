@@ -9,6 +9,9 @@ from multiarch.audit.daemonset_model import DaemonSetAudit
 from multiarch.audit.workloads import WorkloadAudit
 from multiarch.capacity.model import CapacityReport
 from multiarch.cost.model import CostReport
+from multiarch.existing.proposal import Proposal
+from multiarch.existing.saving import GroupSaving
+from multiarch.observed.eks.model import ObservedCluster
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
@@ -33,6 +36,23 @@ class Placement:
     unplaced: tuple[Pod, ...] = ()
     live: bool = False
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterContents:
+    """Everything that the page of a cluster without a stack shows. ``made`` is in UTC.
+
+    ``proposal`` is the stack that `stack new --from-cluster` would write. ``savings`` are empty without prices.
+    """
+
+    cluster: ObservedCluster
+    made: datetime
+    proposal: Proposal | Unread
+    placement: Placement | Unread
+    workloads: WorkloadAudit | Unread
+    daemon_sets: DaemonSetAudit | Unread
+    cost: CostReport | Unread
+    savings: tuple[GroupSaving, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

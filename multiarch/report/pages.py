@@ -10,9 +10,11 @@ from multiarch.audit.workloads import WorkloadAudit, WorkloadState
 from multiarch.capacity.model import CapacityReport
 from multiarch.cost.model import CostReport
 from multiarch.facts.architectures import Architecture
-from multiarch.report.contents import Placement, ReportContents, Unread
+from multiarch.prices.amounts import sum_amounts
+from multiarch.prices.model import UnknownPrice
+from multiarch.report.contents import ClusterContents, Placement, ReportContents, Unread
 from multiarch.report.model import KeyFigure, Page, PageSection, Status
-from multiarch.report.sections import cost, daemonsets, failures, images, nodes, pods
+from multiarch.report.sections import cost, daemonsets, failures, groups, images, next_steps, nodes, pods
 from multiarch.report.sections.cells import counted, format_share
 
 Result = TypeVar("Result")
@@ -37,6 +39,50 @@ def build_page(contents: ReportContents) -> Page:
             _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.build_cost_section),
         ),
     )
+
+
+def build_cluster_page(contents: ClusterContents) -> Page:
+    """Return the page of a cluster without a stack."""
+    cluster, proposal = contents.cluster, contents.proposal
+    inside = f" and context {cluster.inside.context}" if cluster.inside else ""
+    scaler = "unknown" if isinstance(proposal, Unread) else f"{proposal.autoscaler.use}: {proposal.autoscaler.source}"
+    return Page(
+        title=cluster.name,
+        source=f"AWS{inside}",
+        made=f"Made {contents.made:%Y-%m-%d %H:%M} UTC",
+        facts=(
+            ("Region", cluster.region),
+            ("Kubernetes", cluster.version),
+            ("Autoscaler", scaler),
+            ("Authentication mode", cluster.authentication_mode),
+            ("Add-ons", ", ".join(f"{name} {version}" for name, version in cluster.addons.items()) or "none"),
+        ),
+        figures=(
+            _figure("Nodes", groups.IDENTIFIER, cluster, groups.count_nodes),
+            _figure("Pods on arm64", pods.IDENTIFIER, contents.placement, _of_pods),
+            _figure("Workloads blocked", images.IDENTIFIER, contents.workloads, _of_workloads),
+            _figure("DaemonSet findings", daemonsets.IDENTIFIER, contents.daemon_sets, _of_daemon_sets),
+            _figure("Cost per month", cost.IDENTIFIER, contents.cost, _of_cost),
+            _figure("Saving with arm64", groups.IDENTIFIER, contents, _of_savings),
+        ),
+        sections=(
+            groups.build_groups_section(cluster, proposal, contents.savings),
+            _section(images.IDENTIFIER, images.TITLE, contents.workloads, images.build_images_section),
+            _section(pods.IDENTIFIER, pods.TITLE, contents.placement, pods.build_pods_section),
+            _section(
+                daemonsets.IDENTIFIER, daemonsets.TITLE, contents.daemon_sets, daemonsets.build_daemonsets_section
+            ),
+            _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.build_cost_section),
+            _section(next_steps.IDENTIFIER, next_steps.TITLE, proposal, next_steps.build_next_steps_section),
+        ),
+    )
+
+
+def _of_savings(contents: ClusterContents) -> tuple[str, str, Status]:
+    saved = sum_amounts(each.saved for each in contents.savings)
+    if not contents.savings or isinstance(saved, UnknownPrice) or isinstance(contents.cost, Unread):
+        return "–", "unknown", Status.UNKNOWN
+    return f"{saved:,.0f}", f"{contents.cost.currency} per month, with all pods on arm64", Status.ARM64
 
 
 def _facts(contents: ReportContents) -> Iterator[tuple[str, str]]:

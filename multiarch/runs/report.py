@@ -17,18 +17,23 @@ from multiarch.capacity.model import CapacityReport
 from multiarch.capacity.sources import Workloads
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
-from multiarch.cost.stack import compute_stack_costs
+from multiarch.cost.stack import compute_stack_costs, find_label_group
 from multiarch.errors import MultiarchError, OutsideError
+from multiarch.existing.proposal import DEFAULT_TAINT, Proposal, plan_addition
+from multiarch.existing.saving import compute_group_costs, compute_savings
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
 from multiarch.kubernetes.manifests import format_names
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.source import ClusterAccess
+from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageVerdicts
 from multiarch.observed.workloads import list_uses
-from multiarch.report.contents import Placement, ReportContents, Unread
+from multiarch.registry.credentials.pull_secrets import PodCredentials
+from multiarch.report.contents import ClusterContents, Placement, ReportContents, Unread
 from multiarch.runs.audits import audit_with_tags
 from multiarch.runs.cost import compute_placement_cost
+from multiarch.runs.eks_clusters import read_cluster_nodes
 from multiarch.runs.images import list_image_support
 from multiarch.runs.workload_input import (
     WorkloadInput,
@@ -39,7 +44,7 @@ from multiarch.runs.workload_input import (
 )
 from multiarch.simulate.context import build_simulation_context
 from multiarch.stack.model import Plan
-from multiarch.today import get_now
+from multiarch.today import get_now, get_today
 
 Result = TypeVar("Result")
 _NO_WORKLOADS = "No workloads were given: --manifests FILE reads manifests, --live reads the cluster."
@@ -107,6 +112,73 @@ class _Images:
     workloads: WorkloadAudit
 
 
+def _judge_images(
+    objects: Sequence[LoadedObject],
+    credentials: PodCredentials,
+    taint: Taint | None,
+    access: RegistryAccess,
+    progress: Progress,
+) -> _Images:
+    own = credentials.credentials
+    images = look_up(list_uses(objects), Architecture, access, credentials=own, progress=progress)
+    subjects = gather_subjects(objects, taint)
+    return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """The contents of the page of a cluster, as of :class:`PageContents`."""
+
+    contents: ClusterContents
+    failed: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def gather_cluster_page(
+    name: str,
+    region: str | None,
+    access: ClusterAccess,
+    pricing_of: Callable[[str], Pricing | None],
+    registries: RegistryAccess,
+    *,
+    progress: Progress = ignore_progress,
+) -> ClusterPage:
+    """Gather the contents of the page of a cluster without a stack. Raises MultiarchError if AWS can't be read."""
+    cluster = read_cluster_nodes(name, region, access)
+    proposal: Proposal | Unread
+    try:
+        proposal = plan_addition(cluster, get_today())
+    except MultiarchError as error:
+        proposal = Unread(str(error))
+    taint = DEFAULT_TAINT if isinstance(proposal, Unread) else proposal.taint
+    pricing = pricing_of(cluster.region)
+    page = ClusterContents(
+        cluster=cluster,
+        made=get_now(),
+        proposal=proposal,
+        placement=Unread(cluster.why_outside),
+        workloads=Unread(cluster.why_outside),
+        daemon_sets=Unread(cluster.why_outside),
+        cost=_NO_PRICES if pricing is None else compute_group_costs(cluster, pricing),
+        savings=() if pricing is None or isinstance(proposal, Unread) else compute_savings(proposal, pricing),
+    )
+    if cluster.inside is None:
+        return ClusterPage(page, (("the cluster", cluster.why_outside),), ())
+    try:
+        live = read_cluster(None, access, owners=True)
+        found = _judge_images(live.objects, live.credentials, taint, registries, progress)
+        daemon_sets = [each for each in live.objects if each.value.get("kind") == Kind.DAEMON_SET]
+        audit = audit_objects(daemon_sets, found.images, nodes=live.running.nodes, taints=[taint])
+    except MultiarchError as error:
+        reason = Unread(str(error))
+        page = replace(page, placement=reason, workloads=reason, daemon_sets=reason)
+        return ClusterPage(page, (("the cluster", str(error)),), ())
+    nodes = tuple(replace(node, group=find_label_group(node)) for node in live.state.nodes)
+    placement = Placement(nodes, live.state.pending, live=True, notes=live.state.notes)
+    page = replace(page, placement=placement, workloads=found.workloads, daemon_sets=audit)
+    return ClusterPage(page, (), (*live.credentials.notes, *found.images.notes))
+
+
 @dataclass(slots=True)
 class _PageParts:
     """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason."""
@@ -147,12 +219,11 @@ class _PageParts:
         return Unread(self.source.unread) if self.source.unread else self._part(name, make)
 
     def _images(self) -> _Images:
-        given, taint, access = self.source.given, self.plan.arm64_taint, self.access
-        own = given.credentials.credentials
-        images = look_up(list_uses(given.objects), Architecture, access, credentials=own, progress=self.progress)
-        self.notes += (*given.credentials.notes, *images.notes)
-        subjects = gather_subjects(given.objects, taint)
-        return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
+        given = self.source.given
+        self.notes += given.credentials.notes
+        found = _judge_images(given.objects, given.credentials, self.plan.arm64_taint, self.access, self.progress)
+        self.notes += found.images.notes
+        return found
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """Audit DaemonSets on the groups of the plan, or on the nodes of the cluster."""

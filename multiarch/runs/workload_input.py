@@ -114,7 +114,7 @@ def place_workloads(plan: Plan, given: WorkloadInput) -> Placement:
 
 
 def read_cluster(
-    plan: Plan,
+    plan: Plan | None,
     access: ClusterAccess,
     *,
     owners: bool = False,
@@ -122,7 +122,7 @@ def read_cluster(
     images: bool = True,
     namespaces: Sequence[str] = (),
 ) -> LiveCluster:
-    """Read the pods of a cluster and its nodes. Raises MultiarchError and OutsideError.
+    """Read the pods of a cluster and its nodes, which without a plan are of no group. Raises MultiarchError.
 
     It takes the right to list Nodes, Pods and DaemonSets in the whole cluster. ``owners``: the other kinds that create
     pods are read too; ``budgets``: PodDisruptionBudgets too; ``images``: the credentials that pods have for images.
@@ -135,7 +135,8 @@ def read_cluster(
         kinds = [kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET] if owners else []
         objects = (*cluster.objects(kinds), *running.daemon_sets, *running.pods)
         credentials = read_pull_secrets(cluster, list_uses(objects)) if images else PodCredentials()
-    state = read_cluster_state(running, plan.node_groups, plan.autoscaling.pool_names)
+    groups, pools = (plan.node_groups, plan.autoscaling.pool_names) if plan else ((), ())
+    state = read_cluster_state(running, groups, pools)
     return LiveCluster(running, state, objects, found, credentials)
 
 

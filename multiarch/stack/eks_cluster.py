@@ -16,7 +16,11 @@ _PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?t
 
 @dataclass(frozen=True, slots=True)
 class EksCluster:
-    """A cluster as EKS describes it; ``prefix_delegation`` is None where the VPC CNI is not an EKS add-on."""
+    """A cluster as EKS describes it; ``prefix_delegation`` is None where the VPC CNI is not an EKS add-on.
+
+    ``security_group`` is that which EKS gives nodes. ``auto_mode_role`` is the name of the role of EKS Auto Mode's
+    nodes.
+    """
 
     name: str
     status: str
@@ -29,7 +33,10 @@ class EksCluster:
     authority: str
     pod_identity_agent: bool
     prefix_delegation: bool | None
+    security_group: str = ""
+    public_endpoint: bool = True
     auto_mode: bool = False
+    auto_mode_role: str = ""
 
     @property
     def is_usable(self) -> bool:
@@ -46,6 +53,7 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
     usable = found["status"] in ("ACTIVE", "UPDATING")
     cni = _read_addon(eks, name, "vpc-cni") if usable else None
     vpc, network = found["resourcesVpcConfig"], found.get("kubernetesNetworkConfig", {})
+    compute = found.get("computeConfig") or {}
     return EksCluster(
         name=name,
         status=found["status"],
@@ -59,7 +67,10 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         authority=found.get("certificateAuthority", {}).get("data", ""),
         pod_identity_agent=usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None,
         prefix_delegation=bool(_PREFIX_DELEGATION.search(cni)) if cni is not None else None,
-        auto_mode=bool((found.get("computeConfig") or {}).get("enabled")),
+        security_group=vpc.get("clusterSecurityGroupId", ""),
+        public_endpoint=bool(vpc.get("endpointPublicAccess")),
+        auto_mode=bool(compute.get("enabled")),
+        auto_mode_role=str(compute.get("nodeRoleArn") or "").rpartition("/")[2],
     )
 
 

@@ -81,6 +81,8 @@ class EksNodegroups(EksBase):
         )
         group.update_config = params.get("updateConfig") or {"maxUnavailable": 1}
         group.node_repair_config = {"enabled": False}
+        # moto invents an SSH key for groups without a launch template.
+        vars(group)["remote_access"] = None
         if template:
             _hide_template_fields(group, own_instance_type=bool(data.get("InstanceType")))
         self._start(cluster, group, data)
@@ -285,6 +287,5 @@ def _hide_template_fields(group: Nodegroup, *, own_instance_type: bool) -> None:
     """DescribeNodegroup omits what the launch template sets."""
     vars(group)["sandbox_instance_types"] = list(group.instance_types)
     vars(group)["disk_size"] = None
-    vars(group)["remote_access"] = None
     if own_instance_type:
         vars(group)["instance_types"] = []

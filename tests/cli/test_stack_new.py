@@ -140,7 +140,7 @@ def test_a_misspelt_region_is_rejected_with_the_nearest_before_anything_is_writt
 def test_the_examples_of_its_help_are_written_without_a_warning(clone: Path, run: type_of_run) -> None:
     shown = run("stack", "new", "--help").out
     address = '"$(curl -s https://checkip.amazonaws.com)/32"'
-    examples = [line.strip() for line in shown.splitlines() if line.startswith("    multiarch stack new ")]
+    examples = [line.strip() for line in shown.splitlines() if line.startswith("    multiarch stack new --team")]
     assert sum(address in line for line in examples) == 1
     for line in examples:
         ran = run(*shlex.split(line.replace(address, "8.8.8.8/32"))[1:], "--force")

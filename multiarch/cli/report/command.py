@@ -1,4 +1,4 @@
-"""``multiarch report``: one HTML page about a stack or its cluster."""
+"""``multiarch report``: one HTML page about a stack, its cluster, or a cluster without a stack."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import StackArgument, plan_of
+from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, print_notes, show_progress
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.files import write_atomically
-from multiarch.report.pages import build_page
+from multiarch.report.pages import build_cluster_page, build_page
 from multiarch.report.rendering import Renderer
-from multiarch.runs.report import gather_page
+from multiarch.runs.report import ClusterPage, PageContents, gather_cluster_page, gather_page
 
-HELP = """Write one HTML page about a stack or its cluster.
+HELP = """Write one HTML page about a stack or its cluster, or about a cluster without a stack.
 
 The page shows node groups and architectures, where pods run, workloads and images that block arm64, DaemonSets by node
 group, what keeps running when something fails, and costs. It is one file that loads nothing from the network; its
@@ -30,10 +30,15 @@ Workloads come from manifests (--manifests), or from the live cluster of the kub
 nodes there are. Costs need the prices that `multiarch prices fetch` wrote to a file. A part that can't be read says
 why, and the others are still there.
 
+--cluster NAME is about an EKS cluster without a stack, whatever tool made it: its groups by architecture, the arm64
+groups that `multiarch stack new --from-cluster` would write, what they would save (--prices), and the next commands.
+Where the kubeconfig has a context of the cluster, also its workloads, images that block arm64, and DaemonSets.
+
 \b
 Examples:
   multiarch report payments-prod --html report.html --manifests examples/pods.yaml
   multiarch report payments-prod --html report.html --live --prices prices.json
+  multiarch report --cluster shop-prod --region eu-central-1 --html report.html --prices prices.json
   helm template shop ./chart | multiarch report checkout-dev --html report.html --manifests -
 
 Exit code: 0; 2 for invalid input; 3 if a part that was requested could not be read."""
@@ -41,8 +46,16 @@ Exit code: 0; 2 for invalid input; 3 if a part that was requested could not be r
 
 @with_groups
 def report(
-    stack: StackArgument,
+    stack: Annotated[
+        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
+    ] = None,
     *,
+    cluster_name: Annotated[
+        str | None, typer.Option("--cluster", metavar="NAME", help="An EKS cluster without a stack, in place of STACK.")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", help="With --cluster: its region. Default: the environment's.")
+    ] = None,
     html: Annotated[Path, typer.Option(metavar="FILE", help="Write the page to this file.")],
     source: SourceOptions,
     cluster: AccessOptions,
@@ -50,15 +63,27 @@ def report(
     registries: RegistryOptions,
 ) -> None:
     """Write the page, as :data:`HELP` says."""
-    reads_cluster = source.choose_live(cluster)
+    if (stack is None) == (cluster_name is None):
+        raise MultiarchError("Give either STACK or --cluster NAME.")
     renderer = Renderer()
-    plan = plan_of(stack)
-    pricing = cost.pricing(plan.region)
-    live = cluster.access if reads_cluster else None
+    page: PageContents | ClusterPage
     with reduce_collections():
-        with show_progress("reading images") as step:
-            page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
-        write_atomically(html, renderer.render(build_page(page.contents)))
+        if cluster_name is not None:
+            if source.files or source.live:
+                raise MultiarchError("--cluster reads the cluster: omit --manifests and --live.")
+            with show_progress("reading images") as step:
+                page = gather_cluster_page(
+                    cluster_name, region, cluster.access, cost.pricing, registries.access, progress=step
+                )
+            text = renderer.render(build_cluster_page(page.contents))
+        else:
+            live = cluster.access if source.choose_live(cluster) else None
+            plan = plan_of(str(stack))
+            pricing = cost.pricing(plan.region)
+            with show_progress("reading images") as step:
+                page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
+            text = renderer.render(build_page(page.contents))
+        write_atomically(html, text)
     print_message(f"Wrote {html}.")
     print_notes(page.notes)
     for name, reason in page.failed:
