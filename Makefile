@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv venv-dev tools up preview down status registry-demo verify-demo review-demo report-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock webhook-image docs docs-serve
+.PHONY: help venv venv-dev tools up preview down status registry-demo verify-demo review-demo report-demo existing-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -79,6 +79,9 @@ review-demo: $(STAMP) ## show what `multiarch review` says about a change that r
 
 report-demo: $(STAMP) ## write the page of `multiarch report` about payments-prod, with made-up workloads and prices
 	@$(BIN)/python -m sandbox report-demo
+
+existing-demo: $(STAMP) ## show a stack for a cluster that eksctl made, from the cluster to the file and back
+	@$(BIN)/python -m sandbox existing-demo
 
 webhook-demo: $(STAMP) ## show where three pods run because of the webhook, on real nodes (Linux, root)
 	@$(BIN)/python -m sandbox webhook-demo

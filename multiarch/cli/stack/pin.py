@@ -56,8 +56,8 @@ def pin(
     what = "would be written to" if dry_run else "written to"
     print_message(f"{format_count(len(pins.changes), 'value')} {what} {pins.file}.")
     if any(change.key.endswith(".id") and change.old is None for change in pins.changes):
-        note = "A managed group that runs without ami.id is replaced when it gets one. If it was last updated with an "
-        note += "earlier version of multiarch-eks, run `pulumi up` with this one before you deploy the pins: otherwise "
+        note = "If the stack is up: a managed group that runs without ami.id is replaced when it gets one. If it was "
+        note += "last updated with an earlier version of multiarch-eks, run `pulumi up` with this one first: otherwise "
         print_notes([f"{note}Pulumi updates the group in place, and EKS rejects that."])
 
 
