@@ -137,11 +137,6 @@ def _find_counterpart(
     notes += [f"the taint {each}, which names an architecture" for each in group.taints if each not in taints]
     for key in [key for key in labels if explain_forbidden_label(key) or names_architecture(labels[key])]:
         notes.append(f"the label {key}={labels.pop(key)}, which Kubernetes, EKS or an architecture owns")
-    if (own := group.settings.security_groups) and cluster.security_group not in own:
-        notes.append(
-            f"its security groups {', '.join(own)}: new nodes have {cluster.security_group} instead, so pods on both "
-            "reach one another only if these let each other in"
-        )
     managed = group.kind is NodeGroupKind.MANAGED
     forbidden = any(explain_forbidden_taint(each.key) for each in (taint, *taints))
     return Counterpart(

@@ -209,26 +209,36 @@ def _list_amd64_pools(cluster: ObservedCluster, use: str) -> tuple[ObservedPool,
 def _list_notes(
     cluster: ObservedCluster, autoscaler: FoundAutoscaler, subnets: tuple[ObservedSubnet, ...]
 ) -> Iterator[str]:
+    inside = cluster.inside
     if cluster.why_outside:
         where = "" if cluster.public_endpoint else " Its endpoint is private: run the command from within its VPC."
         yield (
             "Not read: Deployments, NodePools and Nodes, which say what autoscaler runs and which taints are in use. "
             f"{cluster.why_outside}{where}"
         )
+    yield from _list_network_notes(cluster, subnets)
     for each in _list_autoscalers(cluster):
         if each.use != autoscaler.use:
             yield f"Not taken over: {each.use}, found by {each.source}. A stack has one autoscaler: {autoscaler.use}."
-    chosen = {each.id for each in subnets}
-    of_groups = {each for group in cluster.groups for each in group.subnets}
-    for subnet in cluster.subnets:
-        if subnet.id in of_groups - chosen:
-            yield f"Not used: the subnet {subnet.id}: {'no free addresses' if not subnet.free else 'it is public'}."
-    if cluster.prefix_delegation is None and not (cluster.inside and cluster.inside.prefix_delegation is not None):
-        yield "Unknown: prefix delegation, because vpc-cni is no add-on of the cluster; false has fewer pods per node."
-    roles = (cluster.inside.karpenter_roles if cluster.inside else ()) or cluster.karpenter_roles
+    roles = (inside.karpenter_roles if inside else ()) or cluster.karpenter_roles
     if autoscaler.use == "karpenter" and len(roles) > 1:
         yield f"Karpenter's nodes have several roles, of which the first is taken: {', '.join(roles)}."
-    for pool in cluster.inside.pools if cluster.inside else ():
+    for pool in inside.pools if inside else ():
         if Architecture.ARM64 in pool.architectures:
             yield f"The NodePool {pool.name} allows arm64 already."
     yield "Not read: inline policies of the nodes' roles. Pods that use the role of their node need one of their own."
+
+
+def _list_network_notes(cluster: ObservedCluster, subnets: tuple[ObservedSubnet, ...]) -> Iterator[str]:
+    for group in cluster.groups:
+        if (own := group.settings.security_groups) and cluster.security_group not in own:
+            yield (
+                f"Nodes of {group.short_name} have the security groups {', '.join(own)}, and new nodes have "
+                f"{cluster.security_group}: pods on both reach one another only if these let each other in."
+            )
+    unused = {each for group in cluster.groups for each in group.subnets} - {each.id for each in subnets}
+    for subnet in cluster.subnets:
+        if subnet.id in unused:
+            yield f"Not used: the subnet {subnet.id}: {'no free addresses' if not subnet.free else 'it is public'}."
+    if cluster.prefix_delegation is None and (cluster.inside is None or cluster.inside.prefix_delegation is None):
+        yield "Unknown: prefix delegation, because vpc-cni is no add-on of the cluster; false has fewer pods per node."

@@ -24,13 +24,6 @@ _BULLET: Mapping[str, Any] = {
 _DISK = 50
 """The default of ``diskSize``."""
 _SMALLEST_DISK = 20
-_NO_SCALER = "0 # NodePools get nodes as pods need them, groups do not: for a node of this group write 1"
-_FIRST_NODES = {
-    "none": "1 # no autoscaler was found that would add the first node",
-    "cluster-autoscaler": "0 # the cluster autoscaler adds nodes",
-    "karpenter": _NO_SCALER,
-    "auto-mode": _NO_SCALER,
-}
 _POD_IDENTITY = "eks-pod-identity-agent"
 
 
@@ -121,7 +114,8 @@ def _group(each: Counterpart, use: str) -> Iterator[str]:
     yield f"  instanceTypes: [{', '.join(each.types)}] # the same vCPUs and memory, offered in its zones"
     if group.capacity_type is CapacityType.SPOT:
         yield "  capacityType: spot"
-    yield f"  minSize: {_FIRST_NODES[use]}"
+    scaled = use == "cluster-autoscaler"
+    yield f"  minSize: {'0 # the cluster autoscaler adds nodes' if scaled else '1 # nothing else adds its first node'}"
     yield f"  maxSize: {max(group.sizes[2], 1)} # as that group"
     if group.family and group.family is not AmiFamily.AL2023:
         yield f"  amiFamily: {group.family}"

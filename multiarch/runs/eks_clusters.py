@@ -91,6 +91,9 @@ class _AwsReader:
         bare = ObservedCluster(**{each.name: getattr(found, each.name) for each in fields(found)}, region=self.region)
         if not bare.is_usable:
             return bare
+        for service in ("ec2", "autoscaling", "iam"):
+            # Sessions of boto3 open no clients in several threads at once.
+            self.clients(service)
         with self.pool:
             return self._with_nodes(self._with_addons(bare))
 

@@ -45,7 +45,7 @@ def test_settings_are_those_of_the_other_group_without_what_names_an_architectur
         "web-amd64",
         taints=("team=web:NoSchedule", "arch=amd64:NoSchedule"),
         labels={"tier": "web", "cpu": "x86_64", "kubernetes.io/role": "web"},
-        settings=NodeSettings(disk_size=80, security_groups=("sg-node",), own=("its licenses",)),
+        settings=NodeSettings(disk_size=80, own=("its licenses",)),
     )
     made = find(own)["web-arm64"]
     assert (made.types, made.kind, made.labels) == (("m7g.large",), NodeGroupKind.MANAGED, {"tier": "web"})
@@ -56,8 +56,6 @@ def test_settings_are_those_of_the_other_group_without_what_names_an_architectur
         "arch=amd64:NoSchedule",
         "cpu=x86_64",
         "kubernetes.io/role=web",
-        "sg-node",
-        "sg-cluster",
     ):
         assert each in said
 

@@ -12,7 +12,7 @@ from multiarch.errors import MultiarchError
 from multiarch.existing.proposal import choose_subnets, choose_taint, find_autoscaler, plan_addition
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
-from multiarch.observed.eks.model import InCluster, ObservedPool, ObservedSubnet
+from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedPool, ObservedSubnet
 from tests.existing.clusters import SUBNETS, cluster, group, taint
 
 TODAY = date(2026, 11, 21)
@@ -123,6 +123,14 @@ def test_a_cluster_that_cannot_have_a_stack_is_one_error_with_the_fix(
     assert says in caught.value.message
     assert fix in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_security_groups_that_new_nodes_do_not_have_are_named() -> None:
+    alone, with_own = (NodeSettings(security_groups=each) for each in (("sg-1",), ("sg-1", "sg-cluster")))
+    found = plan_addition(cluster(group("a", settings=alone), group("b", "c7i.large", settings=with_own)), TODAY)
+    said = [note for note in found.notes if "security groups" in note]
+    assert len(said) == 1
+    assert "Nodes of a have the security groups sg-1, and new nodes have sg-cluster" in said[0]
 
 
 def test_a_private_endpoint_is_no_error_and_what_was_not_read_is_named() -> None:

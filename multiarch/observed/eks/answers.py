@@ -124,7 +124,7 @@ def read_managed_group(
         update={key: value for key, value in (answer.get("updateConfig") or {}).items() if isinstance(value, int)},
         nodes=_count_nodes(behind),
         owners=_list_owners(behind),
-        why_not=f"capacity of the type {bought} can't be declared" if bought not in ("SPOT", "ON_DEMAND") else "",
+        why_not=_explain_capacity(bought) or ("it is being deleted" if answer.get("status") == "DELETING" else ""),
     )
 
 
@@ -172,6 +172,10 @@ def read_scaling_group(answer: Answer, settings: NodeSettings | None, image: Ans
         owners=_list_owners([answer]),
         why_not=why_not,
     )
+
+
+def _explain_capacity(bought: str) -> str:
+    return "" if bought in ("SPOT", "ON_DEMAND") else f"capacity of the type {bought} can't be declared"
 
 
 def get_template_reference(answer: Answer) -> Answer | None:

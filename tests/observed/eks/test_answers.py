@@ -85,6 +85,7 @@ def test_a_managed_group() -> None:
     assert (found.capacity_type, found.taints) == (CapacityType.SPOT, (parse_taint("a:NoExecute"),))
     assert (found.settings.own, found.settings.disk_size) == (("node auto repair",), 30)
     assert managed(capacityType="CAPACITY_BLOCK").why_not == "capacity of the type CAPACITY_BLOCK can't be declared"
+    assert managed(status="DELETING").why_not == "it is being deleted"
     windows = managed(amiType="WINDOWS_CORE_2025_x86_64", instanceTypes=["m99.large"])
     assert (windows.family, windows.architecture) == (AmiFamily.WINDOWS, Architecture.AMD64)
     assert managed(nodegroupName="web-20260427162218000000000003").short_name == "web"
