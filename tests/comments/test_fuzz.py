@@ -15,7 +15,21 @@ from tests.comments.test_posting import MARK, environment, server, service, slep
 
 __all__ = ["environment", "server", "service", "slept"]
 
-_ODD = (None, True, 0, -1, 1.5, 10**400, "", "\ud800\x1b[31m", TOKEN, f"{MARK}\nold", f"https://x/{TOKEN}", [], {})
+_ODD: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**400,
+    "",
+    "\ud800\x1b[31m",
+    TOKEN,
+    f"{MARK}\nold",
+    f"https://x/{TOKEN}",
+    [],
+    {},
+)
 _USER = st.sampled_from(({"username": "project_7_bot", "login": "github-actions[bot]"}, *_ODD))
 _ENTRY = st.fixed_dictionaries(
     {},
