@@ -18,11 +18,7 @@ from tests.simulate.test_preemption import STATIC, started, then, unplaced
 
 NAMESPACE = "shop"  # of the simulated pods
 CPU = "1800m"  # one fits on a node
-LESS, MORE, HIGH = (
-    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
-    for name, value in (("preemption-less", -5), ("preemption-more", 5), ("preemption-high", 1000))
-)
-CLASSES: dict[str, Object] = {"guarded": LESS, "low": MORE, "high": HIGH}
+PRIORITIES = {"guarded": -5, "low": 5, "high": 1000}
 BUDGET: Object = {
     "apiVersion": "policy/v1",
     "kind": "PodDisruptionBudget",
@@ -37,8 +33,8 @@ def node(name: str) -> Object:
 
 
 def scheduled(name: str) -> Object:
-    more: Any = {"nodeSelector": {"test": NAMESPACE}, "tolerations": [{"operator": "Exists"}]}
-    made = pod(name, cpu=CPU, priorityClassName=CLASSES[name]["metadata"]["name"], **more)
+    more: Object = {"nodeSelector": {"test": NAMESPACE}, "tolerations": [{"operator": "Exists"}]}
+    made = pod(name, cpu=CPU, priorityClassName=f"{NAMESPACE}-{name}", **more)
     made["metadata"]["namespace"] = NAMESPACE
     return made
 
@@ -46,7 +42,7 @@ def scheduled(name: str) -> Object:
 def simulated(name: str) -> dict[str, Any]:
     # Its Deployment creates it again, and it would take the place of the less important one.
     policy = "PreemptLowerPriority" if name == "high" else "Never"
-    return pods(name, cpu=CPU, priority=CLASSES[name]["value"], preemptionPolicy=policy)
+    return pods(name, cpu=CPU, priority=PRIORITIES[name], preemptionPolicy=policy)
 
 
 @pytest.mark.parametrize(("budgets", "gone"), [([BUDGET], "low"), ([], "guarded")], ids=["budget", "no budget"])
@@ -54,8 +50,17 @@ def test_the_scheduler_takes_the_same_pod_away(control_plane: ControlPlane, budg
     kube = control_plane.kube
     nodes = [node("preemption-a"), node("preemption-b")]
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    classes = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": f"{NAMESPACE}-{name}"},
+            "value": value,
+        }
+        for name, value in PRIORITIES.items()
+    ]
     room = {"cpu": "2", "memory": "8Gi", "pods": "10"}
-    with applied(kube, [*CLASSES.values(), *nodes, namespace, *budgets]):
+    with applied(kube, [*classes, *nodes, namespace, *budgets]):
         for each in nodes:
             kube.patch(each, {"status": {"allocatable": room, "capacity": room}}, part="status")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from itertools import count
-from typing import Final
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from tests.comments.test_posting import MARK, environment, server, service, slep
 
 __all__ = ["environment", "server", "service", "slept"]
 
-_ODD: Final[tuple[object, ...]] = (
+_ODD: tuple[object, ...] = (
     None,
     True,
     0,
