@@ -98,12 +98,13 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
     """
     if requirement.key == ZONE:
         return types
+    list_values = _VALUES.get(requirement.key, lambda _: ())
     if requirement.operator == "In":
         named = frozenset(requirement.values)
-        return [each for each in types if not named.isdisjoint(list_label_values(each, requirement.key))]
+        return [each for each in types if not named.isdisjoint(list_values(each))]
     if requirement.operator == "Gt":
         limit = int(requirement.values[0])
-        return [each for each in types if any(int(value) > limit for value in list_label_values(each, requirement.key))]
+        return [each for each in types if any(int(value) > limit for value in list_values(each))]
     raise ValueError(requirement.operator)
 
 
