@@ -9,7 +9,6 @@ import pytest
 
 from multiarch.errors import StackError
 from multiarch.rules import Severity
-from multiarch.stack.model import ClusterPlan
 from multiarch.stack.plan import make_plan
 from tests.stack.words import TODAY, plan, problems, stack
 
@@ -241,10 +240,9 @@ def test_all_problems_of_a_stack_are_found_at_once() -> None:
 
 @pytest.mark.parametrize("environment", ["prod", "production", "live"])
 def test_production_is_protected_unless_it_says_otherwise(environment: str) -> None:
-    production = {"environment": environment}
-    clusters = [plan(each).cluster for each in (production, production | {"deletionProtection": False}, {})]
-    protected = [isinstance(each, ClusterPlan) and each.deletion_protection for each in clusters]
-    assert protected == [True, False, False]
+    assert plan({"environment": environment}).own_cluster.deletion_protection
+    assert not plan({"environment": environment, "deletionProtection": False}).own_cluster.deletion_protection
+    assert not plan().own_cluster.deletion_protection
 
 
 def test_support_dates_are_those_of_the_day_that_is_asked_about() -> None:
