@@ -97,9 +97,9 @@ class EksClusters(EksBase):
             access_config={**access, **(params.get("accessConfig") or {})},
             upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
             deletion_protection=bool(params.get("deletionProtection")),
+            compute_config=params.get("computeConfig") or {"enabled": False},
+            storage_config=params.get("storageConfig") or {"blockStorage": {"enabled": False}},
         )
-        if params.get("computeConfig"):
-            vars(cluster).update(compute_config=params["computeConfig"], storage_config=params["storageConfig"])
         if params.get("bootstrapSelfManagedAddons") is False:
             vars(cluster)["bootstrap_self_managed_addons"] = False
 
