@@ -34,6 +34,10 @@ def get_label(key: str, *, auto_mode: bool) -> str:
     return f"{_AUTO_MODE}{key.removeprefix(_AWS)}" if auto_mode and key.startswith(_AWS) else key
 
 
+def _list_none(_: InstanceType) -> tuple[str, ...]:
+    return ()
+
+
 def _to_karpenter(key: str) -> str:
     return f"{_AWS}{key.removeprefix(_AUTO_MODE)}" if key.startswith(_AUTO_MODE) else key
 
@@ -98,7 +102,7 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
     """
     if requirement.key == ZONE:
         return types
-    list_values = _VALUES.get(requirement.key, lambda _: ())
+    list_values = _VALUES.get(_to_karpenter(requirement.key), _list_none)
     if requirement.operator == "In":
         named = frozenset(requirement.values)
         return [each for each in types if not named.isdisjoint(list_values(each))]
