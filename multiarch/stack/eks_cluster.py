@@ -54,6 +54,7 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
     cni = _read_addon(eks, name, "vpc-cni") if usable else None
     vpc, network = found["resourcesVpcConfig"], found.get("kubernetesNetworkConfig", {})
     compute = found.get("computeConfig") or {}
+    auto_mode = bool(compute.get("enabled"))
     return EksCluster(
         name=name,
         status=found["status"],
@@ -65,11 +66,12 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         subnet_ids=tuple(vpc["subnetIds"]),
         endpoint=found.get("endpoint", ""),
         authority=found.get("certificateAuthority", {}).get("data", ""),
-        pod_identity_agent=usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None,
+        # EKS Auto Mode has the agent without the add-on.
+        pod_identity_agent=auto_mode or (usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None),
         prefix_delegation=bool(_PREFIX_DELEGATION.search(cni)) if cni is not None else None,
         security_group=vpc.get("clusterSecurityGroupId", ""),
         public_endpoint=bool(vpc.get("endpointPublicAccess")),
-        auto_mode=bool(compute.get("enabled")),
+        auto_mode=auto_mode,
         auto_mode_role=str(compute.get("nodeRoleArn") or "").rpartition("/")[2],
     )
 
