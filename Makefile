@@ -2,7 +2,7 @@
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
 #   PROVIDERS=…   plugins of `make up` and `make preview`: official, or names such as eks,kubernetes (stand-ins)
-#   WORKERS=…     how many processes run tests side by side (3)
+#   WORKERS=…     how many processes run tests side by side (4; test-fast: 3)
 #   PYTHON=…      the Python to make .venv with: 3.11.5 or later
 #   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
 
@@ -12,9 +12,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PLUGINS = $(if $(PROVIDERS),--providers $(PROVIDERS))
 STAMP := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
   --custom-compile-command "make lock"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL := $(PIP) --no-compile --require-hashes --only-binary :all: -r requirements.lock
+NOT_INSTALLED := { echo "packages could not be installed: if no version of a package was found, the package index is out of reach" >&2; exit 2; }
 CAPACITY = $(BIN)/multiarch capacity build/capacity-demo/Pulumi.billing-prod.yaml \
   --workloads build/capacity-demo/workloads.yaml --failure zone=a --failure zone=b --failure zone=c
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
@@ -25,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo report-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock webhook-image docs docs-serve
+.PHONY: help venv venv-dev tools up preview down status registry-demo verify-demo review-demo report-demo existing-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -35,14 +38,20 @@ $(STAMP): requirements.lock pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' 2>/dev/null || { \
 	  found=$$($(PYTHON) --version 2>/dev/null | sed -n '/^Python [0-9]/p'); \
 	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11.5 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
-	@echo "making $(VENV): about 900 MB of Python packages, 1.2 GB once they have run, a few minutes (once, and when the requirements change)"
+	@echo "making $(VENV): about 650 MB of Python packages, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --no-compile --require-hashes --only-binary :all: -r requirements.lock || { \
-	  echo "packages could not be installed: if no version of a package was found, the package index is out of reach" >&2; exit 2; }
+	@$(INSTALL) || $(NOT_INSTALLED)
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(DEV): $(STAMP) requirements-dev.lock
+	@echo "adding what tests, checks and documents need to $(VENV): about 300 MB"
+	@$(INSTALL) -r requirements-dev.lock || $(NOT_INSTALLED)
+	@touch $@
+
 venv: $(STAMP) ## make .venv with the command line, .venv/bin/multiarch
+
+venv-dev: $(DEV) ## make .venv, with what tests, checks and documents need
 
 tools: ## build the real tools that are missing, into a cache outside the clone (needs Go)
 	@$(PYTHON) tools/build.py --all
@@ -71,6 +80,9 @@ review-demo: $(STAMP) ## show what `multiarch review` says about a change that r
 report-demo: $(STAMP) ## write the page of `multiarch report` about payments-prod, with made-up workloads and prices
 	@$(BIN)/python -m sandbox report-demo
 
+existing-demo: $(STAMP) ## show a stack for a cluster that eksctl made, from the cluster to the file and back
+	@$(BIN)/python -m sandbox existing-demo
+
 webhook-demo: $(STAMP) ## show where three pods run because of the webhook, on real nodes (Linux, root)
 	@$(BIN)/python -m sandbox webhook-demo
 
@@ -94,40 +106,42 @@ render: $(STAMP) ## show the resources of STACK, write its files to build/STACK 
 check: $(STAMP) ## validate all stack files (no engine, no credentials)
 	@$(BIN)/multiarch stack check
 
-# Tests of the sandbox and of the cluster mostly wait: three keep two cores busy.
-test: WORKERS ?= 3
-test: $(STAMP) ## run all tests (needs Go for the tools that check what is generated)
+# Tests of the sandbox and of the cluster mostly wait: four keep two cores busy.
+test: WORKERS ?= 4
+test: $(DEV) ## run all tests (needs Go for the tools that check what is generated)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
 
 test-fast: WORKERS ?= 3
-test-fast: $(STAMP) ## run the tests that need neither Go nor the sandbox (about a minute)
+test-fast: $(DEV) ## run the tests that need neither Go nor the sandbox (about a minute)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --fast
 
-lint: $(STAMP) ## ruff, mypy, import-linter
+lint: $(DEV) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: $(STAMP) ## lay the code out
+format: $(DEV) ## lay the code out
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## measure, and print ratios
+bench: $(DEV) ## measure, and print ratios
 	@$(BIN)/python benchmarks/run.py
 
 generate: $(STAMP) ## write every generated file: JSON Schemas, chart values, arguments, parts of the documents
 	@$(BIN)/python -m tools.generate
 
-lock: $(STAMP) ## renew the lock files after a change in requirements*.txt
-	@$(COMPILE) --output-file requirements.lock requirements-dev.txt $(LOCK)
+lock: $(DEV) ## renew the lock files after a change in requirements*.txt
+	@$(COMPILE) --output-file requirements.lock requirements.txt $(LOCK)
 	@$(COMPILE) --output-file requirements-webhook.lock requirements-webhook.txt $(LOCK)
+	@$(COMPILE) --output-file requirements-dev.lock requirements-dev.txt $(LOCK) --constraints requirements.lock \
+	  $$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
 webhook-image: $(STAMP) ## build the webhook's image for both architectures as the tests do (Linux, root, apt)
 	@$(BIN)/python -m sandbox webhook-image
 
-docs: $(STAMP) ## build the documentation into build/site, and check its links
+docs: $(DEV) ## build the documentation into build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, rebuilt as it changes
+docs-serve: $(DEV) ## show the documentation on http://127.0.0.1:8000, rebuilt as it changes
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000

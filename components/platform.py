@@ -1,8 +1,8 @@
 """The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ StorageClass, termination handler, admission webhook, rebalancing, cluster autoscaler, Karpenter (CRDs → controller
-→ EC2NodeClass → NodePools)
+→ Auto Mode's NodeClass → NodePools, StorageClass, termination handler, admission webhook, rebalancing, cluster
+autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
 Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
@@ -20,6 +20,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import build_discovery_tags
+from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
 from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
@@ -35,6 +36,7 @@ from .component import After, Component, Naming
 from .iam import access, policies
 from .iam.node_role import NodeRole
 from .in_cluster.admission_webhook import AdmissionWebhook
+from .in_cluster.auto_mode import AutoMode
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler, Priorities
 from .in_cluster.karpenter import Karpenter, KarpenterArgs, NodePools
 from .in_cluster.rebalance import Rebalance
@@ -81,7 +83,8 @@ class Platform(Component):
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
         late = self._addons("addons-after-nodes", before_nodes=False, ready=nodes)
-        self._in_the_cluster(groups, (*nodes, *late))
+        # Nodes of EKS Auto Mode need the network, and no node group.
+        self._in_the_cluster(groups, network, (*nodes, *late) or ready)
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -125,6 +128,7 @@ class Platform(Component):
             vpc_id=network.vpc_id,
             subnet_ids=network.private_subnet_ids,
             key_arn=key_arn,
+            auto_mode=plan.autoscaling.auto_mode is not None,
         )
         return session
 
@@ -210,22 +214,24 @@ class Platform(Component):
             opts=self.child(),
         )
 
-    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], ready: After) -> None:
+    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], network: Network, ready: After) -> None:
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
-        wanted = (plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
+        auto_mode = plan.autoscaling.auto_mode
+        wanted = (auto_mode, plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
         if not (any(wanted) or autoscaler or karpenter):
             return
-        existing = isinstance(plan.cluster, ExistingClusterPlan)
         cluster = InCluster(
             cluster_name=self.control_plane.name,
             provider=self._kubernetes_provider(),
             ready=ready,
             chart_registry=plan.chart_registry,
         )
+        if auto_mode:
+            cluster = self._auto_mode(auto_mode, network, cluster)
         if plan.storage_class:
-            DefaultStorageClass("storage-class", self, cluster)
+            DefaultStorageClass("storage-class", self, cluster, auto_mode=auto_mode is not None)
         if plan.termination_handler:
             own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
             scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}
@@ -240,24 +246,40 @@ class Platform(Component):
         elif autoscaler:
             release = ClusterAutoscaler("cluster-autoscaler", self, cluster, autoscaler, plan.arm64_taint).release
         if karpenter:
-            group = None if karpenter.installed else groups[karpenter.controller_group]
-            args = KarpenterArgs(
-                plan=karpenter,
-                controller_group=group.eks_name if group else "",
-                controller_taints=(
-                    *([plan.arm64_taint] if plan.arm64_taint else []),
-                    *(group.plan.taints if group else ()),
-                ),
-                security_group_id=self.control_plane.security_group_id,
-                by_id=existing,
-                takes_access_entries=self._takes_access_entries,
-                sessions=self._sessions_on_nodes,
-                successor=release if karpenter.cordoned else None,
-            )
-            if karpenter.installed:
-                NodePools("karpenter", self, cluster, args, karpenter.node_class.role, ())
-            else:
-                self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
+            self._karpenter(karpenter, groups, cluster, release)
+
+    def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
+        """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""
+        security_group_id = self.control_plane.security_group_id
+        made = AutoMode("auto-mode", self, cluster, plan, network.private_subnet_ids, security_group_id)
+        return replace(cluster, ready=(*cluster.ready, *made.ready))
+
+    def _karpenter(
+        self,
+        karpenter: KarpenterPlan,
+        groups: Mapping[str, NodeGroup],
+        cluster: InCluster,
+        release: pulumi.Output[pulumi.Resource] | None,
+    ) -> None:
+        plan = self._plan
+        group = None if karpenter.installed else groups[karpenter.controller_group]
+        args = KarpenterArgs(
+            plan=karpenter,
+            controller_group=group.eks_name if group else "",
+            controller_taints=(
+                *([plan.arm64_taint] if plan.arm64_taint else []),
+                *(group.plan.taints if group else ()),
+            ),
+            security_group_id=self.control_plane.security_group_id,
+            by_id=isinstance(plan.cluster, ExistingClusterPlan),
+            takes_access_entries=self._takes_access_entries,
+            sessions=self._sessions_on_nodes,
+            successor=release if karpenter.cordoned else None,
+        )
+        if karpenter.installed:
+            NodePools("karpenter", self, cluster, args, karpenter.node_class.role, ())
+        else:
+            self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 
     def _kubernetes_provider(self) -> kubernetes.Provider:
         """Declare the provider; before it is created, its API server must answer."""

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
+from functools import cache
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypeVar, overload
@@ -81,17 +82,23 @@ def _structure(value: object) -> Any:  # noqa: ANN401 (as above)
 
 def _fields_of(value: Any) -> dict[str, Any]:  # noqa: ANN401 (a dataclass)
     shown: dict[str, Any] = {}
-    for each in fields(value):
-        way = each.metadata.get(_KEY)
-        if way is None:
-            shown[convert_to_camel_case(each.name)] = to_json(getattr(value, each.name))
-        elif way == INLINED[_KEY]:
-            shown |= to_json(getattr(value, each.name)) or {}
-    for owner in reversed(type(value).__mro__):
-        for name, member in vars(owner).items():
-            if isinstance(member, JsonProperty):
-                shown[convert_to_camel_case(name)] = to_json(getattr(value, name))
+    for name, key in _list_shown(value.__class__):
+        each = to_json(getattr(value, name))
+        if key is not None:
+            shown[key] = each
+        else:
+            shown |= each or {}
     return shown
+
+
+@cache
+def _list_shown(of: Any) -> tuple[tuple[str, str | None], ...]:  # noqa: ANN401 (a dataclass)
+    """Return the fields and properties that JSON shows, with their keys there; None for those that are inlined."""
+    inlined = [each.name for each in fields(of) if each.metadata.get(_KEY) == INLINED[_KEY]]
+    names = [each.name for each in fields(of) if each.metadata.get(_KEY) != OMITTED[_KEY]]
+    for owner in reversed(of.__mro__):
+        names += [name for name, member in vars(owner).items() if isinstance(member, JsonProperty)]
+    return tuple((name, None if name in inlined else convert_to_camel_case(name)) for name in names)
 
 
 def convert_to_camel_case(name: str) -> str:

@@ -52,6 +52,15 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class Tool(StrEnum):
+    """What made the cluster of the demo."""
+
+    EKSCTL = "eksctl"
+    TERRAFORM = "terraform"
+    CONSOLE = "console"
+    AUTO_MODE = "auto-mode"
+
+
 Stack = Annotated[
     str, typer.Argument(help="A stack, by its name or its file config/stacks/Pulumi.NAME.yaml.", metavar="STACK|FILE")
 ]
@@ -192,7 +201,9 @@ def status(context: typer.Context, output: Output = Output.TABLE) -> None:
 def env(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     """Print what a shell needs to run plain `pulumi` against the sandbox: eval "$(python -m sandbox env)"."""
     sandbox = _sandbox(context)
-    print(sandbox.environment(sandbox.layout.stack(stack)).as_shell(), end="")
+    stack = sandbox.layout.stack(stack)
+    print(sandbox.environment(stack).as_shell(), end="")
+    _say(f"settings are read from config/stacks/Pulumi.{stack}.yaml: what `pulumi config set` writes is discarded")
 
 
 @app.command()
@@ -226,6 +237,14 @@ def review_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 
     sandbox = _sandbox(context)
     demo.show(sandbox, sandbox.layout.stack(stack), _say, _show)
+
+
+@app.command()
+def existing_demo(context: typer.Context, tool: Annotated[Tool, typer.Argument()] = Tool.EKSCTL) -> None:
+    """Show a stack for a cluster of another tool: its file, its arm64 nodes, and the cluster as it was at the end."""
+    from sandbox import existing_demo as demo  # noqa: PLC0415  (makes a cluster of its own)
+
+    demo.show(_sandbox(context).layout, tool, _say, _show)
 
 
 @app.command()

@@ -93,6 +93,21 @@ def build(
     return Environment(set_, _leading_out(environ, set_))
 
 
+def read_aws(url: str, region: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a command that reads the sandbox's AWS, and no cluster of the user's kubeconfig."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("AWS_")}
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    return kept | {
+        **dict.fromkeys(names, "sandbox"),
+        **_NO_AWS_FILES,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ENDPOINT_URL": url,
+        "AWS_REGION": region,
+        "KUBECONFIG": os.devnull,
+        "NO_PROXY": ",".join(["127.0.0.1", *filter(None, [environ.get("NO_PROXY")])]),
+    }
+
+
 def forget_aws(environ: MutableMapping[str, str]) -> None:
     """Remove the user's AWS settings from this process, so that boto3 reads nothing of them."""
     for name in [name for name in environ if name.startswith("AWS_")]:

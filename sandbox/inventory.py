@@ -133,7 +133,7 @@ class Aws:
     def __init__(self, url: str, region: str) -> None:
         """``url`` is the AWS server's; sends no request yet."""
         self.region = region
-        self._url = url
+        self.url = url
         self._session = boto3.session.Session(
             aws_access_key_id="sandbox",
             aws_secret_access_key="sandbox",  # noqa: S106 (opens nothing: moto takes any)
@@ -145,7 +145,7 @@ class Aws:
         """Return a client; it is created once."""
         if service not in self._clients:
             config = Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60, proxies={})
-            self._clients[service] = self._session.client(service, endpoint_url=self._url, config=config)
+            self._clients[service] = self._session.client(service, endpoint_url=self.url, config=config)
         return self._clients[service]
 
     def ask(self, kind: Listing, **more: Any) -> tuple[str, ...]:

@@ -152,6 +152,13 @@ class Sandbox:
             shutil.rmtree(self.layout.folder)
             return left
 
+    def destroy(self, stack: str) -> Done:
+        """Destroy one stack; what runs keeps running. Raises what :meth:`up` raises."""
+        with state.exclusive(self.layout, f"destroy {stack}"), self._running(stack):
+            done = _done(self._pulumi("destroy", stack, ["--yes", "--skip-preview"]))
+            self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
+        return done
+
     def make_vpc(self, stack: str) -> vpc.ExistingVpc:
         """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:

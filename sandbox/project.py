@@ -74,6 +74,14 @@ def make_variant(layout: Layout, folder: Path, stack: str, copied: Collection[st
             shutil.copy2(file, folder / stacks.relative_to(layout.root))
 
 
+def make_empty(layout: Layout, folder: Path) -> None:
+    """Make a project without stacks: links to what the project of ``layout`` is made of, and its ``Pulumi.yaml``."""
+    stacks = layout.stacks_folder().relative_to(layout.root)
+    (folder / stacks).mkdir(parents=True)
+    _link_entries(layout.root, folder, keep=stacks.parts[:1])
+    shutil.copy2(layout.root / "Pulumi.yaml", folder)
+
+
 def _wanted(root: Path, keep: tuple[str, ...]) -> dict[str, Path]:
     if not root.is_dir():
         return {}

@@ -1,7 +1,4 @@
-"""What all tests share: their lanes, and one test cluster for the whole session, started when a test needs it.
-
-What starts it is imported then too: the process that hands tests to others needs none of it.
-"""
+"""What all tests share: their lanes, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -11,18 +8,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import pytest
 
 from tests import lanes, patches
-
-if TYPE_CHECKING:
-    from sandbox.cluster.cluster import Nodes
-    from sandbox.cluster.control_plane import ControlPlane
-    from sandbox.cluster.programs import Programs
-    from tests.cluster.rig import Rig
 
 _WATCH = lanes.Watch()
 
@@ -99,58 +90,3 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.wheel import unpacked  # noqa: PLC0415
 
     return unpacked(tmp_path_factory.mktemp("wheel"))
-
-
-@pytest.fixture(scope="session")
-def cluster_programs() -> Iterator[Programs]:
-    """What the cluster's programs are started with."""
-    from sandbox.cluster.programs import Programs  # noqa: PLC0415
-
-    with Programs.running() as programs:
-        yield programs
-
-
-@pytest.fixture(scope="session")
-def control_plane(cluster_programs: Programs) -> ControlPlane:
-    """A real API server, scheduler and controller manager. The rig uses it too: leave nothing in it."""
-    from sandbox.cluster import control_plane  # noqa: PLC0415
-
-    return control_plane.start(cluster_programs)
-
-
-@pytest.fixture(scope="session")
-def real_nodes() -> Iterator[Nodes]:
-    """A control plane of its own, and a containerd of each architecture; :func:`ready_nodes` starts kubelets."""
-    from sandbox.cluster import cluster  # noqa: PLC0415
-
-    with cluster.complete() as nodes:
-        assert not nodes.missing, nodes.missing
-        yield nodes
-
-
-@pytest.fixture
-def ready_nodes(real_nodes: Nodes) -> Nodes:
-    """Both nodes ready, without taints and labels of their own unless a test has started them otherwise."""
-    for node in real_nodes.by_architecture.values():
-        if node.kubelet is None:
-            node.start_kubelet()
-    for node in real_nodes.by_architecture.values():
-        node.ready()
-    return real_nodes
-
-
-@pytest.fixture(scope="session")
-def session_rig(cluster_programs: Programs, control_plane: ControlPlane) -> Iterator[Rig]:
-    """The rig as the session shares it; tests take ``rig``."""
-    from tests.cluster import rig  # noqa: PLC0415
-
-    with rig.running(cluster_programs, control_plane) as running:
-        yield running
-
-
-@pytest.fixture
-def rig(session_rig: Rig) -> Iterator[Rig]:
-    """A rig without pools, pods and nodes: Karpenter, the control plane, AWS."""
-    session_rig.check()
-    yield session_rig
-    session_rig.reset()

@@ -68,6 +68,14 @@ _BY_TOOL: Final = {
 
 _GROUPS: Final = {
     "tests/browser/": "browser",
+    "tests/cluster/test_agreement.py": "rig",
+    "tests/cluster/test_karpenter.py": "rig",
+    "tests/cluster/test_karpenter_prices.py": "rig",
+    "tests/cluster/test_karpenter_shortages.py": "rig",
+    "tests/cluster/test_migration.py": "rig",
+    "tests/cluster/test_objects.py": "rig",
+    "tests/cluster/test_rbac.py": "rig",
+    "tests/cluster/test_rebalance_karpenter.py": "rig",
     "tests/cluster/": "cluster",
     "tests/real_nodes/": "nodes",
     "tests/e2e/test_changes.py": "platform",
@@ -83,8 +91,8 @@ _GROUPS: Final = {
     "tests/e2e/test_verify_demo.py": "platform",
 }
 """Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
-_GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster", "real_nodes": "nodes"}
-_LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sandbox/", "browser", "tests/")
+_GROUP_OF_FIXTURE: Final = {"platform": "platform", "session_rig": "rig", "real_nodes": "nodes"}
+_LONGEST_FIRST: Final = ("platform", "rig", "nodes", "cluster", "tests/e2e/", "tests/sandbox/", "browser", "tests/")
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
 _FEW_EXAMPLES: Final = 10

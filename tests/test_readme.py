@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from multiarch.stack.load import load_file
+from multiarch.stack.model import ClusterPlan
 from multiarch.stack.plan import make_plan
 from tests.quotations import DAY, README, ROOT, blocks
 
@@ -31,6 +32,7 @@ def test_the_first_thing_shown_is_a_valid_stack_of_six_lines(tmp_path: Path) -> 
     file.write_text(block.text, encoding="utf-8")
     plan = make_plan(load_file(file, project_file=tmp_path / "Pulumi.yaml"), today=TODAY)
     # What the text below it says of it.
+    assert isinstance(plan.cluster, ClusterPlan)
     assert plan.cluster.version == "1.35"
     assert plan.cluster.endpoint.private
     assert not plan.cluster.endpoint.public

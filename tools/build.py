@@ -143,7 +143,7 @@ def ensure(name: str) -> Path:
         elif shutil.which("go") is None:
             raise BuildError(GO_MISSING.format(names=tool.name))
         cache_root().mkdir(parents=True, exist_ok=True)
-        with _lock():
+        with _lock(name):
             # Another process may have built it while this one waited.
             return installed(name) or _build(tool)
     except OSError as error:
@@ -151,14 +151,21 @@ def ensure(name: str) -> Path:
 
 
 @contextlib.contextmanager
-def _lock() -> Iterator[None]:
-    """Let one build run at a time on this machine: each uses every core, and two of the same would collide."""
-    with (cache_root() / ".lock").open("a") as handle:
+def _lock(name: str) -> Iterator[None]:
+    """Let one build run at a time on this machine: each uses every core, and two of the same would collide.
+
+    The lock file names the build that holds it.
+    """
+    with (cache_root() / ".lock").open("a+") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another build to finish")
+            handle.seek(0)
+            say(f"{name}: waiting for the build of {handle.read() or 'another tool'} to finish")
             fcntl.flock(handle, fcntl.LOCK_EX)
+        handle.truncate(0)
+        handle.write(f"{name} (process {os.getpid()})")
+        handle.flush()
         # Under the lock, a build folder can only be what a killed build left behind.
         for left in cache_root().glob(".building-*"):
             shutil.rmtree(left, ignore_errors=True)

@@ -10,6 +10,7 @@ import pulumi_eks
 from pulumi_aws import cloudwatch, eks, iam
 
 from multiarch.errors import OutsideError
+from multiarch.facts.auto_mode import CLUSTER_POLICIES
 from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.model import ClusterPlan
 
@@ -43,13 +44,17 @@ class ControlPlane(Child):
         vpc_id: pulumi.Input[str],
         subnet_ids: Sequence[pulumi.Input[str]],
         key_arn: pulumi.Input[str],
+        auto_mode: bool = False,
     ) -> None:
         """Declare the cluster and what must exist before it.
 
-        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key.
+        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key. ``auto_mode`` turns all three
+        parts of EKS Auto Mode on (compute, block storage, load balancing), without EKS's own NodePools: with those,
+        EKS makes the access entry of the nodes' role itself, and ``general-purpose`` has amd64 nodes only.
+        Source: EKS user guide, "Create a Node Pool for EKS Auto Mode", "Cluster without built-in node pools".
         """
         super().__init__(name, owner)
-        role, before = self._service_role()
+        role, before = self._service_role(auto_mode=auto_mode)
         if plan.logging.types:
             before.append(self._log_group(plan, key_arn))
         tags = self.tags("cluster") | {"Name": plan.name}
@@ -85,6 +90,7 @@ class ControlPlane(Child):
             use_default_vpc_cni=True,
             coredns_addon_options=pulumi_eks.CoreDnsAddonOptionsArgs(enabled=False),
             kube_proxy_addon_options=pulumi_eks.KubeProxyAddonOptionsArgs(enabled=False),
+            auto_mode=_auto_mode() if auto_mode else None,
             tags=tags,
             cluster_tags=tags,
             opts=self.child(depends_on=before),
@@ -100,15 +106,22 @@ class ControlPlane(Child):
         )
         self.register_outputs({"name": self.name, "version": self.version, "endpoint": self.endpoint})
 
-    def _service_role(self) -> tuple[iam.Role, list[pulumi.Resource]]:
+    def _service_role(self, *, auto_mode: bool) -> tuple[iam.Role, list[pulumi.Resource]]:
         """Declare the role that EKS assumes, with the only policy that a cluster without Auto Mode needs.
 
-        Source: EKS user guide, "Amazon EKS cluster IAM role".
+        Auto Mode's policies know the cluster by a session tag, and allow no tags of the stack on its instances.
+        Sources: EKS user guide, "Amazon EKS cluster IAM role", "Amazon EKS Auto Mode cluster IAM role" and "Custom AWS
+        tags for EKS Auto resources".
         """
-        trust = policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane")
+        actions = ["sts:AssumeRole", "sts:TagSession"] if auto_mode else "sts:AssumeRole"
+        trust = policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane", actions)
         role = roles.declare_role(self, "cluster", f"EKS control plane of {self.naming.cluster}", trust)
         policy = "AmazonEKSClusterPolicy"
-        return role, [roles.attach_managed(self, policy, role, policy)]
+        attached: list[pulumi.Resource] = [roles.attach_managed(self, policy, role, policy)]
+        if auto_mode:
+            attached += [roles.attach_managed(self, each, role, each) for each in CLUSTER_POLICIES]
+            attached.append(roles.give_inline(self, "auto-mode-tags", role, policies.auto_mode_tags()))
+        return role, attached
 
     def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> cloudwatch.LogGroup:
         # Otherwise EKS creates this group, without encryption or retention, and leaves it behind.
@@ -120,6 +133,11 @@ class ControlPlane(Child):
             tags=self.tags("control-plane"),
             opts=self.child(),
         )
+
+
+def _auto_mode() -> pulumi_eks.AutoModeOptionsArgs:
+    compute = pulumi_eks.ClusterComputeConfigArgs(node_pools=[])
+    return pulumi_eks.AutoModeOptionsArgs(enabled=True, create_node_role=False, compute_config=compute)
 
 
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:

@@ -33,9 +33,27 @@ def trust(
     return {**statement, "Condition": condition} if condition else statement
 
 
-def assumed_by_service(service: pulumi.Input[str], sid: str) -> pulumi.Output[str]:
+def assumed_by_service(service: pulumi.Input[str], sid: str, actions: Actions = "sts:AssumeRole") -> pulumi.Output[str]:
     """Trust policy for an AWS service, such as ``ec2.amazonaws.com``."""
-    return document([trust(sid, {"Service": service})])
+    return document([trust(sid, {"Service": service}, actions)])
+
+
+def auto_mode_tags() -> pulumi.Output[str]:
+    """Return the policy by which EKS Auto Mode may put a NodeClass's tags on what it launches for its cluster.
+
+    AmazonEKSComputePolicy and AmazonEKSNetworkingPolicy allow EKS's own tags only.
+    Source: EKS user guide, "Custom AWS tags for EKS Auto resources".
+    """
+    own = {"aws:RequestTag/eks:eks-cluster-name": "${aws:PrincipalTag/eks:eks-cluster-name}"}
+    node = {"aws:RequestTag/eks:kubernetes-node-class-name": "*", "aws:RequestTag/eks:kubernetes-node-pool-name": "*"}
+    interface = {"aws:RequestTag/eks:kubernetes-cni-node-name": "*"}
+    launch = ["ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:RunInstances"]
+    return document(
+        [
+            allow("Compute", launch, "*", {"StringEquals": own, "StringLike": node}),
+            allow("Networking", "ec2:CreateNetworkInterface", "*", {"StringEquals": own, "StringLike": interface}),
+        ]
+    )
 
 
 def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_account: str) -> pulumi.Output[str]:

@@ -361,17 +361,81 @@ class ApiEndpointSettings(TypedDict):
     publicCidrs: NotRequired[list[str]]
     """Source CIDR blocks for the public endpoint, for example the office's address. Needed when public is true."""
 
+class AutoModeNodePoolSettings(TypedDict):
+    """Settings of NodePools of EKS Auto Mode, whose nodes live for 21 days at most."""
+    architectures: NotRequired[list[str]]
+    """Which architectures."""
+    capacityTypes: NotRequired[list[str]]
+    """How capacity may be bought."""
+    multiArchitecture: NotRequired[bool]
+    """One NodePool per capacity type for both architectures, with the arm64 taint on all of its nodes. Default: false."""
+    categories: NotRequired[list[str]]
+    """Instance categories, the letters before the generation."""
+    families: NotRequired[list[str]]
+    """Only these families, such as m7g; in place of categories and generation."""
+    instanceTypes: NotRequired[list[str]]
+    """Only these types; in place of categories, generation, families and sizes."""
+    minGeneration: NotRequired[int]
+    """The oldest generation. Default: 6."""
+    sizes: NotRequired[list[str]]
+    """Only these sizes, such as large and xlarge. Default: any but bare metal."""
+    zones: NotRequired[list[str]]
+    """Only these zones. Default: those of the private subnets."""
+    labels: NotRequired[dict[str, str]]
+    """Node labels."""
+    taints: NotRequired[list[str]]
+    """Taints as kubectl writes them; the arm64 taint is added automatically."""
+    arm64Taint: NotRequired[bool]
+    """Carry the stack's arm64Taint on arm64 nodes. Default: true."""
+    weight: NotRequired[int]
+    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
+    Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
+    name from 0: a weight between them comes between these pools.
+    """
+    cpuLimit: NotRequired[int]
+    """The most vCPUs of each NodePool."""
+    memoryLimit: NotRequired[str]
+    """The most memory of each NodePool, such as 512Gi."""
+    budget: NotRequired[str]
+    """Nodes that may be disrupted at once, a number or per cent. Default: 10%."""
+    quietHours: NotRequired[QuietHoursSettings]
+    """When no node is consolidated or replaced after a change. Expiry and interruptions of spot nodes go on."""
+    consolidation: NotRequired[str]
+    """Which nodes Karpenter removes to save cost: those without pods, or also those whose pods fit on other nodes or
+    on a cheaper new node. A spot node is replaced by a cheaper spot node only with `spotToSpotConsolidation`. One
+    of WhenEmpty, WhenEmptyOrUnderutilized. Default: WhenEmptyOrUnderutilized.
+    """
+    consolidateAfter: NotRequired[str]
+    """How long a node is left alone after its pods changed; `Never` turns consolidation off. Default: 1m."""
+    expireAfter: NotRequired[str]
+    """The age at which a node is replaced, an hour or more. With `terminationGracePeriod` 504h at most. Default: 336h."""
+    terminationGracePeriod: NotRequired[str]
+    """How long a terminating node waits for its pods, such as 48h; then they are deleted, even against
+    PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`. Default: EKS's, 24h.
+    """
+
+class AutoModeSettings(TypedDict):
+    """EKS Auto Mode, where `autoscaling.use` is `auto-mode`: AWS runs the autoscaler and the nodes' software."""
+    nodeRole: NotRequired[str]
+    """The name of an IAM role that nodes of the existing cluster run under, which has its access entry. Default: a
+    role of the stack.
+    """
+    nodePools: NotRequired[dict[str, AutoModeNodePoolSettings]]
+    """NodePool settings by name. Default: one, `general`, with everything's default."""
+
 class AutoscalingSettings(TypedDict):
-    """Who adds nodes, and which are wanted first. The same settings drive both autoscalers."""
+    """Who adds nodes, and which are wanted first. The same settings drive all autoscalers."""
     use: NotRequired[str]
-    """The autoscaler. One of none, cluster-autoscaler, karpenter. Default: none."""
+    """The autoscaler; `auto-mode` is that of EKS Auto Mode. One of none, cluster-autoscaler, karpenter, auto-mode.
+    Default: none.
+    """
     prefer: NotRequired[str]
     """The architecture that is tried first: its spot, then its on-demand capacity, then the other's. One of arm64,
     amd64. Default: arm64.
     """
     order: NotRequired[list[str]]
     """All kinds of capacity in order, where `prefer` is not enough, such as [arm64-on-demand, amd64-on-demand].
-    Karpenter buys no others; node groups of others come last.
+    NodePools buy no others; node groups of others come last.
     """
     migrateFrom: NotRequired[str]
     """The autoscaler that is being left: both are installed, the old one's capacity is the last to be chosen. One of
@@ -381,6 +445,8 @@ class AutoscalingSettings(TypedDict):
     """The cluster autoscaler's settings."""
     karpenter: NotRequired[KarpenterSettings]
     """Karpenter's settings."""
+    autoMode: NotRequired[AutoModeSettings]
+    """EKS Auto Mode's settings."""
 
 class BootstrapSettings(TypedDict):
     """What happens on the node before and when the kubelet starts."""
@@ -730,7 +796,10 @@ class NodePoolSettings(TypedDict):
     arm64Taint: NotRequired[bool]
     """Carry the stack's arm64Taint on arm64 nodes. Default: true."""
     weight: NotRequired[int]
-    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
+    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
+    Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
+    name from 0: a weight between them comes between these pools.
+    """
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""
     memoryLimit: NotRequired[str]

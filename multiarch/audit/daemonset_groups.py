@@ -57,8 +57,7 @@ def list_planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
     shared = _Plan(keys, zones, plan.region)
     found = [shared.group(group, group.name, "node group", group.instance_types) for group in plan.node_groups]
     notes = []
-    karpenter = plan.autoscaling.karpenter
-    for pool in () if karpenter is None else karpenter.pools:
+    for pool in plan.autoscaling.pools:
         made = list(shared.of_pool(pool))
         found += made
         if not made:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
+from multiarch.autoscaling.pool_checks import check_tags
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
@@ -48,13 +49,7 @@ def plan_karpenter(
         group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
-    for key, _ in context.tags:
-        if _KARPENTER_TAG.fullmatch(key):
-            report(
-                "karpenter-tag",
-                ("tags", key),
-                f"Karpenter sets the tag {key} itself and rejects it in an EC2NodeClass.",
-            )
+    check_tags(context, _KARPENTER_TAG, "Karpenter", report)
     pools = plan_pools(list_pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,

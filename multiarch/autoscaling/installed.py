@@ -43,6 +43,11 @@ def check_installed(settings: Autoscaling, context: ClusterContext, report: Prob
             if name in section.written:
                 report("installed-autoscaler", (*path, name), f"{name} is set where {autoscaler} was installed.")
     _check_node_role(settings, report)
+    role, path = settings.auto_mode.node_role, (*ROOT, "autoMode", "nodeRole")
+    if role is not None and not context.existing:
+        report("node-role", path, "the stack makes a role for the nodes of a new cluster.", hint="Remove nodeRole.")
+    elif role is not None:
+        _check_role_name(role, path, report)
 
 
 def _check_node_role(settings: Autoscaling, report: ProblemReport) -> None:
@@ -54,7 +59,12 @@ def _check_node_role(settings: Autoscaling, report: ProblemReport) -> None:
             report("node-role", path, message)
     elif not karpenter.installed:
         report("node-role", path, "the stack makes a role for Karpenter's nodes.", hint="Remove nodeRole.")
-    elif not _ROLE.fullmatch(role):
+    else:
+        _check_role_name(role, path, report)
+
+
+def _check_role_name(role: str, path: KeyPath, report: ProblemReport) -> None:
+    if not _ROLE.fullmatch(role):
         name = role.rpartition("/")[2]
         hint = f"Write {name}." if _ROLE.fullmatch(name) else ""
         report("node-role", path, f"{role!r} is not the name of an IAM role.", hint=hint)

@@ -1,6 +1,7 @@
-"""Karpenter's objects as manifests, as the API server takes them: karpenter.sh/v1 and karpenter.k8s.aws/v1.
+"""NodePools and node classes as manifests, as the API server takes them: karpenter.sh/v1 and karpenter.k8s.aws/v1.
 
-Source: https://karpenter.sh/v1.14/concepts/nodepools/ and https://karpenter.sh/v1.14/concepts/nodeclasses/
+Source: https://karpenter.sh/v1.14/concepts/nodepools/ and https://karpenter.sh/v1.14/concepts/nodeclasses/; for EKS
+Auto Mode's eks.amazonaws.com/v1 EKS user guide, "Create a Node Class for Amazon EKS", "Node Class Specification".
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from multiarch.nodes.model import Tags
 
 Manifest = dict[str, object]
 _CLASS_GROUP = "karpenter.k8s.aws"
+_AUTO_MODE_GROUP = "eks.amazonaws.com"
 _DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
@@ -60,11 +62,35 @@ def build_node_class(
     }
 
 
+def build_auto_mode_class(
+    plan: NodeClassPlan, *, role: object, subnet_ids: object, security_group_id: object, tags: Tags
+) -> Manifest:
+    """Return EKS Auto Mode's NodeClass; all but the tags may be outputs.
+
+    Its volumes, image, metadata options and max pods are AWS's. Subnets and security group are named by their IDs, so
+    that nothing of the cluster or its network has to be tagged.
+    """
+    spec: Manifest = {
+        "role": role,
+        "securityGroupSelectorTerms": [{"id": security_group_id}],
+        "subnetSelectorTerms": subnet_ids,
+    }
+    if tags:
+        spec["tags"] = dict(tags)
+    return {
+        "apiVersion": f"{_AUTO_MODE_GROUP}/v1",
+        "kind": "NodeClass",
+        "metadata": {"name": plan.name},
+        "spec": spec,
+    }
+
+
 def build_node_pool(plan: NodePoolPlan) -> Manifest:
     """Return the NodePool."""
+    group, kind = (_AUTO_MODE_GROUP, "NodeClass") if plan.auto_mode else (_CLASS_GROUP, "EC2NodeClass")
     node: Manifest = {
         "expireAfter": plan.expire_after,
-        "nodeClassRef": {"group": _CLASS_GROUP, "kind": "EC2NodeClass", "name": plan.node_class},
+        "nodeClassRef": {"group": group, "kind": kind, "name": plan.node_class},
         "requirements": [
             {"key": each.key, "operator": each.operator, "values": list(each.values)} for each in plan.requirements
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
@@ -12,7 +12,7 @@ from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, Derived, Tags
 
-__all__ = ["Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterPlan", "NodePoolPlan"]
+__all__ = ["AutoModePlan", "Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterPlan", "NodePoolPlan"]
 
 
 class Autoscaler(StrEnum):
@@ -21,6 +21,7 @@ class Autoscaler(StrEnum):
     NONE = "none"
     CLUSTER_AUTOSCALER = "cluster-autoscaler"
     KARPENTER = "karpenter"
+    AUTO_MODE = "auto-mode"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,9 +122,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class NodePoolPlan:
-    """One Karpenter NodePool.
+    """One NodePool, of Karpenter or of EKS Auto Mode (``auto_mode``).
 
-    ``key`` is its path in the stack file; ``node_class`` is its EC2NodeClass's name; ``kinds`` are the capacities it
+    ``key`` is its path in the stack file; ``node_class`` is its node class's name; ``kinds`` are the capacities it
     may buy, one but for a multi-architecture pool, and all of one capacity type; ``instance_types`` are the types of
     the table of facts that satisfy the requirements, sorted by name; ``cpu_limit`` is in vCPUs (0 while a migration
     removes the pool: Karpenter adds no nodes and keeps the existing ones), ``memory_limit`` is a Kubernetes
@@ -147,11 +148,19 @@ class NodePoolPlan:
     consolidate_after: str
     expire_after: str
     termination_grace_period: str | None = None
+    auto_mode: bool = False
+
+    @property
+    def owner(self) -> str:
+        """Who adds its nodes, in words."""
+        return "EKS Auto Mode" if self.auto_mode else "Karpenter"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeClassPlan:
-    """The EC2NodeClass that all pools share. ``ami_alias`` resolves both architectures; ``disk_size`` in GiB.
+    """The node class that all pools share. ``ami_alias`` resolves both architectures; ``disk_size`` in GiB.
+
+    Of EKS Auto Mode's NodeClass AWS chooses the alias, which is empty here.
 
     ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag. ``role`` is the
     name of the nodes' role, empty where the stack makes one.
@@ -188,8 +197,17 @@ class KarpenterPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class AutoModePlan:
+    """EKS Auto Mode. ``tagged``: the cluster's role may put the stack's tags on instances."""
+
+    node_class: NodeClassPlan
+    pools: tuple[NodePoolPlan, ...]
+    tagged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class AutoscalingPlan:
-    """Either autoscaler, both while a stack moves from one to the other, or neither.
+    """One autoscaler, two while a stack moves from one to the other, or none.
 
     ``use`` is the autoscaler in use, the new one during a migration; ``order`` the capacities, the preferred ones
     first; ``derived`` are the derived values with their rules, for ``stack explain``.
@@ -200,6 +218,17 @@ class AutoscalingPlan:
     cluster_autoscaler: ClusterAutoscalerPlan | None
     karpenter: KarpenterPlan | None
     derived: tuple[Derived, ...] = ()
+    auto_mode: AutoModePlan | None = None
+
+    @property
+    def pool_owner(self) -> KarpenterPlan | AutoModePlan | None:
+        """What adds nodes of NodePools: Karpenter or EKS Auto Mode, never both."""
+        return self.karpenter or self.auto_mode
+
+    @property
+    def pools(self) -> tuple[NodePoolPlan, ...]:
+        """All NodePools."""
+        return self.pool_owner.pools if self.pool_owner else ()
 
     @property
     def own(self) -> frozenset[Autoscaler]:
@@ -209,5 +238,11 @@ class AutoscalingPlan:
 
     @property
     def pool_names(self) -> frozenset[str]:
-        """The names of Karpenter's NodePools."""
-        return frozenset(pool.name for pool in self.karpenter.pools) if self.karpenter else frozenset()
+        """The names of the NodePools."""
+        return frozenset(pool.name for pool in self.pools)
+
+    def with_pools(self, pools: tuple[NodePoolPlan, ...]) -> AutoscalingPlan:
+        """Return the plan with other NodePools."""
+        if self.auto_mode:
+            return replace(self, auto_mode=replace(self.auto_mode, pools=pools))
+        return replace(self, karpenter=replace(self.karpenter, pools=pools)) if self.karpenter else self

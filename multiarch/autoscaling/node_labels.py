@@ -65,11 +65,9 @@ def build_node_labels(
         **({keys.ZONE: zone} if zone else {}),
     }
     own = build_group_labels(owner) if isinstance(owner, NodeGroupPlan) else _pool_labels(owner, instance)
-    managed = isinstance(owner, NodeGroupPlan) and owner.kind is NodeGroupKind.MANAGED
-    absent = (
-        *(() if managed else _EKS_DOMAINS),
-        *(() if isinstance(owner, NodePoolPlan) else keys.KARPENTER_DOMAINS),
-    )
+    pool = isinstance(owner, NodePoolPlan)
+    by_eks = owner.auto_mode if isinstance(owner, NodePoolPlan) else owner.kind is NodeGroupKind.MANAGED
+    absent = (*(() if by_eks else _EKS_DOMAINS), *(() if pool else keys.KARPENTER_DOMAINS))
     return NodeLabels(keys.with_deprecated({**standard, **own}), absent)
 
 
@@ -90,13 +88,19 @@ def _pool_labels(pool: NodePoolPlan, instance: InstanceType) -> dict[str, str]:
     single = {
         key: next(iter(values)) for key, values in selection.list_type_labels(instance).items() if len(values) == 1
     }
-    return {
+    of_type = {
         **{key: value for key, value in single.items() if value},
         keys.KARPENTER_CPU: str(instance.vcpus),
         keys.KARPENTER_MEMORY: str(instance.memory_mib),
+    }
+    own = {keys.KARPENTER_NODE_CLASS: pool.node_class}
+    if pool.auto_mode:
+        own = {keys.AUTO_MODE_NODE_CLASS: pool.node_class, keys.EKS_COMPUTE_TYPE: "auto"}
+    return {
+        **{selection.get_label(key, auto_mode=pool.auto_mode): value for key, value in of_type.items()},
+        **own,
         keys.KARPENTER_CAPACITY_TYPE: str(pool.capacities[0].capacity_type),
         keys.KARPENTER_NODE_POOL: pool.name,
-        keys.KARPENTER_NODE_CLASS: pool.node_class,
         keys.KARPENTER_REGISTERED: "true",
         keys.KARPENTER_INITIALIZED: "true",
         **dict(pool.labels),

@@ -1,13 +1,15 @@
-"""The plans of both autoscalers, from the settings under ``autoscaling``."""
+"""The plans of the autoscalers, from the settings under ``autoscaling``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from multiarch.autoscaling.auto_mode import plan_auto_mode
 from multiarch.autoscaling.controller import plan_karpenter
 from multiarch.autoscaling.groups import plan_cluster_autoscaler
 from multiarch.autoscaling.installed import check_installed
 from multiarch.autoscaling.model import (
+    AutoModePlan,
     Autoscaler,
     AutoscalingPlan,
     Capacity,
@@ -32,7 +34,11 @@ SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
 """
 _MIGRATE_FROM: KeyPath = (*ROOT, "migrateFrom")
-_KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTER: "karpenter"}
+_KEYS = {
+    Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler",
+    Autoscaler.KARPENTER: "karpenter",
+    Autoscaler.AUTO_MODE: "autoMode",
+}
 
 
 def plan_autoscaling(
@@ -60,14 +66,17 @@ def plan_autoscaling(
             kept=karpenter.controller_group if karpenter else None,
             cordoned=use is not Autoscaler.CLUSTER_AUTOSCALER,
         )
+    auto_mode = None
+    if use is Autoscaler.AUTO_MODE and settings.migrate_from is None:
+        auto_mode = plan_auto_mode(settings.auto_mode, order, context, report)
     if autoscaler and karpenter:
         _check_capacity(groups, autoscaler, karpenter, report)
-    elif autoscaler:
+    elif autoscaler and use is Autoscaler.CLUSTER_AUTOSCALER:
         _check_room(groups, report)
-    pools = karpenter.pools if karpenter else ()
-    _check_order(settings, order, groups, pools, report)
-    derived = tuple(_explained(settings, order, autoscaler, karpenter, groups, context.name))
-    return AutoscalingPlan(use, order, autoscaler, karpenter, derived)
+    owner = karpenter or auto_mode
+    _check_order(settings, order, groups, owner.pools if owner else (), report)
+    derived = tuple(_explained(settings, order, autoscaler, owner, groups, context.name))
+    return AutoscalingPlan(use, order, autoscaler, karpenter, derived, auto_mode)
 
 
 def _order(settings: Autoscaling) -> tuple[Capacity, ...]:
@@ -104,6 +113,13 @@ def _check_direction(settings: Autoscaling, report: ProblemReport) -> None:
             _MIGRATE_FROM,
             f"{settings.migrate_from} is to be replaced, but autoscaling.use names no other autoscaler.",
             hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
+        )
+    elif settings.migrate_from is not None and settings.use == "auto-mode":
+        report(
+            "migration",
+            _MIGRATE_FROM,
+            f"a stack can't move from {settings.migrate_from} to EKS Auto Mode with both running.",
+            hint="Create a stack with use: auto-mode, and move the workloads to its cluster.",
         )
     elif settings.migrate_from == settings.use:
         report("migration", _MIGRATE_FROM, f"{settings.use} can't replace itself.")
@@ -164,7 +180,7 @@ def _check_order(
     """Reject an order or preference for capacity that the autoscaler in use can't add."""
     if settings.use == "none":
         return
-    if settings.use == "karpenter":
+    if settings.use in {"karpenter", "auto-mode"}:
         capacities, which = {capacity for pool in pools for capacity in pool.capacities}, "NodePool"
         way = "let a pool buy it by its architectures and capacityTypes"
     else:
@@ -196,7 +212,7 @@ def _explained(
     settings: Autoscaling,
     order: Sequence[Capacity],
     autoscaler: ClusterAutoscalerPlan | None,
-    karpenter: KarpenterPlan | None,
+    owner: KarpenterPlan | AutoModePlan | None,
     groups: Sequence[NodeGroupPlan],
     cluster: str,
 ) -> Iterator[Derived]:
@@ -205,31 +221,51 @@ def _explained(
         return
     rule = "set in autoscaling.order" if settings.order else f"{settings.prefer} first; spot before on-demand"
     yield Derived("order", " > ".join(map(str, order)), rule)
-    capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
-        if autoscaler.installed:
-            flags = " ".join(list_owner_flags(autoscaler, cluster))
-            yield Derived("flags of the autoscaler", flags, "set by its owner")
+        yield from _explained_priorities(settings, order, autoscaler, groups, cluster)
+    if owner:
+        yield from _explained_controller(owner)
+        yield from _explained_weights(settings, order, owner.pools)
+
+
+def _explained_priorities(
+    settings: Autoscaling,
+    order: Sequence[Capacity],
+    autoscaler: ClusterAutoscalerPlan,
+    groups: Sequence[NodeGroupPlan],
+    cluster: str,
+) -> Iterator[Derived]:
+    capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
+    if autoscaler.installed:
+        flags = " ".join(list_owner_flags(autoscaler, cluster))
+        yield Derived("flags of the autoscaler", flags, "set by its owner")
+    else:
+        yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
+    written = settings.cluster_autoscaler.priorities
+    for row in autoscaler.priorities:
+        if row.group in autoscaler.cordoned:
+            rule = "autoscaler being replaced: lowest priority"
+        elif row.group in written:
+            rule = "set in clusterAutoscaler.priorities"
         else:
-            yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
-        written = settings.cluster_autoscaler.priorities
-        for row in autoscaler.priorities:
-            if row.group in autoscaler.cordoned:
-                rule = "autoscaler being replaced: lowest priority"
-            elif row.group in written:
-                rule = "set in clusterAutoscaler.priorities"
-            else:
-                rule = _place(capacities[row.group], order)
-            yield Derived(f"priority of {row.group}", str(row.priority), rule)
-        for first, second in autoscaler.not_balanced[:1]:
-            yield Derived(
-                "balancing of similar groups", "off", f"{first} and {second} are similar and have different priorities"
-            )
-    if karpenter:
-        yield from _explained_pools(settings, order, karpenter)
+            rule = _place(capacities[row.group], order)
+        yield Derived(f"priority of {row.group}", str(row.priority), rule)
+    for first, second in autoscaler.not_balanced[:1]:
+        yield Derived(
+            "balancing of similar groups", "off", f"{first} and {second} are similar and have different priorities"
+        )
 
 
-def _explained_pools(settings: Autoscaling, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
+def _explained_controller(owner: KarpenterPlan | AutoModePlan) -> Iterator[Derived]:
+    if isinstance(owner, AutoModePlan):
+        yield Derived("controller and image of the nodes", "AWS's", "EKS Auto Mode replaces nodes at each new image")
+        if role := owner.node_class.role:
+            yield Derived("role of the nodes", role, "set in autoMode.nodeRole")
+    else:
+        yield from _explained_karpenter(owner)
+
+
+def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
     if karpenter.installed:
         yield Derived("role of the nodes", karpenter.node_class.role, "set in karpenter.nodeRole")
     else:
@@ -243,13 +279,15 @@ def _explained_pools(settings: Autoscaling, order: Sequence[Capacity], karpenter
         yield Derived(
             "spot needs", SPOT_ROLE, "service-linked role of the AWS account; create it once, Karpenter can't"
         )
-    weighted = {
-        ".".join(map(str, pool.path))
-        for pool in list_pool_specs(settings.karpenter)
-        if pool.settings.weight is not None
-    }
-    for pool in karpenter.pools:
-        if settings.use != "karpenter":
+
+
+def _explained_weights(
+    settings: Autoscaling, order: Sequence[Capacity], pools: Sequence[NodePoolPlan]
+) -> Iterator[Derived]:
+    specs = list_pool_specs(settings.auto_mode if settings.use == "auto-mode" else settings.karpenter)
+    weighted = {".".join(map(str, pool.path)) for pool in specs if pool.settings.weight is not None}
+    for pool in pools:
+        if settings.use == "cluster-autoscaler":
             rule = "autoscaler being replaced: lowest weights, no new nodes"
         elif pool.key in weighted:
             rule = "set in the stack"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from multiarch.autoscaling import quiet_hours, selection, syntax
@@ -39,6 +40,13 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContex
     _check_weight(spec, report)
     _check_syntax(spec, report)
     _check_quiet_hours(spec, report)
+
+
+def check_tags(context: ClusterContext, own: re.Pattern[str], who: str, report: ProblemReport) -> None:
+    """Reject tags of the stack that ``who`` writes onto its nodes itself."""
+    for key, _ in context.tags:
+        if own.fullmatch(key):
+            report("karpenter-tag", ("tags", key), f"{who} sets the tag {key} itself and rejects it in a node class.")
 
 
 def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:

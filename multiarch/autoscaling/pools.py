@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 
@@ -15,6 +16,7 @@ from multiarch.autoscaling.weights import PoolDraft, assign_lowest_weights, assi
 from multiarch.facts import labels
 from multiarch.facts.ami_families import AmiFamily, explain_boot_failure
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.auto_mode import explain_not_launched
 from multiarch.facts.instance_types import InstanceType, explain_no_eks_support, list_instance_types
 from multiarch.facts.node_resources import compute_usable_memory
 from multiarch.facts.taints import Taint
@@ -24,14 +26,14 @@ from multiarch.nodes.spec import ClusterContext
 
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
-        labels.INSTANCE_TYPE: "instanceTypes",
-        selection.FAMILY: "families",
-        selection.CATEGORY: "categories",
-        selection.GENERATION: "minGeneration",
-        selection.SIZE: "sizes",
+        "instance-type": "instanceTypes",
+        "instance-family": "families",
+        "instance-category": "categories",
+        "instance-generation": "minGeneration",
+        "instance-size": "sizes",
     }
 )
-"""The key in the stack file behind each requirement."""
+"""The key in the stack file behind each requirement, by its label without the domain."""
 """The EC2NodeClass that all pools share."""
 
 
@@ -39,14 +41,15 @@ def plan_pools(
     specs: Sequence[PoolSpec],
     order: Sequence[Capacity],
     context: ClusterContext,
-    family: AmiFamily,
+    family: AmiFamily | None,
     report: ProblemReport,
     *,
-    cordoned: bool,
+    cordoned: bool = False,
 ) -> tuple[NodePoolPlan, ...]:
     """Return the NodePools of all pools in the stack file, the highest weight first, reporting every problem.
 
-    Only capacities in the order are bought. ``cordoned`` pools, which a migration removes, get the lowest weights and a
+    Only capacities in the order are bought. ``family`` is that of the image, None where EKS Auto Mode chooses it.
+    ``cordoned`` pools, which a migration removes, get the lowest weights and a
     limit of 0 vCPUs.
     """
     ordered = sorted(specs, key=lambda spec: spec.name)
@@ -78,7 +81,9 @@ def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[P
         yield PoolDraft(spec, index, f"{spec.name}-{capacity_type}", both)
 
 
-def _plan(draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFamily, *, cordoned: bool) -> NodePoolPlan:
+def _plan(
+    draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFamily | None, *, cordoned: bool
+) -> NodePoolPlan:
     spec, settings = draft.spec, draft.spec.settings
     requirements = _requirements(draft)
     hours = settings.quiet_hours
@@ -100,14 +105,18 @@ def _plan(draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFam
         consolidate_after=settings.consolidate_after,
         expire_after=settings.expire_after,
         termination_grace_period=settings.termination_grace_period,
+        auto_mode=spec.auto_mode,
     )
 
 
 def _requirements(draft: PoolDraft) -> tuple[Requirement, ...]:
-    """Return what Karpenter may choose from. Bare metal only where a size or a type names it."""
+    """Return what Karpenter may choose from. Bare metal only where a size or a type names it.
+
+    EKS Auto Mode knows no ``kubernetes.io/os``. Source: EKS user guide, "EKS Auto Mode Not Supported Labels".
+    """
     settings = draft.spec.settings
     wanted = [
-        _one_of(labels.OPERATING_SYSTEM, ["linux"]),
+        *([] if draft.spec.auto_mode else [_one_of(labels.OPERATING_SYSTEM, ["linux"])]),
         _one_of(labels.ARCHITECTURE, [str(each) for each in draft.architectures]),
     ]
     if settings.instance_types:
@@ -129,7 +138,8 @@ def _requirements(draft: PoolDraft) -> tuple[Requirement, ...]:
     )
     if settings.zones:
         wanted.append(_one_of(labels.ZONE, settings.zones))
-    return tuple(wanted)
+    own = draft.spec.auto_mode
+    return tuple(replace(each, key=selection.get_label(each.key, auto_mode=own)) for each in wanted)
 
 
 def _one_of(key: str, values: Iterable[str]) -> Requirement:
@@ -147,13 +157,20 @@ def _taints(draft: PoolDraft, context: ClusterContext) -> tuple[Taint, ...]:
 
 
 @cache
-def _bootable(family: AmiFamily) -> tuple[InstanceType, ...]:
-    """Return all types on which an image of the family starts; on the others a node would never join."""
-    return tuple(each for each in list_instance_types().values() if explain_boot_failure(family, each) is None)
+def _bootable(family: AmiFamily | None) -> tuple[InstanceType, ...]:
+    """Return all types on which an image of the family starts, or that EKS Auto Mode launches."""
+    return tuple(each for each in list_instance_types().values() if _explain_no_node(family, each) is None)
+
+
+def _explain_no_node(family: AmiFamily | None, instance: InstanceType) -> str | None:
+    """Return why a node on this type would never join, or None."""
+    if family is None:
+        return explain_not_launched(instance)
+    return explain_boot_failure(family, instance)
 
 
 def _check_instance_types(
-    plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily, report: ProblemReport
+    plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily | None, report: ProblemReport
 ) -> None:
     """Report pools without any instance type, each reason once, and types that no pool can use."""
     for spec in specs:
@@ -166,7 +183,7 @@ def _check_instance_types(
         # Names that no instance type has are reported one by one.
         reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.is_unsatisfiable(each))
         for why in reasons:
-            key = _KEYS.get(why.key) or next(
+            key = _KEYS.get(why.key.rpartition("/")[2]) or next(
                 (each for each in ("instanceTypes", "families", "sizes") if chosen[each]), "categories"
             )
             names = [name for name, each in excluding.items() if each == why]
@@ -181,14 +198,14 @@ def _check_instance_types(
         _check_limits(spec, own, report)
 
 
-def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: ProblemReport) -> None:
+def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily | None, report: ProblemReport) -> None:
     """Warn about named types that can't be bought, with the reason."""
     table = list_instance_types()
     for index, name in enumerate(spec.settings.instance_types):
         if name in used or name not in table:
             continue
         found = table[name]
-        reason = explain_no_eks_support(found) or explain_boot_failure(family, found)
+        reason = explain_no_eks_support(found) or _explain_no_node(family, found)
         if reason is None:
             sold = "on-demand only" if not found.spot else "spot and on-demand"
             reason = f"{name} is {found.architecture} and sold {sold}; no pool of {spec.name} is"

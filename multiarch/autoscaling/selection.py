@@ -16,6 +16,7 @@ from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.labels import ARCHITECTURE, INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, OPERATING_SYSTEM, ZONE
 
 _AWS = "karpenter.k8s.aws/"
+_AUTO_MODE = "eks.amazonaws.com/"
 CATEGORY = f"{_AWS}instance-category"
 FAMILY = f"{_AWS}instance-family"
 GENERATION = f"{_AWS}instance-generation"
@@ -23,6 +24,19 @@ SIZE = f"{_AWS}instance-size"
 HYPERVISOR = f"{_AWS}instance-hypervisor"
 VIRTUAL = ("nitro", "xen")
 """Hypervisors of virtual machines; bare metal has none."""
+
+
+def get_label(key: str, *, auto_mode: bool) -> str:
+    """Return EKS Auto Mode's name of Karpenter's label for a property of an instance type, other labels unchanged.
+
+    Source: EKS user guide, "EKS Auto Mode Supported Labels".
+    """
+    return f"{_AUTO_MODE}{key.removeprefix(_AWS)}" if auto_mode and key.startswith(_AWS) else key
+
+
+def _to_karpenter(key: str) -> str:
+    return f"{_AWS}{key.removeprefix(_AUTO_MODE)}" if key.startswith(_AUTO_MODE) else key
+
 
 _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyType(
     {
@@ -40,8 +54,12 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
 
 
 def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
-    """Return the values that a type's nodes can have for a label of :func:`list_type_labels`; none for another one."""
-    return _VALUES[key](instance) if key in _VALUES else ()
+    """Return the values that a type's nodes can have for a label of :func:`list_type_labels`; none for another one.
+
+    EKS Auto Mode's labels have the values of Karpenter's.
+    """
+    known = _to_karpenter(key)
+    return _VALUES[known](instance) if known in _VALUES else ()
 
 
 @cache  # a simulation needs those of all types of each NodePool
@@ -80,12 +98,13 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
     """
     if requirement.key == ZONE:
         return types
+    list_values = _VALUES.get(requirement.key, lambda _: ())
     if requirement.operator == "In":
         named = frozenset(requirement.values)
-        return [each for each in types if not named.isdisjoint(list_label_values(each, requirement.key))]
+        return [each for each in types if not named.isdisjoint(list_values(each))]
     if requirement.operator == "Gt":
         limit = int(requirement.values[0])
-        return [each for each in types if any(int(value) > limit for value in list_label_values(each, requirement.key))]
+        return [each for each in types if any(int(value) > limit for value in list_values(each))]
     raise ValueError(requirement.operator)
 
 

@@ -8,7 +8,7 @@ from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType
-from multiarch.schema.autoscaling import Karpenter, NodePool
+from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool, Karpenter, NodePool
 
 ROOT: KeyPath = ("autoscaling",)
 DEFAULT_POOL = "general"
@@ -20,11 +20,12 @@ class PoolSpec:
 
     name: str
     settings: NodePool
+    auto_mode: bool = False
 
     @property
     def path(self) -> KeyPath:
         """Its place in the stack."""
-        return (*ROOT, "karpenter", "nodePools", self.name)
+        return (*ROOT, "autoMode" if self.auto_mode else "karpenter", "nodePools", self.name)
 
     @property
     def architectures(self) -> tuple[Architecture, ...]:
@@ -42,6 +43,8 @@ class PoolSpec:
         return tuple(sorted(self.settings.labels.items()))
 
 
-def list_pool_specs(karpenter: Karpenter) -> tuple[PoolSpec, ...]:
+def list_pool_specs(owner: Karpenter | AutoMode) -> tuple[PoolSpec, ...]:
     """Return the pools by name; without any there is one, with all defaults."""
-    return tuple(PoolSpec(*pool) for pool in sorted((karpenter.node_pools or {DEFAULT_POOL: NodePool()}).items()))
+    auto_mode = isinstance(owner, AutoMode)
+    default = AutoModeNodePool() if auto_mode else NodePool()
+    return tuple(PoolSpec(*pool, auto_mode) for pool in sorted((owner.node_pools or {DEFAULT_POOL: default}).items()))

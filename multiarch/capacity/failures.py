@@ -58,14 +58,12 @@ def list_failures(plan: Plan, zones: Sequence[str], *, largest_nodes: int = 1) -
 
 def list_group_names(plan: Plan) -> tuple[str, ...]:
     """Return the names of the node groups and NodePools, each sorted."""
-    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
-    return (*sorted(each.name for each in plan.node_groups), *sorted(each.name for each in pools))
+    return (*sorted(each.name for each in plan.node_groups), *sorted(plan.autoscaling.pool_names))
 
 
 def _capacities(plan: Plan) -> set[Capacity]:
     found = {Capacity(each.architecture, each.capacity_type) for each in plan.node_groups}
-    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
-    return found | {capacity for pool in pools for capacity in pool.capacities}
+    return found | {capacity for pool in plan.autoscaling.pools for capacity in pool.capacities}
 
 
 def parse_failure(text: str, plan: Plan, zones: Sequence[str]) -> CapacityFailure:

@@ -177,7 +177,10 @@ def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
 def _taints(plan: Plan, architecture: Architecture) -> tuple[Taint, ...]:
     """The stack's arm64 taint, where nodes of the architecture have it; taints of single groups are not tolerated."""
     taint = plan.arm64_taint
-    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
     tainted = [group.taints for group in plan.node_groups if group.architecture is architecture]
-    tainted += [each.taints for each in pools if any(one.architecture is architecture for one in each.capacities)]
+    tainted += [
+        each.taints
+        for each in plan.autoscaling.pools
+        if any(one.architecture is architecture for one in each.capacities)
+    ]
     return (taint,) if taint is not None and any(taint in each for each in tainted) else ()

@@ -63,7 +63,7 @@ class Explainer:
         karpenter = plan.autoscaling.karpenter
         self._controller = karpenter.controller_group if karpenter else ""
         self._pools = plan.autoscaling.pool_names
-        for pool in karpenter.pools if karpenter else ():
+        for pool in plan.autoscaling.pools:
             self._architectures[pool.name] = tuple(each.architecture for each in pool.capacities)
             self._keys[pool.name] = f"{pool.key}.cpuLimit"
             if pool.cpu_limit is not None:
@@ -279,19 +279,17 @@ def _find_sizes(before: Before, after: After) -> Mapping[str, int]:
     groups = tuple(
         replace(group, sizes=replace(group.sizes, maximum=group.sizes.maximum + more)) for group in plan.node_groups
     )
-    autoscaling, karpenter = plan.autoscaling, plan.autoscaling.karpenter
-    if karpenter is not None:
-        # A limit of 0 closes a pool while a migration removes it.
-        pools = tuple(
-            pool if pool.cpu_limit == 0 else replace(pool, cpu_limit=None, memory_limit=None)
-            for pool in karpenter.pools
-        )
-        autoscaling = replace(autoscaling, karpenter=replace(karpenter, pools=pools))
+    # A limit of 0 closes a pool while a migration removes it.
+    pools = tuple(
+        pool if pool.cpu_limit == 0 else replace(pool, cpu_limit=None, memory_limit=None)
+        for pool in plan.autoscaling.pools
+    )
+    autoscaling = plan.autoscaling.with_pools(pools)
     relaxed = replace(before, plan=replace(plan, node_groups=groups, autoscaling=autoscaling))
     nodes = place_again(relaxed, after).nodes
     sizes = Counter(node.group for node in nodes)
     needed = {each.name: sizes[each.name] for each in plan.node_groups if sizes[each.name] > each.sizes.maximum}
-    for pool in karpenter.pools if karpenter else ():
+    for pool in plan.autoscaling.pools:
         types = [node.instance_type for node in nodes if node.group == pool.name]
         cpus = sum(list_instance_types()[name].vcpus for name in types if name in list_instance_types())
         if pool.cpu_limit and cpus > pool.cpu_limit:

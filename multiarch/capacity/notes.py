@@ -32,8 +32,8 @@ def list_assumptions(before: Before, workloads: Sequence[Replicas], node_start: 
     """Yield what is assumed for these workloads, a sentence or more each."""
     if before.context.assumed:
         yield before.context.assumed
-    if before.plan.autoscaling.karpenter is not None:
-        yield _about_types(before.context.prices)
+    if pools := before.plan.autoscaling.pools:
+        yield _about_types(f"{pools[0].owner}'s nodes", before.context.prices)
     without = [each for each in workloads if not all((each.pods[0].requests.cpu, each.pods[0].requests.memory))]
     if without:
         yield (
@@ -51,12 +51,12 @@ def list_assumptions(before: Before, workloads: Sequence[Replicas], node_start: 
     yield from describe_waits(node_start)
 
 
-def _about_types(prices: RegionPrices | None) -> str:
-    """Return which instance types Karpenter's nodes are of: failures lose other pods with other nodes."""
+def _about_types(whose: str, prices: RegionPrices | None) -> str:
+    """Return which instance types nodes of NodePools are of: failures lose other pods with other nodes."""
     if prices is None:
-        return "Karpenter's nodes are of the smallest instance type that holds their pods; by --prices of the cheapest."
+        return f"{whose} are of the smallest instance type that holds their pods; by --prices of the cheapest."
     return (
-        "Karpenter's nodes are of the cheapest instance type that holds their pods, by the prices of "
+        f"{whose} are of the cheapest instance type that holds their pods, by the prices of "
         f"{prices.fetched:%Y-%m-%d %H:%M} UTC."
     )
 

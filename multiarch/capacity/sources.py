@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.manifests import format_names
 from multiarch.kubernetes.source import LoadedObject, add_object_source
-from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
+from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, read_disruption_budgets
 from multiarch.manifests.kinds import find_pod_spec, find_pod_template
 from multiarch.manifests.objects import Object, unpack_objects
 from multiarch.manifests.templates import find_templates
@@ -55,11 +55,13 @@ def _list_other_pods(objects: Iterable[LoadedObject], pods: Sequence[Pod]) -> It
     counts = Counter(get_workload_name(pod) for pod in pods)
     making = {f"{pod.owner.kind} {pod.namespace}/{pod.owner.name}" for pod in pods if pod.owner}
     for each in objects:
+        if find_pod_spec(each.value["kind"], each.value.get("apiVersion")) is not None:
+            continue
         try:
             for found in unpack_objects(each.value, 1):
                 if found.kind == _AUTOSCALER:
                     yield from _number_of(found, counts)
-                elif not _is_counted(found):
+                elif find_pod_template(found.kind, found.value) is None:
                     titles = {template.title for template in find_templates(found.value.mapping(), 1)}
                     for title in sorted(titles - making):
                         yield (
@@ -68,11 +70,6 @@ def _list_other_pods(objects: Iterable[LoadedObject], pods: Sequence[Pod]) -> It
                         )
         except ManifestError as error:
             raise add_object_source(error, [each]) from error
-
-
-def _is_counted(found: Object) -> bool:
-    own = find_pod_spec(found.kind, found.value["apiVersion"].text())
-    return own is not None or find_pod_template(found.kind, found.value) is not None
 
 
 def _number_of(scaler: Object, counts: Counter[WorkloadName]) -> Iterator[str]:
@@ -89,10 +86,11 @@ def _number_of(scaler: Object, counts: Counter[WorkloadName]) -> Iterator[str]:
 
 def read_budgets(objects: Sequence[LoadedObject]) -> tuple[DisruptionBudget, ...]:
     """Return the PodDisruptionBudgets among ``objects``. Raises MultiarchError, naming the object's source."""
+    budgets = [each for each in objects if each.value["kind"] == DISRUPTION_BUDGET]
     try:
-        return tuple(read_disruption_budgets(each.value for each in objects))
+        return tuple(read_disruption_budgets(each.value for each in budgets))
     except ManifestError as error:
-        raise add_object_source(error, objects) from error
+        raise add_object_source(error, budgets) from error
 
 
 def get_image_support(judged: Iterable[tuple[WorkloadName, str, Judgement]]) -> dict[WorkloadName, ImageSupport]:

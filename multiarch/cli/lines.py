@@ -9,12 +9,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from multiarch.prices.model import Amount, UnknownPrice
+if TYPE_CHECKING:  # every command starts here, and few have prices
+    from multiarch.prices.model import Amount
 
 _NAME = "multiarch"
+_PLUGIN = "kubectl-multiarch"
 _USUAL = 80
 _NOUNS = (
     "audit|capacity|cost|doctor|facts|image|post|prices|rebalance|report|review|simulate|stack|verify|webhook|workload"
@@ -32,12 +35,19 @@ def make_runnable(text: str, program: Path | None = None) -> str:
 
 
 def find_own_name(program: Path | None = None) -> str:
-    """Return how a shell here finds ``program``, as of :func:`make_runnable`."""
+    """Return how a shell here finds ``program``, as of :func:`make_runnable`; as a plugin, how kubectl does."""
     program = program or Path(sys.argv[0])
+    if is_plugin(program):
+        return "kubectl multiarch"
     if program.name != _NAME or not program.is_file():
         return _NAME
     on_path = shutil.which(_NAME)
     return _NAME if on_path and program.samefile(on_path) else shlex.quote(os.fspath(program))
+
+
+def is_plugin(program: Path | None = None) -> bool:
+    """Return whether kubectl started ``program``, by default this process, as its plugin."""
+    return (program or Path(sys.argv[0])).name == _PLUGIN
 
 
 def count_columns(stream: TextIO, in_pipe: int = _USUAL) -> int:
@@ -75,4 +85,4 @@ def _words(text: str, longest: int) -> Iterator[str]:
 
 def format_amount(amount: Amount) -> str:
     """Return ``1,234.50`` or ``unknown``."""
-    return "unknown" if isinstance(amount, UnknownPrice) else f"{amount:,.2f}"
+    return f"{amount:,.2f}" if isinstance(amount, Decimal) else "unknown"

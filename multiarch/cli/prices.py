@@ -153,9 +153,21 @@ def _summary(prices: PriceList) -> Iterator[Sequence[str]]:
 
 def _blocks(chosen: Sequence[RegionPrices], types: Sequence[str] | None) -> Iterator[Block]:
     for each in chosen:
-        columns = ("instance type", "architecture", "vCPU", "GiB", f"on-demand {each.currency}/h", "spot /h (mean)")
+        columns = (
+            "instance type",
+            "architecture",
+            "vCPU",
+            "GiB",
+            f"on-demand {each.currency}/h",
+            "spot /h (mean)",
+            "Auto Mode fee /h",
+        )
         rows = [
-            (name, *_shape(name), _cell(each.on_demand_hour(name)), _cell(each.spot_hour(name)))
+            (
+                name,
+                *_shape(name),
+                *map(_cell, (each.on_demand_hour(name), each.spot_hour(name), each.auto_mode_hour(name))),
+            )
             for name in _names(each, types)
         ]
         yield Table(columns, rows, title=f"{each.region}, fetched {_date(each)}")
@@ -208,6 +220,7 @@ def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, Any]:
             "name": name,
             "onDemandPerHour": prices.on_demand_hour(name),
             "spotPerHour": prices.spot.get(name, {}),
+            "autoModePerHour": prices.auto_mode.get(name),
             "unknown": list(_unknown(prices, name)),
         }
         for name in _names(prices, types)

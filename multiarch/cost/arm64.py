@@ -167,12 +167,13 @@ def _offers(plan: Plan, pricing: Pricing) -> Iterator[_Offer]:
             capacity = get_capacity(plan, group)
             shape = build_group_shape(group, capacity.zones, region=region)
             yield _Offer(shape, group.instance_types[0], capacity, pricing.month(capacity, 1))
-    karpenter = plan.autoscaling.karpenter
-    for pool in karpenter.pools if karpenter else ():
+    owner = plan.autoscaling.pool_owner
+    for pool in plan.autoscaling.pools:
         zones = list_zones(plan, pool.name)
         priced = () if pricing.known is None else list_priced_types(pool, pricing.known)
         for instance in priced or pool.instance_types:
-            if instance.architecture is Architecture.ARM64 and karpenter:
-                capacity = PricedCapacity((instance.name,), pool.capacities[0].capacity_type, zones)
-                shape = build_pool_shape(pool, karpenter.node_class, instance, zones, region=region)
+            if instance.architecture is Architecture.ARM64 and owner:
+                bought = pool.capacities[0].capacity_type
+                capacity = PricedCapacity((instance.name,), bought, zones, pool.auto_mode)
+                shape = build_pool_shape(pool, owner.node_class, instance, zones, region=region)
                 yield _Offer(shape, instance, capacity, pricing.month(capacity, 1))

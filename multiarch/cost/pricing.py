@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
-from multiarch.prices.amounts import average_amounts, compute_month
+from multiarch.prices.amounts import average_amounts, compute_month, sum_amounts
 from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
 from multiarch.stack.model import ExistingNetwork, Nat, Plan
 
@@ -21,11 +21,15 @@ OMITTED = "without endpoints, public IPv4 addresses, KMS keys, volumes, traffic,
 
 @dataclass(frozen=True, slots=True)
 class PricedCapacity:
-    """What nodes of a group are bought as: instance types in the order of the group, and the zones of spot prices."""
+    """What nodes of a group are bought as: instance types in the order of the group, and the zones of spot prices.
+
+    With ``auto_mode`` EKS Auto Mode's fee for each instance comes on top.
+    """
 
     types: tuple[str, ...]
     capacity_type: CapacityType
     zones: tuple[str, ...] = ()
+    auto_mode: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,10 @@ def get_node_hour(prices: RegionPrices, capacity: PricedCapacity) -> Amount:
     the mean of their prices.
     """
     hours = [prices.hour(each, capacity.capacity_type, capacity.zones) for each in capacity.types]
+    if capacity.auto_mode:
+        hours = [
+            sum_amounts((hour, prices.auto_mode_hour(each))) for each, hour in zip(capacity.types, hours, strict=True)
+        ]
     return average_amounts(hours) if capacity.capacity_type is CapacityType.SPOT else hours[0]
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from multiarch.cost.model import CostLine, CostReport, GroupAmount, LabelCost, OtherAmount
 from multiarch.cost.pricing import OMITTED, PricedCapacity, Pricing, count_nat_gateways, get_capacity, list_zones
-from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
+from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import find_zone_region
 from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
@@ -24,7 +24,7 @@ class NodePrices:
         """``running`` nodes have the instance type that was bought; of planned ones any of their group's can be."""
         self._pricing, self._running = pricing, running
         groups = plan.node_groups if plan else ()
-        pools = plan.autoscaling.karpenter.pools if plan and plan.autoscaling.karpenter else ()
+        pools = plan.autoscaling.pools if plan else ()
         self._groups = {each.name: get_capacity(plan, each) for each in groups if plan}
         self._pools = {each.name: each.capacities[0].capacity_type for each in pools}
         self._zones = list_zones(plan, "") if plan else ()
@@ -40,7 +40,8 @@ class NodePrices:
             return None
         # Zones that the stack does not name are placeholders.
         own = (node.zone,) if node.zone and (self._running or node.zone in self._zones) else self._zones
-        return PricedCapacity((node.instance_type,), bought, own)
+        auto_mode = dict(node.shape.labels).get(EKS_COMPUTE_TYPE) == "auto"
+        return PricedCapacity((node.instance_type,), bought, own, auto_mode)
 
     def month(self, node: NodeState) -> Amount:
         """Return the cost of a node."""
@@ -152,8 +153,8 @@ def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]
 
 def _pools(plan: Plan) -> Iterator[OtherAmount]:
     """Yield NodePools, whose nodes are as many as pods need."""
-    for pool in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
-        yield OtherAmount(f"NodePool {pool.name}", UnknownPrice("Karpenter adds nodes as pods need them"))
+    for pool in plan.autoscaling.pools:
+        yield OtherAmount(f"NodePool {pool.name}", UnknownPrice(f"{pool.owner} adds nodes as pods need them"))
 
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
@@ -173,6 +174,8 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
         yield "Node groups count with their desired size."
     elif not running:
         yield "Nodes: each group's desired size, and those that the autoscaler would add for the pods in the files."
+    if plan.autoscaling.auto_mode:
+        yield "Nodes of EKS Auto Mode count with its fee for each instance."
     if not running and any(line.capacity_type == "spot" for line in plan.node_groups):
         yield "Spot nodes count with the mean of the last prices of their instance types and zones."
 

@@ -119,6 +119,10 @@ def _find_differences(
         if there is not None and written != there:
             message = f"the cluster {wanted.name} has {_spell(there)}, and the file says {_spell(written)}."
             yield origin.problem("cluster-differs", path, message, hint=hint)
+    if plan.autoscaling.auto_mode and not cluster.auto_mode:
+        message = f"the cluster {wanted.name} has no EKS Auto Mode: its API server knows no NodeClass."
+        hint = "Turn it on with its owner (EKS user guide, 'Enable EKS Auto Mode on an existing cluster')."
+        yield origin.problem("cluster-differs", ("autoscaling", "use"), message, hint=hint)
     if wanted.pod_identity_agent and not cluster.pod_identity_agent:
         message = f"the cluster {wanted.name} has no Pod Identity agent: its pods would get no IAM role."
         hint = f"Install the EKS add-on eks-pod-identity-agent, or run `multiarch stack pin {plan.stack}`."

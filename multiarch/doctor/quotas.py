@@ -62,7 +62,7 @@ def find_vcpu_quota(instance: InstanceType, capacity: CapacityType) -> Quota | N
 
 
 def list_needs(plan: Plan) -> Mapping[Quota, QuotaNeed]:
-    """Return what a plan needs of each quota. Karpenter's pools count with ``cpuLimit``; without it they don't."""
+    """Return what a plan needs of each quota. NodePools count with ``cpuLimit``; without it they don't."""
     needs: dict[Quota, QuotaNeed] = {}
 
     def add(quota: Quota | None, start: int, largest: int) -> None:
@@ -77,7 +77,7 @@ def list_needs(plan: Plan) -> Mapping[Quota, QuotaNeed]:
             # EC2 may take the types of another quota instead.
             start = min(sizes) * group.sizes.desired if len(sizes) == len(group.instance_types) else 0
             add(quota, start, max(sizes) * group.sizes.maximum)
-    for pool in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
+    for pool in plan.autoscaling.pools:
         kinds = {find_vcpu_quota(each, pool.capacities[0].capacity_type) for each in pool.instance_types}
         if len(kinds) == 1:
             add(kinds.pop(), 0, pool.cpu_limit or 0)

@@ -32,7 +32,7 @@ def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
 def needs_api(plan: Plan) -> bool:
     """Return whether a plan has anything that Pulumi declares through the Kubernetes API."""
     own = (plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
-    return any(own) or bool(plan.autoscaling.cluster_autoscaler or plan.autoscaling.karpenter)
+    return any(own) or bool(plan.autoscaling.cluster_autoscaler or plan.autoscaling.pool_owner)
 
 
 def list_releases(plan: Plan) -> frozenset[str]:

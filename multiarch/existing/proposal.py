@@ -240,6 +240,5 @@ def _list_network_notes(cluster: ObservedCluster, subnets: tuple[ObservedSubnet,
     for subnet in cluster.subnets:
         if subnet.id in unused:
             yield f"Not used: the subnet {subnet.id}: {'no free addresses' if not subnet.free else 'it is public'}."
-    known = cluster.auto_mode or cluster.prefix_delegation is not None
-    if not known and (cluster.inside is None or cluster.inside.prefix_delegation is None):
+    if cluster.prefix_delegation is None and (cluster.inside is None or cluster.inside.prefix_delegation is None):
         yield "Unknown: prefix delegation, because vpc-cni is no add-on of the cluster; false has fewer pods per node."

@@ -54,7 +54,9 @@ def _containers(*names: str) -> list[dict[str, str]]:
     return [{"name": name} for name in names]
 
 
-_NOT_FARGATE = _expression(EKS_COMPUTE_TYPE, "NotIn", "fargate")
+# Nodes of EKS Auto Mode have the add-ons' software in their image. Source: EKS user guide, "Create an Amazon EKS Auto
+# Mode cluster": EKS installs add-ons on other nodes only.
+_NOT_FARGATE = _expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "auto")
 _LINUX_OF_BOTH = _requiring(
     _expression("kubernetes.io/os", "In", "linux"), _expression("kubernetes.io/arch", "In", *_BOTH), _NOT_FARGATE
 )

@@ -44,7 +44,7 @@ Source: autoscaler, ``cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go
 ``cluster-autoscaler/processors/customresources/gpu_processor.go``.
 """
 EKS_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
-"""On nodes that belong to no node group or NodePool: Fargate, EKS Auto Mode, hybrid nodes."""
+"""``fargate``, ``auto`` on nodes of EKS Auto Mode, or ``hybrid``; not on nodes of node groups and of Karpenter."""
 
 KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 KARPENTER_NODE_POOL = "karpenter.sh/nodepool"
@@ -53,6 +53,7 @@ KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
 KARPENTER_REGISTERED = "karpenter.sh/registered"
 KARPENTER_INITIALIZED = "karpenter.sh/initialized"
 KARPENTER_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
+AUTO_MODE_NODE_CLASS = "eks.amazonaws.com/nodeclass"
 INSTANCE_FAMILIES = ("karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family")
 """``m7g`` of ``m7g.large``, as Karpenter and EKS Auto Mode write it."""
 INSTANCE_CATEGORIES = ("karpenter.k8s.aws/instance-category", "eks.amazonaws.com/instance-category")

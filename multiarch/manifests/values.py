@@ -45,9 +45,13 @@ class ObjectReference:
         return f"{self.kind} {self.name}".strip()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Value:
-    """One value of a manifest and its path. A missing key and one that holds null are the same."""
+    """One value of a manifest and its path. A missing key and one that holds null are the same.
+
+    Nothing changes it. It is not frozen, because dozens are made of each pod, and a frozen one takes three times as
+    long to make.
+    """
 
     raw: object
     reference: ObjectReference

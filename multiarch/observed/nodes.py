@@ -54,6 +54,11 @@ class ObservedNode:
         return self.labels.get(keys.EKS_COMPUTE_TYPE) == "hybrid"
 
     @property
+    def auto_mode(self) -> bool:
+        """Whether EKS Auto Mode launched it."""
+        return self.labels.get(keys.EKS_COMPUTE_TYPE) == "auto"
+
+    @property
     def why_omitted(self) -> str:
         """Why it runs no Linux pods of a known architecture, as text that follows a number; empty if it does."""
         if self.operating_system != LINUX:

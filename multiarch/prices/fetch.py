@@ -33,6 +33,7 @@ _HOURS = ("hrs", "hr", "hours")
 _CURRENCIES = {"aws-cn": "CNY"}
 _PREFIX = re.compile(r"[A-Z0-9]+-")
 """What begins a usage type outside us-east-1: ``EUW1-``."""
+_AUTO_MODE = re.compile(r"(?:[A-Z0-9]+-)?EKS-Auto:([^:]+)-management-hours")
 
 PriceClient = Any
 """A boto3 client of Pricing or of EC2; None for no spot prices."""
@@ -80,6 +81,7 @@ def fetch_prices(pricing: PriceClient, ec2: PriceClient, region: str, now: datet
         extended_support=_one(eks, "AmazonEKS-Hours:extendedSupport"),
         nat_gateway=_one(ec2_products, "NatGateway-Hours"),
         ambiguous=ambiguous,
+        auto_mode=_auto_mode(eks),
     )
 
 
@@ -164,6 +166,18 @@ def _one(found: Iterable[Product], usage: str) -> Decimal | None:
     """Return the one price of an hour of a usage type; None if there is no price, or more than one."""
     amounts = {price for each in found if each.usage == usage and each.unit == "hour" for price in each.prices}
     return amounts.pop() if len(amounts) == 1 else None
+
+
+def _auto_mode(found: Iterable[Product]) -> dict[str, Decimal]:
+    """Return EKS Auto Mode's fee for each instance type, without those that have several.
+
+    Their usage type is ``EKS-Auto:m7g.large-management-hours``, as in the price list of September 2026.
+    """
+    fees: dict[str, set[Decimal]] = {}
+    for each in found:
+        if each.unit == "hour" and (name := _AUTO_MODE.fullmatch(each.attributes.get("usagetype", ""))):
+            fees.setdefault(name[1], set()).update(each.prices)
+    return {name: min(prices) for name, prices in sorted(fees.items()) if len(prices) == 1}
 
 
 def _spot(ec2: PriceClient, now: datetime) -> dict[str, dict[str, Decimal]]:

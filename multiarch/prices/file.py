@@ -83,6 +83,7 @@ def build_region(prices: RegionPrices) -> dict[str, Any]:
             name: {zone: _text(price) for zone, price in sorted(zones.items())}
             for name, zones in sorted(prices.spot.items())
         },
+        "autoModePerHour": {name: _text(price) for name, price in sorted(prices.auto_mode.items())},
         "ambiguous": list(prices.ambiguous),
     }
 
@@ -105,6 +106,8 @@ def _region(name: str, data: Mapping[str, Any]) -> RegionPrices:
         extended_support=_price(hour["extendedSupport"]),
         nat_gateway=_price(hour["natGateway"]),
         ambiguous=tuple(data["ambiguous"]),
+        # Files of earlier releases are without it.
+        auto_mode=_prices(data.get("autoModePerHour", {})),
     )
 
 

@@ -36,7 +36,8 @@ class RegionPrices:
     """What one region charges, in ``currency``.
 
     Per hour: ``on_demand`` by instance type (Linux, shared tenancy), ``spot`` by instance type and zone, ``cluster`` of
-    an EKS control plane, ``extended_support`` on top of it, and ``nat_gateway``. None, or a missing key, is what the
+    an EKS control plane, ``extended_support`` on top of it, ``nat_gateway``, and ``auto_mode``, EKS Auto Mode's fee for
+    managing an instance, by instance type. None, or a missing key, is what the
     price list did not have. ``ambiguous`` are instance types with several prices. ``with_spot`` is False if spot prices
     were not requested. ``fetched`` is in UTC.
     """
@@ -51,6 +52,7 @@ class RegionPrices:
     extended_support: Decimal | None = None
     nat_gateway: Decimal | None = None
     ambiguous: tuple[str, ...] = ()
+    auto_mode: Mapping[str, Decimal] = field(default_factory=dict)
 
     def hour(self, instance_type: str, capacity_type: CapacityType, zones: Iterable[str] = ()) -> Amount:
         """Return the price of an hour of an instance; ``zones`` count for spot instances only."""
@@ -78,6 +80,19 @@ class RegionPrices:
             return sum(found, Decimal(0)) / len(found)
         where = ", ".join(sorted(wanted)) or self.region
         return UnknownPrice(f"EC2 had no spot price for {instance_type} in {where}")
+
+    def auto_mode_hour(self, instance_type: str) -> Amount:
+        """Return EKS Auto Mode's fee for an hour of an instance, which comes on top of its price, spot or on-demand.
+
+        Source: Amazon EKS pricing, "Amazon EKS Auto Mode pricing".
+        """
+        found = self.auto_mode.get(instance_type)
+        if found is not None:
+            return found
+        if not self.auto_mode:
+            again = f"`multiarch prices fetch --region {self.region}` fetches them again"
+            return UnknownPrice(f"the prices of {self.region} are without fees of EKS Auto Mode; {again}")
+        return UnknownPrice(f"the price list of {self.region} has no fee of EKS Auto Mode for {instance_type}")
 
     def cluster_hour(self, *, extended: bool) -> Amount:
         """Return the price of an hour of an EKS control plane, in standard or ``extended`` support of its version."""

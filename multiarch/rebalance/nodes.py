@@ -31,7 +31,7 @@ def explain_skip(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
 def _why_not_ours(labels: Mapping[str, str], plan: AutoscalingPlan) -> str:
     if (system := labels.get(OPERATING_SYSTEM, "linux")) != "linux":
         return f"it runs {system}"
-    if compute := labels.get(EKS_COMPUTE_TYPE):
+    if (compute := labels.get(EKS_COMPUTE_TYPE)) and _pool(labels, plan) is None:
         return f"EKS manages it ({compute})"
     if KARPENTER_NODE_POOL in labels and _pool(labels, plan) is None:
         name = labels[KARPENTER_NODE_POOL]
@@ -55,7 +55,7 @@ def explain_left_to_karpenter(node: Mapping[str, Any], pods: Iterable[Mapping[st
     spot_to_spot = plan.karpenter is not None and plan.karpenter.spot_to_spot
     if labels.get(KARPENTER_CAPACITY_TYPE) == CapacityType.SPOT and not spot_to_spot:
         return ""
-    return f"Karpenter consolidates NodePool {pool.name}: it moves these pods itself where that is cheaper"
+    return f"{pool.owner} consolidates NodePool {pool.name}: it moves these pods itself where that is cheaper"
 
 
 def _labels(node: Mapping[str, Any]) -> Mapping[str, str]:
@@ -63,5 +63,4 @@ def _labels(node: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _pool(labels: Mapping[str, str], plan: AutoscalingPlan) -> NodePoolPlan | None:
-    pools = () if plan.karpenter is None else plan.karpenter.pools
-    return next((each for each in pools if each.name == labels.get(KARPENTER_NODE_POOL)), None)
+    return next((each for each in plan.pools if each.name == labels.get(KARPENTER_NODE_POOL)), None)

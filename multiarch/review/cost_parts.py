@@ -132,7 +132,9 @@ class _CostParts:
         if step.type == _NAT_GATEWAY:
             return self.nat_gateway(team, step.name)
         if step.type == NODE_POOL:
-            return build_pool_part(team, step.name, get_value(state.inputs, "spec.limits.cpu"))
+            auto_mode = get_string_at(state.inputs, "spec.template.spec.nodeClassRef.kind") == "NodeClass"
+            owner = "EKS Auto Mode" if auto_mode else "Karpenter"
+            return build_pool_part(team, step.name, get_value(state.inputs, "spec.limits.cpu"), owner)
         found = _group(step, state, now, () if plan is None else list_zones(plan, step.name))
         if isinstance(found, _Group):
             return self.nodes(team, found)
@@ -176,11 +178,11 @@ class _CostParts:
         return CostPart(team, "NAT gateways", f"NAT gateway {name}", monthly, monthly, basis="without traffic")
 
 
-def build_pool_part(team: str, name: str, cpu_limit: object) -> CostPart:
+def build_pool_part(team: str, name: str, cpu_limit: object, owner: str) -> CostPart:
     """Return a NodePool, whose nodes are as many as pods need."""
     limit = "without a limit" if cpu_limit is None else f"up to {cpu_limit} vCPUs"
-    unknown = UnknownPrice("Karpenter adds nodes as pods need them")
-    return CostPart(team, "Karpenter's nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
+    unknown = UnknownPrice(f"{owner} adds nodes as pods need them")
+    return CostPart(team, f"{owner}'s nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
 
 
 def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
@@ -192,8 +194,8 @@ def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
     if not isinstance(plan.cluster, ExistingClusterPlan):
         yield pricing.control_plane(plan.team, plan.cluster.version)
     yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(count_nat_gateways(plan)))
-    for each in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
-        yield build_pool_part(plan.team, each.name, each.cpu_limit)
+    for each in plan.autoscaling.pools:
+        yield build_pool_part(plan.team, each.name, each.cpu_limit, each.owner)
 
 
 def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) -> _Group | str:

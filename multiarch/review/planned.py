@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from multiarch.autoscaling.karpenter import build_node_class, build_node_pool
+from multiarch.autoscaling.karpenter import build_auto_mode_class, build_node_class, build_node_pool
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
 from multiarch.facts.rebalance import LEASE as REBALANCE
-from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
+from multiarch.observed.resources.nodes import AUTO_MODE_CLASS, NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import MISSING, UNKNOWN, get_value_at, is_below, list_differences
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, StackChange, StackVersion, State, Step
@@ -196,6 +196,17 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
         )
         yield NODE_CLASS, karpenter.node_class.name, node_class
         for pool in karpenter.pools:
+            yield NODE_POOL, pool.name, build_node_pool(pool)
+    if auto_mode := plan.autoscaling.auto_mode:
+        node_class = build_auto_mode_class(
+            auto_mode.node_class,
+            role=auto_mode.node_class.role,
+            subnet_ids=[{"id": each} for each in auto_mode.node_class.subnet_ids],
+            security_group_id="",
+            tags=plan.tags if auto_mode.tagged else (),
+        )
+        yield AUTO_MODE_CLASS, auto_mode.node_class.name, node_class
+        for pool in auto_mode.pools:
             yield NODE_POOL, pool.name, build_node_pool(pool)
 
 

@@ -168,9 +168,9 @@ class NodeSourceReader:
             self.notes.append("Not read: the nodes themselves, because of --no-ssm.")
             return None
         if instances is None:
-            wanted = sorted({node.instance for node in nodes if node.instance})
+            wanted = sorted({node.instance for node in nodes if node.instance and not node.auto_mode})
         else:
-            wanted = [each.id for each in instances if each.running]
+            wanted = [each.id for each in instances if each.running and not each.auto_mode]
         if not wanted:
             return {}
         ask = partial(collect_reports, self._client("ssm"), wanted, deadline=self.deadline, progress=self.progress)

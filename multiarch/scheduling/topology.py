@@ -229,9 +229,10 @@ class Placements:
 
     def _rules_of(self, pod: Pod) -> _Rules:
         asker = (pod.spec, pod.namespace, pod.labels)
-        if asker not in self._rules:
-            self._rules[asker] = self._bind(pod)
-        return self._rules[asker]
+        known = self._rules.get(asker)
+        if known is None:
+            known = self._rules[asker] = self._bind(pod)
+        return known
 
     def _bind(self, pod: Pod) -> _Rules:
         labels = dict(pod.labels)

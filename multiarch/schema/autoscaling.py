@@ -68,7 +68,10 @@ class NodePool(Section):
     arm64_taint: bool = True
     """Carry the stack's arm64Taint on arm64 nodes."""
     weight: Annotated[int, Field(ge=1, le=100)] | None = None
-    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
+    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type. Weights
+    that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by name from 0:
+    a weight between them comes between these pools.
+    """
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """The most vCPUs of each NodePool."""
     memory_limit: str | None = None
@@ -120,16 +123,38 @@ class Karpenter(Section):
     """NodePool settings by name. Default: one, ``general``, with everything's default."""
 
 
-class Autoscaling(Section):
-    """Who adds nodes, and which are wanted first. The same settings drive both autoscalers."""
+class AutoModeNodePool(NodePool):
+    """Settings of NodePools of EKS Auto Mode, whose nodes live for 21 days at most."""
 
-    use: Literal["none", "cluster-autoscaler", "karpenter"] = "none"
-    """The autoscaler."""
+    expire_after: str = "336h"
+    """The age at which a node is replaced, an hour or more. With ``terminationGracePeriod`` 504h at most."""
+    termination_grace_period: str | None = None
+    """How long a terminating node waits for its pods, such as 48h; then they are deleted, even against
+    PodDisruptionBudgets and ``karpenter.sh/do-not-disrupt``. Default: EKS's, 24h.
+    """
+
+
+class AutoMode(Section):
+    """EKS Auto Mode, where ``autoscaling.use`` is ``auto-mode``: AWS runs the autoscaler and the nodes' software."""
+
+    node_role: str | None = None
+    """The name of an IAM role that nodes of the existing cluster run under, which has its access entry. Default: a role
+    of the stack.
+    """
+    node_pools: Annotated[dict[str, AutoModeNodePool], Field(max_length=20)] = {}
+    """NodePool settings by name. Default: one, ``general``, with everything's default."""
+
+
+class Autoscaling(Section):
+    """Who adds nodes, and which are wanted first. The same settings drive all autoscalers."""
+
+    use: Literal["none", "cluster-autoscaler", "karpenter", "auto-mode"] = "none"
+    """The autoscaler; ``auto-mode`` is that of EKS Auto Mode."""
     prefer: Literal["arm64", "amd64"] = "arm64"
     """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
     order: Order | None = None
     """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand].
-    Karpenter buys no others; node groups of others come last.
+    NodePools buy no others; node groups of others come last.
     """
     migrate_from: Literal["cluster-autoscaler", "karpenter"] | None = None
     """The autoscaler that is being left: both are installed, the old one's capacity is the last to be chosen."""
@@ -137,3 +162,5 @@ class Autoscaling(Section):
     """The cluster autoscaler's settings."""
     karpenter: Karpenter = get_section_default(Karpenter)
     """Karpenter's settings."""
+    auto_mode: AutoMode = get_section_default(AutoMode)
+    """EKS Auto Mode's settings."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -18,16 +19,35 @@ PER_CACHE_MIB = 1.5
 
 LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 NAME_PATTERN = r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$"
+_IMAGE = r"^[^\s]+$"
+_OBJECT = f"^{SUBDOMAIN_PATTERN}$"
+_OBJECT_OR_NONE = f"^(?:{SUBDOMAIN_PATTERN})?$"
+_MEMORY = r"^[1-9][0-9]*(Mi|Gi)$"
+_CPU = r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$"
+_MOUNT_PATH = r"^[^:]+$"
+_VARIABLE = r"^[^=]+$"
+FORMS: Mapping[str, str] = {
+    LABEL_PATTERN: "at most 63 lower-case letters, digits and hyphens, such as team-a",
+    NAME_PATTERN: "at most 40 lower-case letters, digits and hyphens, a letter first, such as multiarch-webhook",
+    _IMAGE: "an image without spaces, such as registry.example.com/multiarch-webhook:1.0",
+    _OBJECT: "a DNS name in lower case, such as registry-credentials",
+    _OBJECT_OR_NONE: "a DNS name in lower case, such as system-cluster-critical",
+    _MEMORY: "a whole number of Mi or Gi, such as 512Mi",
+    _CPU: "cores or thousandths of them, such as 0.5 or 500m",
+    _MOUNT_PATH: "a path without a colon, such as /etc/registries",
+    _VARIABLE: "a name without =, such as HTTPS_PROXY",
+}
+"""What strings with a pattern take, in words, for messages."""
 Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
 """A DNS label, as names of namespaces are."""
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A DNS label with room for the longest suffix of an object's name."""
-Image = Annotated[str, Field(pattern=r"^[^\s]+$", examples=["registry.example.com/multiarch-webhook@sha256:…"])]
-ObjectName = Annotated[str, Field(pattern=f"^{SUBDOMAIN_PATTERN}$", max_length=253)]
+Image = Annotated[str, Field(pattern=_IMAGE, examples=["registry.example.com/multiarch-webhook@sha256:…"])]
+ObjectName = Annotated[str, Field(pattern=_OBJECT, max_length=253)]
 """A DNS subdomain, as most objects' names are."""
 Port = Annotated[int, Field(ge=1024, le=65535)]
-_Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]*(Mi|Gi)$")]
-_Cpu = Annotated[str, Field(pattern=r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$")]
+_Memory = Annotated[str, Field(pattern=_MEMORY)]
+_Cpu = Annotated[str, Field(pattern=_CPU)]
 _OWN_VOLUMES = ("configuration", "certificate")
 Fields = dict[str, Any]
 """Fields of a Kubernetes object, passed on as they are."""
@@ -79,7 +99,7 @@ class VolumeMount(_Values):
 
     name: Label
     """The volume's name."""
-    mount_path: Annotated[str, Field(pattern=r"^[^:]+$")]
+    mount_path: Annotated[str, Field(pattern=_MOUNT_PATH)]
     """The path in the container."""
     sub_path: str = ""
     """The path in the volume."""
@@ -90,7 +110,7 @@ class VolumeMount(_Values):
 class EnvironmentVariable(_Values):
     """A variable of the container's environment."""
 
-    name: Annotated[str, Field(pattern=r"^[^=]+$")]
+    name: Annotated[str, Field(pattern=_VARIABLE)]
     """Its name."""
     value: str = ""
     """Its value."""
@@ -134,9 +154,9 @@ class Resources(_Values):
     def _requests_fit(self) -> Self:
         requests, limits = self.requests, self.limits
         if requests.memory and limits.memory and _count_mib(requests.memory) > _count_mib(limits.memory):
-            raise ValueError("resources.requests.memory must be at most resources.limits.memory")
+            raise ValueError(f"requests.memory is {requests.memory}; it must be at most limits.memory, {limits.memory}")
         if limits.cpu and _count_cores(requests.cpu) > _count_cores(limits.cpu):
-            raise ValueError("resources.requests.cpu must be at most resources.limits.cpu")
+            raise ValueError(f"requests.cpu is {requests.cpu}; it must be at most limits.cpu, {limits.cpu}")
         return self
 
 
@@ -213,9 +233,7 @@ class InstallationValues(_Values):
     """The port for reviews, over HTTPS. Security groups must let the control plane through to it."""
     metrics_port: Port = 8080
     """The port for probes and metrics, over HTTP."""
-    priority_class_name: Annotated[str, Field(pattern=f"^(?:{SUBDOMAIN_PATTERN})?$", max_length=253)] = (
-        "system-cluster-critical"
-    )
+    priority_class_name: Annotated[str, Field(pattern=_OBJECT_OR_NONE, max_length=253)] = "system-cluster-critical"
     """The pods' priority class; empty for none."""
     node_selector: dict[str, str] = {}
     """More labels of the nodes that the pods may run on, besides kubernetes.io/os=linux."""
@@ -253,7 +271,9 @@ class InstallationValues(_Values):
         needed = BASE_MIB + int(PER_CACHE_MIB * self.configuration.cache.memory_mib)
         limit = self.resources.limits.memory or self.resources.requests.memory
         if limit and _count_mib(limit) < needed:
-            raise ValueError(f"resources.limits.memory must be at least {needed}Mi for configuration.cache.memoryMib")
+            key = f"resources.{'limits' if self.resources.limits.memory else 'requests'}.memory"
+            cache = f"configuration.cache.memoryMib {self.configuration.cache.memory_mib}"
+            raise ValueError(f"{key} is {limit}; with {cache} it must be at least {needed}Mi")
         if self.issuer and self.certificates != "cert-manager":
             raise ValueError("issuer needs certificates: cert-manager")
         if self.secure_port == self.metrics_port:

@@ -14,7 +14,6 @@ Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,6 +28,11 @@ from multiarch.simulate.estimate import PlannedNode, estimate_nodes
 from multiarch.simulate.model import EXPECTED_ZONE, Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes, SimNode
 
+_Estimated = tuple[ResourceAmounts, ResourceAmounts, tuple[str | None, ...], int, frozenset[tuple[Batch, int]]]
+"""What an estimate depends on besides the pods that have a node; groups of one size often agree in all of it.
+
+A node's allocatable resources without and with DaemonSets, its domain, the most nodes, the number of pods by batch.
+"""
 EXPENDABLE_BELOW = -10
 """Pods of a lower priority get no new nodes (``--expendable-pods-priority-cutoff``)."""
 _MEMORY_TOLERANCE = 0.015
@@ -76,10 +80,9 @@ class _Template:
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """The nodes that an option adds. ``limit``: at most so many for so many pods of each batch; ``pods`` get one."""
+    """The nodes that an option adds, and the pods of each batch that get one."""
 
     option: _Option
-    limit: tuple[int, Mapping[Batch, int]]
     planned: list[PlannedNode]
     pods: Mapping[Batch, int]
 
@@ -135,7 +138,8 @@ class _ClusterAutoscaler:
         self._alike_groups: dict[str, list[ScalableGroup]] = {}
         self._zonal: dict[Batch, bool] = {}
         self._by_domain: dict[tuple[int, tuple[str | None, ...]], str | None] = {}
-        self._estimates: dict[str, _Estimate] = {}
+        self._planned: dict[_Estimated, tuple[list[PlannedNode], dict[Batch, int]]] = {}
+        self._planned_before: dict[_Estimated, tuple[list[PlannedNode], dict[Batch, int]]] = {}
 
     def reject(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Give expendable pods the room that is left, and return the others."""
@@ -149,6 +153,7 @@ class _ClusterAutoscaler:
     def scale_up(self, waiting: Waiting) -> bool:
         """Add the nodes of one scale-up and place pods on them; False where no group helps."""
         self._by_domain.clear()
+        self._planned, self._planned_before = {}, self._planned
         options = self._options(waiting, newest=True) or self._options(waiting, newest=False)
         if not options:
             return False
@@ -193,7 +198,7 @@ class _ClusterAutoscaler:
         there = self._nodes.count(group.name) > 0
         key = group.name, zone, there
         if key not in self._templates:
-            node = group.shape.node(f"{group.name} new", zone)
+            node = self._nodes.find_alike(group.name, group.shape, zone) or group.shape.node(f"{group.name} new", zone)
             fit = [each for each in self._batches if explain_never(each.sample.spec, group.shape) is None]
             where = f"{EXPECTED_ZONE} {zone}, {'where it has a node' if there else 'its first zone'}"
             why = {each: self._why(each, group, node, where) for each in fit}
@@ -224,18 +229,16 @@ class _ClusterAutoscaler:
     def _estimate(self, option: _Option, options: Mapping[str, _Option], waiting: Waiting) -> _Estimate:
         groups = [option.group, *self._similar(option, options)]
         most = sum(group.max_size - self._nodes.count(group.name) for group in groups)
-        limit = most, {batch: len(waiting[batch]) for batch in option.batches}
-        known = self._estimates.get(option.group.name)
-        # Without rules about other pods, what other groups got in the meantime does not matter.
-        has_rules = any(map(self._nodes.has_rules, limit[1]))
-        if known and (known.option, known.limit) == (option, limit) and not has_rules:
-            return known
-        planned = estimate_nodes(option.group.shape, option.zone, self._nodes, limit[1], most=most)
-        pods: Counter[Batch] = Counter()
-        for each in planned:
-            pods.update(each.pods)
-        self._estimates[option.group.name] = made = _Estimate(option, limit, planned, pods)
-        return made
+        counts = {batch: len(waiting[batch]) for batch in option.batches}
+        shape, template = option.group.shape, self._template(option.group, option.zone)
+        key = shape.allocatable, self._free(option.group), template.domain, most, frozenset(counts.items())
+        if key not in self._planned:
+            # Without rules about other pods, what other groups got in the last scale-up does not matter.
+            known = None if any(map(self._nodes.has_rules, counts)) else self._planned_before.get(key)
+            self._planned[key] = known or estimate_nodes(
+                shape, option.zone, template.node, self._nodes, counts, most=most
+            )
+        return _Estimate(option, *self._planned[key])
 
     def _similar(self, option: _Option, options: Mapping[str, _Option]) -> list[ScalableGroup]:
         """Return the groups that share new nodes with an option's: similar ones that all its pods fit."""

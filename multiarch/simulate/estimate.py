@@ -8,7 +8,7 @@ Source: autoscaler, ``cluster-autoscaler/estimator/binpacking_estimator.go``, ``
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -27,19 +27,25 @@ class PlannedNode:
 
     node: Node
     free: ResourceAmounts
-    pods: Counter[Batch] = field(default_factory=Counter)
+    pods: dict[Batch, int] = field(default_factory=dict)
 
 
 def estimate_nodes(
-    shape: NodeShape, zone: str | None, nodes: Nodes, waiting: Mapping[Batch, int], *, most: int
-) -> list[PlannedNode]:
-    """Plan up to ``most`` new nodes in ``zone`` for so many pods of each batch, each of which fits an empty one."""
+    shape: NodeShape, zone: str | None, template: Node, nodes: Nodes, waiting: Mapping[Batch, int], *, most: int
+) -> tuple[list[PlannedNode], dict[Batch, int]]:
+    """Plan up to ``most`` new nodes in ``zone`` for so many pods of each batch, each of which fits an empty one.
+
+    ``template`` is one of them, for rules about other pods. Returns the nodes, and the number of pods of each batch
+    that they get.
+    """
     by_rules = any(map(nodes.has_rules, waiting))
-    estimator = _Estimator(shape, zone, nodes, most, by_rules=by_rules)
+    estimator = _Estimator(shape, zone, template, nodes, most, by_rules=by_rules)
+    placed = {}
     with nodes.placements.trial() if by_rules else nullcontext():
         for batch in sort_by_size(waiting, shape):
-            estimator.fill(batch, waiting[batch])
-    return [each for each in estimator.planned if each.pods]
+            if count := waiting[batch] - estimator.fill(batch, waiting[batch]):
+                placed[batch] = count
+    return [each for each in estimator.planned if each.pods], placed
 
 
 def sort_by_size(batches: Iterable[Batch], shape: NodeShape) -> list[Batch]:
@@ -57,10 +63,13 @@ def sort_by_size(batches: Iterable[Batch], shape: NodeShape) -> list[Batch]:
 class _Estimator:
     """``by_rules``: some pods depend on others, so that those on planned nodes are counted."""
 
-    def __init__(self, shape: NodeShape, zone: str | None, nodes: Nodes, most: int, *, by_rules: bool) -> None:
+    def __init__(
+        self, shape: NodeShape, zone: str | None, template: Node, nodes: Nodes, most: int, *, by_rules: bool
+    ) -> None:
         self.planned: list[PlannedNode] = []
         self._shape = shape
         self._zone = zone
+        self._template = template
         self._most = most
         self._nodes = nodes
         self._by_rules = by_rules
@@ -68,16 +77,14 @@ class _Estimator:
         # The planned node at which the search for room goes on.
         self._turn = 0
 
-    def fill(self, batch: Batch, count: int) -> None:
-        """Place as many pods of a workload as fit."""
+    def fill(self, batch: Batch, count: int) -> int:
+        """Place as many pods of a workload as fit, and return how many are left."""
         if not self._nodes.has_rules(batch):
-            self._fill_last(batch, self._share(batch, count))
-        elif batch.sample.owner is None and batch.depends_on_pods:
+            return self._fill_last(batch, self._share(batch, count))
+        if batch.sample.owner is None and batch.depends_on_pods:
             # Pods of one controller are taken together, and each pod without a controller by itself.
-            for _ in range(count):
-                self._fill_by_rules(batch, 1)
-        else:
-            self._fill_by_rules(batch, count)
+            return sum(self._fill_by_rules(batch, 1) for _ in range(count))
+        return self._fill_by_rules(batch, count)
 
     def _share(self, batch: Batch, count: int) -> int:
         """Give pods without rules to the planned nodes with room, in turn, and return how many are left."""
@@ -101,25 +108,43 @@ class _Estimator:
             rooms = [(place, room - turns) for place, room in rooms if room > turns]
         return count
 
-    def _fill_last(self, batch: Batch, count: int) -> None:
-        """Give pods without rules to the last planned node and further ones."""
+    def _fill_last(self, batch: Batch, count: int) -> int:
+        """Give pods without rules to the last planned node and further ones, and return how many are left."""
         while count:
-            room = self.planned[-1].free.times(batch.sample.requests) if self.planned else 0
-            if room:
-                self._put(batch, self.planned[-1], min(room, count))
-                count -= min(room, count)
+            last = self.planned[-1] if self.planned else None
+            room = min(last.free.times(batch.sample.requests), count) if last else 0
+            if last and room:
+                alike = last.free == self._empty and not self._nodes.host_rules
+                self._put(batch, last, room)
+                count -= room
+                if alike:
+                    count -= self._repeat(batch, last, count // room)
             elif not self._add(batch):
-                return
+                break
+        return count
 
-    def _fill_by_rules(self, batch: Batch, count: int) -> None:
+    def _repeat(self, batch: Batch, last: PlannedNode, times: int) -> int:
+        """Add so many nodes like the last one, which has pods of one batch, and return how many pods they get."""
+        times = min(times, self._most - len(self.planned))
+        self.planned += [PlannedNode(last.node, last.free, last.pods.copy()) for _ in range(times)]
+        pods = times * last.pods[batch]
+        if pods and self._by_rules and batch.counted:
+            self._nodes.placements.place(batch.sample, last.node, pods)
+        return pods
+
+    def _fill_by_rules(self, batch: Batch, count: int) -> int:
         """The same for pods that depend on others, one by one."""
         if self.planned:
             count = self._share_by_rules(batch, count)
         while count and ((self.planned and self._fits(batch, self.planned[-1])) or self._add(batch)):
             self._put(batch, self.planned[-1], 1)
             count -= 1
+        return count
 
     def _share_by_rules(self, batch: Batch, count: int) -> int:
+        if not self._nodes.host_rules and not self._allowed(batch, self.planned[0]):
+            # Rules about pods are by labels that all planned nodes share.
+            return count
         whole, requests = len(self.planned), batch.sample.requests
         able = deque((*range(self._turn, whole), *range(self._turn)))
         passed = 0
@@ -138,21 +163,19 @@ class _Estimator:
             elif self._nodes.host_rules:
                 passed += 1
             else:
-                # Rules about pods are by labels that all planned nodes share.
-                break
+                break  # as above
         return count
 
     def _add(self, batch: Batch) -> bool:
         """Add a node, and say whether a pod fits it."""
         if len(self.planned) >= self._most or (self.planned and not self.planned[-1].pods):
             return False
-        if self.planned and not self._nodes.host_rules:
-            # The new nodes differ in nothing but their host names, which no rule is about.
-            node = self.planned[0].node
-        else:
+        node = self._template
+        # Without rules about hosts the new nodes differ in nothing that matters.
+        if self.planned and self._nodes.host_rules:
             node = self._shape.node(f"{self._shape.name} {len(self.planned) + 1}", self._zone)
-            if self._by_rules:
-                self._nodes.placements.add(node)
+        if self._by_rules:
+            self._nodes.placements.add(node)
         self.planned.append(PlannedNode(node, self._empty))
         return self._fits(batch, self.planned[-1])
 
@@ -164,6 +187,6 @@ class _Estimator:
 
     def _put(self, batch: Batch, planned: PlannedNode, count: int) -> None:
         planned.free = planned.free.less(batch.sample.requests, count)
-        planned.pods[batch] += count
+        planned.pods[batch] = planned.pods.get(batch, 0) + count
         if self._by_rules and batch.counted:
             self._nodes.placements.place(batch.sample, planned.node, count)

@@ -221,6 +221,12 @@ class Nodes:
         """Return the zones of a group's nodes, each once, that of the newest node first."""
         return self._newest_zones[group]
 
+    def find_alike(self, group: str, shape: NodeShape, zone: str | None) -> Node | None:
+        """Return a node of a group that, to rules about other pods, is like a new one in ``zone``; None for none."""
+        if self.host_rules:
+            return None
+        return next((each.node for each in self._by_group[group] if each.zone == zone and each.shape == shape), None)
+
     def in_zone(self, group: str, zone: str | None) -> int:
         """Return the number of nodes of a group in a zone."""
         return self._zones[group, zone]

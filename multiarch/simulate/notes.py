@@ -83,10 +83,9 @@ def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> I
 
 def _labels(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], region: str | None) -> list[NodeLabels]:
     """Return the labels of a node of every group and pool."""
-    pools = plan.karpenter.pools if plan.karpenter else ()
     return [
         *(build_node_labels(group, group.instance_types[0], region=region) for group in groups),
-        *(build_node_labels(pool, each, region=region) for pool in pools for each in pool.instance_types[:1]),
+        *(build_node_labels(pool, each, region=region) for pool in plan.pools for each in pool.instance_types[:1]),
     ]
 
 
@@ -123,11 +122,7 @@ def _about_prices(pools: Sequence[Pool]) -> Iterator[str]:
 
 
 def _about_pools(plan: AutoscalingPlan, *, priced: bool) -> Iterator[str]:
-    if plan.karpenter is None:
-        return
-    both = sorted(
-        pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.capacities}) > 1
-    )
+    both = sorted(pool.name for pool in plan.pools if len({kind.architecture for kind in pool.capacities}) > 1)
     if both and not priced:
         yield (
             f"{', '.join(both)}: NodePool of two architectures. Where neither the pods nor their size decide, prices "

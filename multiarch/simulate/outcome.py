@@ -68,7 +68,8 @@ class FinalState:
     def _node_pools(self) -> Iterator[GroupOutcome]:
         for name, pool in self.pools.items():
             capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
-            yield self._outcome(name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight)
+            scaled_by = Autoscaler.AUTO_MODE if pool.plan.auto_mode else Autoscaler.KARPENTER
+            yield self._outcome(name, f"NodePool, {capacities}", scaled_by, pool.plan.weight)
 
     def _outcome(
         self, name: str, kind: str, scaled_by: Autoscaler | None, preference: int | None, most: int | None = None
@@ -106,8 +107,9 @@ def list_places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
 
 def list_answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[GroupAnswer, ...]:  # noqa: FBT001
     """Return one answer for each group, in the order in which they are tried for a batch."""
-    counts = Counter(place.group for place in list_places(batch, state))
-    fresh = {place.group for place in list_places(batch, state) if place.new}
+    nodes = [node for _, node in state.nodes.where[batch.number]]
+    counts = Counter(node.group for node in nodes)
+    fresh = {node.group for node in nodes if node.new}
     views = state.groups
     used = [view for view in views if view.name in fresh]
     rows, rank = [], 0
@@ -137,7 +139,7 @@ def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | Non
     if offer is not None and offer.types & pool.with_room_for(batch.sample.requests):
         return None
     if key := pool.unknown_topology_key(batch.sample.spec):
-        return f"Karpenter knows no values of the topology key {key}"
+        return f"{pool.plan.owner} knows no values of the topology key {key}"
     texts = []
     for type_set in pool.type_sets:
         reason = explain_never(batch.sample.spec, pool.shapes[max(list_type_indices(type_set))])
@@ -149,7 +151,7 @@ def _why_never(batch: Batch, view: GroupOutcome, state: FinalState) -> str | Non
 def _why_no_more(batch: Batch, view: GroupOutcome, state: FinalState, *, unplaced: bool) -> str:
     """Return why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
     if view.scaled_by is None:
-        more = unplaced or any(place.new for place in list_places(batch, state))
+        more = unplaced or any(node.new for _, node in state.nodes.where[batch.number])
         return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes" if more else ""
     return state.reasons.rejected.get((batch.number, view.name), "")
 
@@ -206,7 +208,7 @@ def _why_not_before(batch: Batch, view: GroupOutcome, best: GroupOutcome, record
     if recorded:
         return recorded
     if pool is not None and _is_tried_later(batch, pool):
-        return f"Karpenter tries the affinity term or preference first that {best.name} satisfies"
+        return f"{pool.plan.owner} tries the affinity term or preference first that {best.name} satisfies"
     if view.preference == best.preference:
         return f"same {word} as {best.name}, which was chosen"
     return f"a planned node of {best.name} has room, and planned nodes are filled first"

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.node_labels import build_node_labels, find_region
 from multiarch.facts.ami_families import AmiFamily, get_family
+from multiarch.facts.auto_mode import compute_auto_mode_pods
 from multiarch.facts.instance_types import InstanceType, compute_max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import GIB, MIB, get_allocatable
@@ -60,7 +61,7 @@ def build_pool_shape(
     region: str | None = None,
 ) -> NodeShape:
     """Return a node of a NodePool on one of its instance types."""
-    pods = node_class.max_pods or compute_max_pods(instance)
+    pods = compute_auto_mode_pods(instance) if pool.auto_mode else node_class.max_pods or compute_max_pods(instance)
     reserve = pods if get_family(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
     given = get_allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
     return _shape(pool, instance, given, zones=zones, region=region, more={})

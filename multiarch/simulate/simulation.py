@@ -114,7 +114,7 @@ def settle_pods(
     preempted = preempt_pods(sim, waiting, guards) if preempting else None
     if preempted is None:
         for autoscaler in _installed(plan):
-            if autoscaler is Autoscaler.KARPENTER:
+            if autoscaler is not Autoscaler.CLUSTER_AUTOSCALER:
                 KarpenterSimulation(supply.pools, sim, reasons).run(waiting)
             elif plan.cluster_autoscaler is not None:
                 add_nodes(plan.cluster_autoscaler, growing, sim, waiting, reasons)
@@ -159,7 +159,7 @@ def _replace_lost(group: ScalableGroup, nodes: Nodes, desired: int) -> None:
 
 def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]) -> tuple[NodeState, ...]:
     bought = {group.name: group.capacity_type for group in groups}
-    bought |= {pool.name: pool.capacities[0].capacity_type for pool in (plan.karpenter.pools if plan.karpenter else ())}
+    bought |= {pool.name: pool.capacities[0].capacity_type for pool in plan.pools}
     return tuple(
         (replace(node.given, pods=node.all_pods) if node.placed else node.given)
         if node.given is not None
@@ -179,7 +179,7 @@ def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]
 def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:
     """Return the installed autoscalers, the one in use first."""
     installed = [Autoscaler.CLUSTER_AUTOSCALER] if plan.cluster_autoscaler else []
-    installed += [Autoscaler.KARPENTER] if plan.karpenter else []
+    installed += [Autoscaler.KARPENTER] if plan.karpenter else [Autoscaler.AUTO_MODE] if plan.auto_mode else []
     return sorted(installed, key=lambda each: each is not plan.use)
 
 

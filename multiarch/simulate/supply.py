@@ -48,11 +48,11 @@ class Supply:
         self.groups = tuple(groups)
         self.shapes = group_shapes(groups, context, specs)
         keys = frozenset(key for spec in specs for key in list_used_labels(spec))
-        karpenter = plan.karpenter
+        owner = plan.pool_owner
         self.pools = tuple(
-            Pool(each, karpenter.node_class, context, keys, unavailable=unavailable)
-            for each in sorted(karpenter.pools if karpenter else (), key=lambda pool: (-pool.weight, pool.name))
-            if karpenter and each.instance_types
+            Pool(each, owner.node_class, context, keys, unavailable=unavailable)
+            for each in sorted(plan.pools, key=lambda pool: (-pool.weight, pool.name))
+            if owner and each.instance_types
         )
         self._takers: dict[PodSpec, tuple[Taker, ...]] = {}
 

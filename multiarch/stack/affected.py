@@ -33,6 +33,7 @@ _WITHOUT_EFFECT = frozenset(
         "examples",
         "mkdocs.yml",
         "observability",
+        "requirements-dev.lock",
         "requirements-dev.txt",
         "requirements-webhook.lock",
         "requirements-webhook.txt",

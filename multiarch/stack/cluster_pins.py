@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from multiarch.errors import MultiarchError
+from multiarch.plurals import format_count
 from multiarch.schema.cluster import ExistingCluster
 from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster, read_private_subnets
 from multiarch.stack.load import Stack
@@ -42,7 +43,7 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
         old = getattr(settings, name) if key in settings.written else None
         if found[key] is None:
             reason = "the VPC CNI is not an EKS add-on: write whether it gives nodes /28 prefixes"
-            rows.append(Kept(f"cluster.{key}", str(old), reason))
+            rows.append(Kept(f"cluster.{key}", str(old).lower(), reason))
         else:
             rows.append(_compare(f"cluster.{key}", old, found[key]))
     subnets, row = _find_subnets(settings, cluster, clients)
@@ -57,15 +58,17 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
 
 
 def _compare(key: str, old: PinValue | None, new: PinValue) -> Pin | Kept:
-    return Kept(key, str(new), "is the cluster's") if old == new else Pin(key, old, new)
+    if old != new:
+        return Pin(key, old, new)
+    return Kept(key, str(new).lower() if isinstance(new, bool) else str(new), "is the cluster's")
 
 
 def _find_subnets(
     settings: ExistingCluster, cluster: EksCluster, clients: PinClients
 ) -> tuple[Mapping[str, list[str]], list[Pin | Kept]]:
     if settings.subnets:
-        names = ", ".join(each for ids in settings.subnets.values() for each in ids)
-        return settings.subnets, [Kept("cluster.subnets", names, "written already")]
+        count = format_count(sum(map(len, settings.subnets.values())), "subnet")
+        return settings.subnets, [Kept("cluster.subnets", count, "written already")]
     found = read_private_subnets(clients.ec2, cluster)
     if not found:
         raise MultiarchError(

@@ -50,11 +50,14 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         found = eks.describe_cluster(name=name)["cluster"]
     except eks.exceptions.ResourceNotFoundException:
         return None
-    usable = found["status"] in ("ACTIVE", "UPDATING")
-    cni = _read_addon(eks, name, "vpc-cni") if usable else None
     vpc, network = found["resourcesVpcConfig"], found.get("kubernetesNetworkConfig", {})
     compute = found.get("computeConfig") or {}
+    # EKS Auto Mode brings its own agent, and its own addresses for pods.
     auto_mode = bool(compute.get("enabled"))
+    usable = found["status"] in ("ACTIVE", "UPDATING")
+    cni = _read_addon(eks, name, "vpc-cni") if usable else None
+    agent = auto_mode or (usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None)
+    prefixes = None if cni is None else bool(_PREFIX_DELEGATION.search(cni))
     return EksCluster(
         name=name,
         status=found["status"],
@@ -66,9 +69,8 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         subnet_ids=tuple(vpc["subnetIds"]),
         endpoint=found.get("endpoint", ""),
         authority=found.get("certificateAuthority", {}).get("data", ""),
-        # EKS Auto Mode has the agent without the add-on.
-        pod_identity_agent=auto_mode or (usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None),
-        prefix_delegation=bool(_PREFIX_DELEGATION.search(cni)) if cni is not None else None,
+        pod_identity_agent=agent,
+        prefix_delegation=False if auto_mode and prefixes is None else prefixes,
         security_group=vpc.get("clusterSecurityGroupId", ""),
         public_endpoint=bool(vpc.get("endpointPublicAccess")),
         auto_mode=auto_mode,

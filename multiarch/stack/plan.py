@@ -60,14 +60,14 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         subnet_ids=network.private_subnet_ids if isinstance(network, ExistingNetwork) else (),
         tags=_tags(spec),
         existing=existing is not None,
-        # An installed Karpenter may well have a class "default".
-        node_class=stack.name if existing else "default",
+        # An installed Karpenter may well have a class "default", and EKS Auto Mode has one of EKS's.
+        node_class=stack.name if existing or spec.autoscaling.use == "auto-mode" else "default",
     )
     # An unknown version has no images to check.
     specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
     planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
-    if not specs and not spec.autoscaling.karpenter.installed:
+    if not specs and spec.autoscaling.use != "auto-mode" and not spec.autoscaling.karpenter.installed:
         # Karpenter adds nodes, but its own two controllers need some that are there.
         sizes = ", minSize: 2" if "karpenter" in {spec.autoscaling.use, spec.autoscaling.migrate_from} else ""
         report(
@@ -90,7 +90,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         report_aws_auth(existing, groups, autoscaling, report)
     else:
         _check_new_cluster(spec, groups, report)
-    addons = () if existing else plan_addons(spec.addons, taint, report)
+    addons = () if existing or not specs else plan_addons(spec.addons, taint, report)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
@@ -168,9 +168,8 @@ def _rebalance(
         return None
     from multiarch.stack.rebalance import plan_rebalance  # noqa: PLC0415  (as above)
 
-    pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
     found = {group.architecture for group in groups}
-    found |= {capacity.architecture for pool in pools for capacity in pool.capacities}
+    found |= {capacity.architecture for pool in autoscaling.pools for capacity in pool.capacities}
     return plan_rebalance(stack, found, report)
 
 
@@ -188,6 +187,7 @@ def _check_stack(
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
+    autoscalers.check_auto_mode(spec, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
     if network is not None and (network.zones or isinstance(network, NewNetwork)):
         autoscalers.check_one_group_per_zone(spec, network.zone_count, groups, report)

@@ -64,7 +64,7 @@ def group_taints(
 ) -> Mapping[Architecture, frozenset[Taint]]:
     """Return the architectures of the stack's nodes, and the taints on nodes of each."""
     found: dict[Architecture, frozenset[Taint]] = {}
-    pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
+    pools = autoscaling.pools
     made = [
         *((group.architecture, group.taints) for group in groups),
         *((capacity.architecture, pool.taints) for pool in pools for capacity in pool.capacities),

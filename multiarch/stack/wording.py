@@ -11,8 +11,11 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.facts.auto_mode import NOT_GIVEN
+from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
+from multiarch.schema.webhook_installation import FORMS
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import find_elsewhere, find_model, find_nearest, list_fields, read_descriptions
 
@@ -157,6 +160,8 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
     key, model = str(path[-1]), find_model(path[:-1], document.root)
     if document.root is StackSpec and key in _BELONGS:
         return _BELONGS[key]
+    if model in (AutoMode, AutoModeNodePool) and key in NOT_GIVEN:
+        return NOT_GIVEN[key]
     known = list(list_fields(model)) if model else []
     if near := find_nearest(key, known):
         return f"Did you mean {near}?"
@@ -180,6 +185,11 @@ def _out_of_range(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
     return "out-of-range", message, f"Write {limit} or {way}."
 
 
+def _wrong_form(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+    form = FORMS[context["pattern"]]
+    return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {form}.", ""
+
+
 def _wrong_length(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     word, limit = ("least", context["min_length"]) if "min_length" in context else ("most", context["max_length"])
     state = f"has {len(written)} items" if written else "is an empty list"
@@ -190,6 +200,7 @@ _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
     "greater_than_equal": _out_of_range,
     "less_than_equal": _out_of_range,
     "literal_error": _not_allowed,
+    "string_pattern_mismatch": _wrong_form,
     "too_long": _wrong_length,
     "too_short": _wrong_length,
     "value_error": lambda path, written, context: ("not-valid", f"{context['error']}.", ""),  # noqa: ARG005

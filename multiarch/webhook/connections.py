@@ -15,6 +15,8 @@ from aiohttp import web
 _HANDSHAKE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.1
 """The wait after a failed acceptance: all file descriptors are in use."""
+_FIRST_SECONDS = 1.0
+"""How long the first request of a connection is waited for at the end."""
 
 
 class Connections:
@@ -37,11 +39,13 @@ class Connections:
         self.busy: set[web.RequestHandler] = set()
         """Connections whose request is being answered."""
         self._opening: dict[asyncio.Task[None], float] = {}
+        self._fresh: set[asyncio.BaseProtocol] = set()
+        """Connections without a request so far."""
         self._used: dict[asyncio.BaseProtocol, float] = {}
         """Since when open connections are idle; those that are gone are removed at the next acceptance."""
         listening.settimeout(0)
         self._accepting = asyncio.create_task(self._accept_forever())
-        self._accepting.add_done_callback(lambda _: listening.close())
+        self._accepting.add_done_callback(self._end_accepting)
 
     @property
     def failed(self) -> bool:
@@ -54,16 +58,39 @@ class Connections:
 
     def begin(self, protocol: web.RequestHandler) -> None:
         """Note that a request of a connection is being answered."""
+        self._note(protocol)
         self.busy.add(protocol)
+        self._fresh.discard(protocol)
 
     def end(self, protocol: web.RequestHandler) -> None:
         """Note that it is answered."""
         self.busy.discard(protocol)
         self._used[protocol] = monotonic()
 
-    def close(self) -> None:
-        """Accept no more."""
+    async def stop(self) -> None:
+        """Accept what has come, and no more."""
         self._accepting.cancel()
+        await asyncio.wait([self._accepting])
+
+    def _end_accepting(self, accepting: asyncio.Task[None]) -> None:
+        # What waits to be accepted would be reset.
+        with suppress(OSError):
+            while accepting.cancelled():
+                accepted, _ = self._listening.accept()
+                accepted.settimeout(0)
+                self._admit(accepted)
+        self._listening.close()
+
+    def count_expected(self) -> int:
+        """Count the connections that were opened a moment ago and whose first request may be on its way."""
+        since = [
+            *self._opening.values(),
+            *(self._used[each] for each in self._fresh.intersection(self._server.connections)),
+        ]
+        return sum(monotonic() - each < _FIRST_SECONDS for each in since)
+
+    def close(self) -> None:
+        """End the connections that are being opened."""
         for each in self._opening:
             each.cancel()
 
@@ -75,12 +102,15 @@ class Connections:
             except OSError:
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
-            if not self._make_room():
-                accepted.close()
-                continue
-            opening = asyncio.create_task(self._open(accepted))
-            self._opening[opening] = monotonic()
-            opening.add_done_callback(partial(self._end_opening, accepted))
+            self._admit(accepted)
+
+    def _admit(self, accepted: socket.socket) -> None:
+        if not self._make_room():
+            accepted.close()
+            return
+        opening = asyncio.create_task(self._open(accepted))
+        self._opening[opening] = monotonic()
+        opening.add_done_callback(partial(self._end_opening, accepted))
 
     def _end_opening(self, accepted: socket.socket, opening: asyncio.Task[None]) -> None:
         del self._opening[opening]
@@ -94,11 +124,20 @@ class Connections:
                 self._server, accepted, ssl=self._tls, ssl_handshake_timeout=seconds
             )
             # uvloop returns TLS' own protocol beside the transport.
-            self._used.setdefault(transport.get_protocol(), monotonic())
+            self._note(transport.get_protocol())
+
+    def _note(self, protocol: asyncio.BaseProtocol) -> None:
+        """Note an open connection."""
+        if protocol not in self._used:
+            self._used[protocol] = monotonic()
+            self._fresh.add(protocol)
 
     def _make_room(self) -> bool:
         connections = self._server.connections
-        self._used = {each: self._used.get(each, monotonic()) for each in connections}
+        self._used = {each: self._used[each] for each in connections if each in self._used}
+        self._fresh.intersection_update(connections)
+        for each in connections:
+            self._note(each)
         if len(self) < self._most:
             return True
         self._full()

@@ -141,10 +141,12 @@ class Server:
         Return False if some were not finished.
         """
         for each in self._connections:
-            each.close()
+            await each.stop()
         ends = time.monotonic() + seconds
-        while self.requests and time.monotonic() < ends:  # noqa: ASYNC110 (a counter has no event)
+        while self._count_unanswered() and time.monotonic() < ends:  # noqa: ASYNC110 (a counter has no event)
             await asyncio.sleep(_POLL_SECONDS)
+        for each in self._connections:
+            each.close()
         finished = not self.requests
         for runner in self._runners:
             if runner.server is not None:
@@ -152,6 +154,10 @@ class Server:
                 await runner.server.shutdown(_CLOSE_SECONDS)
             await runner.cleanup()
         return finished
+
+    def _count_unanswered(self) -> int:
+        """Count the requests that are being answered, or whose connection was opened for them a moment ago."""
+        return self.requests + sum(each.count_expected() for each in self._connections)
 
     async def _count(self, port: int, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Answer a request of a port's application: aiohttp's middleware."""

@@ -185,10 +185,10 @@ class EksAccess(EksBase):
         return EmptyResult()
 
     def associate_access_policy(self) -> ActionResult:
-        """Answer AssociateAccessPolicy: a second call changes the scope; only STANDARD entries take policies."""
+        """Answer AssociateAccessPolicy: a second call changes the scope; STANDARD and EC2 entries take policies."""
         cluster, entry = self._entry()
         policy, scope = self.params["policyArn"], self.params["accessScope"]
-        if entry["type"] != "STANDARD":
+        if entry["type"] not in ("STANDARD", "EC2"):
             raise rejected(f"Access policies cannot be associated with an access entry of type {entry['type']}")
         if not re.fullmatch(r"arn:[^:]+:eks::aws:cluster-access-policy/(" + "|".join(ACCESS_POLICIES) + ")", policy):
             raise invalid(f"The policyArn parameter format is not valid: {policy}")

@@ -25,6 +25,7 @@ _VPC_DEFAULTS: Record = {
     "securityGroupIds": [],
 }
 _NETWORK_DEFAULTS: Record = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}
+_AUTO_MODE = frozenset(("computeConfig", "kubernetesNetworkConfig", "storageConfig"))
 _PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection")
 
 
@@ -39,6 +40,7 @@ class EksClusters(EksBase):
             raise invalid(f"unsupported Kubernetes version {version}")
         if params["name"] in self.backend.clusters:
             raise in_use(f"Cluster already exists with name: {params['name']}")
+        _check_auto_mode(params)
         vpc = {**_VPC_DEFAULTS, **params["resourcesVpcConfig"]}
         vpc["vpcId"] = self._vpc_of(vpc.get("subnetIds") or [])
         cluster = self.backend.create_cluster(
@@ -95,6 +97,8 @@ class EksClusters(EksBase):
             access_config={**access, **(params.get("accessConfig") or {})},
             upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
             deletion_protection=bool(params.get("deletionProtection")),
+            compute_config=params.get("computeConfig") or {"enabled": False},
+            storage_config=params.get("storageConfig") or {"blockStorage": {"enabled": False}},
         )
         if params.get("bootstrapSelfManagedAddons") is False:
             vars(cluster)["bootstrap_self_managed_addons"] = False
@@ -113,9 +117,18 @@ class EksClusters(EksBase):
         return ActionResult({"cluster": deleted})
 
     def update_cluster_config(self) -> ActionResult:
-        """Answer UpdateClusterConfig: one kind of change per call, as EKS requires."""
+        """Answer UpdateClusterConfig: one kind of change per call, as EKS requires; those of Auto Mode are one kind."""
         cluster, params = self._cluster(), self.params
         kinds = [key for key in params if key not in ("name", "clientRequestToken") and params[key] is not None]
+        if _AUTO_MODE.intersection(kinds) and set(kinds) <= _AUTO_MODE:
+            _check_auto_mode(params)
+            network = {**cluster.kubernetes_network_config, **(params.get("kubernetesNetworkConfig") or {})}
+            vars(cluster).update(
+                compute_config=params["computeConfig"],
+                storage_config=params["storageConfig"],
+                kubernetes_network_config=network,
+            )
+            return self._update("AutoModeUpdate", {key: params[key] for key in kinds})
         if len(kinds) != 1:
             raise invalid(
                 "Exactly one type of update can be allowed per UpdateClusterConfig call: " + ", ".join(sorted(kinds))
@@ -195,6 +208,27 @@ class EksClusters(EksBase):
                 if holder == arn:
                     return tags
         raise not_found(f"Resource was not found: {arn}")
+
+
+def _check_auto_mode(params: Record) -> None:
+    """Reject Auto Mode in part, or with NodePools without a role for their nodes, or without access entries.
+
+    Upstream: EKS user guide, "Enable EKS Auto Mode on an existing cluster" (all three in one request).
+    """
+    compute = params.get("computeConfig") or {}
+    parts = (
+        compute.get("enabled"),
+        ((params.get("kubernetesNetworkConfig") or {}).get("elasticLoadBalancing") or {}).get("enabled"),
+        ((params.get("storageConfig") or {}).get("blockStorage") or {}).get("enabled"),
+    )
+    if len({bool(each) for each in parts}) != 1:
+        raise invalid(
+            "For EKS Auto Mode, please ensure that all required configs are all either fully enabled or fully disabled."
+        )
+    if bool(compute.get("nodePools")) != bool(compute.get("nodeRoleArn")):
+        raise invalid("When Compute Config nodeRoleArn is not null or empty, nodePool value(s) must be provided.")
+    if compute.get("enabled") and (params.get("accessConfig") or {}).get("authenticationMode", "API") == "CONFIG_MAP":
+        raise invalid("EKS Auto Mode requires the authentication mode API or API_AND_CONFIG_MAP")
 
 
 def _logging(wanted: Record | None, current: Record | None = None) -> Record:

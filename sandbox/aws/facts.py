@@ -31,6 +31,7 @@ DEFAULT_AMI_TYPE: Final = "AL2023_x86_64_STANDARD"
 ACCESS_POLICIES: Final = (
     "AmazonEKSAdminPolicy",
     "AmazonEKSAdminViewPolicy",
+    "AmazonEKSAutoNodePolicy",
     "AmazonEKSClusterAdminPolicy",
     "AmazonEKSEditPolicy",
     "AmazonEKSViewPolicy",

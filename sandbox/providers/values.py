@@ -97,17 +97,6 @@ def merged(live: Value, wanted: Value) -> Value:
     return wanted
 
 
-def drifted(wanted: Value, live: Value) -> Value:
-    """Return an input as it is now, with drift in what was set. Unset inputs and the order of lists do not count."""
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
-        return {key: drifted(value, live[key]) if key in live else value for key, value in wanted.items()}
-    if isinstance(wanted, list) and isinstance(live, list):
-        if sorted(map(str, wanted)) == sorted(map(str, live)):
-            return wanted
-        return live if not any(isinstance(item, Mapping) for item in wanted) else wanted
-    return wanted if same_value(wanted, live) else live
-
-
 def same_value(wanted: Value, live: Value) -> bool:
     """Compare as text, or as JSON: AWS keeps documents in its own layout or opened, and numbers as text."""
     return str(wanted) == str(live) or _opened(wanted) == _opened(live)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from sandbox.layout import SandboxUsageError
 from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines, describe_instances
 from sandbox.verify_demo.pods import LYING, RunningPod
 
+_PROFILE = "multiarch-sandbox-verify-demo"
 _CONSOLE = """\
 [    4.812345] cloud-init[1612]: Cloud-init v. 22.2.2 running 'modules:final'
 nodeadm[1702]: {"level":"info","msg":"Starting kubelet.."}
@@ -33,6 +35,7 @@ def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Rem
     other = next((each for each in every if each.architecture is Architecture.AMD64), None)
     if sample is None or other is None:
         raise SandboxUsageError(f"{group.name}, or every amd64 group, has no node.", hint="Set minSize to 1 or more.")
+    machines.aws.client("iam").create_instance_profile(InstanceProfileName=_PROFILE)
     # EC2 itself rejects this start, unless the image is registered with a wrong architecture.
     wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
     silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
@@ -50,13 +53,16 @@ def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Rem
 
 
 def remove_faults(aws: Aws) -> None:
-    """Terminate the machines that the demo started, also those of an earlier run."""
+    """Terminate the machines that the demo started, also those of an earlier run, and delete their profile."""
     filters = [
         {"Name": "instance-state-name", "Values": ["pending", "running"]},
         {"Name": "tag-key", "Values": [DEMO_TAG]},
     ]
     if rows := describe_instances(aws, filters):
         aws.client("ec2").terminate_instances(InstanceIds=[row["InstanceId"] for row in rows])
+    iam = aws.client("iam")
+    with contextlib.suppress(iam.exceptions.NoSuchEntityException):
+        iam.delete_instance_profile(InstanceProfileName=_PROFILE)
 
 
 def _launch(aws: Aws, sample: Machine, *, image: str = "") -> str:
@@ -65,6 +71,7 @@ def _launch(aws: Aws, sample: Machine, *, image: str = "") -> str:
     answer = aws.client("ec2").run_instances(
         ImageId=image or sample.row["ImageId"],
         InstanceType=sample.row["InstanceType"],
+        IamInstanceProfile={"Name": _PROFILE},
         SubnetId=sample.row["SubnetId"],
         MinCount=1,
         MaxCount=1,

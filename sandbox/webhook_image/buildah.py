@@ -54,6 +54,8 @@ class Buildah:
         program = build.ensure("buildah")
         (self.folder / "policy.json").write_text(json.dumps({"default": [{"type": "insecureAcceptAnything"}]}))
         (self.folder / "registries.conf").write_text(self._registries())
+        # Otherwise it makes /etc/cni/net.d, and leaves it.
+        (self.folder / "containers.conf").write_text(f'[network]\nnetwork_config_dir = "{self.folder / "networks"}"\n')
         storage = ("--root", self.folder / "storage", "--runroot", self.folder / "run")
         # Overlay takes half the time; vfs works on every file system, and in containers.
         driver = "overlay" if machine.overlay_works_in(self.folder) else "vfs"
@@ -67,7 +69,7 @@ class Buildah:
     def environment(self) -> dict[str, str]:
         """Return all variables that it gets."""
         return {
-            "CONTAINERS_CONF": "/dev/null",
+            "CONTAINERS_CONF": str(self.folder / "containers.conf"),
             "HOME": str(self.folder),
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "TMPDIR": str(self.folder),

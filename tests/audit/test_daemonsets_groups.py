@@ -35,6 +35,7 @@ from multiarch.stack.model import AddonPlan, Plan
 from multiarch.stack.plan import make_plan
 from tests.audit.daemons import AMD, ARM, daemon, texts
 from tests.scheduling.manifests import expression, required
+from tests.stack.words import plan as planned
 
 STACKS = Path(__file__).parents[2] / "config" / "stacks"
 TODAY = date(2026, 11, 21)
@@ -184,6 +185,15 @@ def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
     assert taints["jobs-arm64-spot"] == ["arch=arm64:NoSchedule", "payments.example.com/workload=batch:NoSchedule"]
     assert taints["general-arm64-spot"] == ["arch=arm64:NoSchedule"]
     assert taints["base"] == []
+
+
+def test_add_ons_run_on_no_node_of_eks_auto_mode() -> None:
+    plan = planned({"autoscaling": {"use": "auto-mode"}})
+    made = list_planned_daemon_sets(plan)
+    columns = list_planned_groups(plan, list_label_keys(made)).groups
+    for row in audit_daemon_sets(made, columns).rows:
+        cells = zip(columns, row.cells, strict=True)
+        assert {column.kind for column, cell in cells if cell.outcome is DaemonSetOutcome.RUNS} == {"node group"}
 
 
 def judged(spec: Mapping[str, Any]) -> dict[str, tuple[DaemonSetOutcome, list[str]]]:

@@ -46,7 +46,7 @@ def test_jobs_that_run_the_engine_have_the_pinned_aws_cli(tmp_path: Path, progra
     """The engine's plugins need it, and an image for Python has none."""
     program("pulumi", "")
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    (pinned,) = re.findall(r"^awscli==(.+)$", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
+    (pinned,) = re.findall(r"^awscli==(.+)$", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
     script = f'. "{SCRIPTS}/pulumi.sh" && aws --version'
     ran = subprocess.run(
         ["sh", "-c", script], cwd=tmp_path, env=environment(tmp_path, PATH=f"{tmp_path}/bin:/usr/bin:/bin"),

@@ -74,6 +74,17 @@ def test_the_table_has_a_row_per_image_and_stderr_the_sum(run: type_of_run, mani
     assert ran.err == "3 images for amd64 and arm64: 1 supported, 1 unsupported, 1 unknown.\n"
 
 
+def test_the_reason_that_several_images_are_unknown_is_given_once(run: type_of_run, tmp_path: Path) -> None:
+    names = [f"no-registry.invalid/{name}:1" for name in ("a", "b", "c")]
+    listed = tmp_path / "images"
+    listed.write_text("\n".join(names))
+    ran = run("audit", "images", "--images", str(listed))
+    assert ran.out.count("can't resolve") == 1
+    assert "3 images: unreachable: can't resolve no-registry.invalid. Check" in ran.out
+    assert ran.out.split(names[1])[1].split()[:3] == ["unknown", "unknown", "unreachable"]
+    assert run("audit", "images", "--images", str(listed), "-o", "csv").out.count("can't resolve") == 3
+
+
 @pytest.mark.parametrize("text", ["", "---\n# nothing\n---\n", "[]"])
 def test_an_audit_of_nothing_does_not_find_everything_in_order(
     run: type_of_run, monkeypatch: pytest.MonkeyPatch, text: str
@@ -171,7 +182,7 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
     [
         (("a.yaml", "--images", "list"), "--images can't be combined with --manifests or a cluster"),
         (("--manifests", "a.yaml", "--live"), "--manifests and --live are mutually exclusive"),
-        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests. It is for a live cluster."),
+        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests. --manifests FILE"),
         (("--images", "list", "--namespace", "shop"), "--images can't be combined with --manifests or a cluster"),
         (("missing.yaml",), "missing.yaml can't be read"),
         (("--images", "missing"), "missing can't be read"),

@@ -100,7 +100,10 @@ def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_r
     ("arguments", "says"),
     [
         (("checkout-dev", "--live", "--workloads", "a.yaml"), "--manifests and --live are mutually exclusive."),
-        (("checkout-dev", "--context", "here"), "--context needs --live."),
+        (
+            ("checkout-dev", "--manifests", "pods.yaml", "--context", "here"),
+            "--context can't be combined with --manifests.",
+        ),
         (
             ("--workloads", "a.yaml"),
             "--manifests needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod.",

@@ -159,7 +159,6 @@ def test_terraform_with_karpenter(place: Place) -> None:
     assert spec.cluster.prefix_delegation
 
 
-@pytest.mark.xfail(reason="the keys and the sandbox's part of EKS Auto Mode are not there yet", strict=True)
 def test_auto_mode(place: Place) -> None:
     ran = place.new("auto-dev")
     assert ran.code == 0, ran.err

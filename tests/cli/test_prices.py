@@ -108,6 +108,7 @@ def test_prices_are_shown_with_what_is_unknown(run: type_of_run) -> None:
         "name": "m7g.large",
         "onDemandPerHour": "0.0911",
         "spotPerHour": {"eu-west-1a": "0.0341", "eu-west-1b": "0.0361"},
+        "autoModePerHour": "0.01093",
         "unknown": [],
     }
     assert unknown["onDemandPerHour"] is None

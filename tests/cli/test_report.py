@@ -105,7 +105,7 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run:
     ("options", "said"),
     [
         (("--workloads", WORKLOADS, "--live"), "--manifests and --live are mutually exclusive."),
-        (("--context", "production"), "--context needs --live."),
+        (("--manifests", "pods.yaml", "--context", "production"), "--context can't be combined with --manifests."),
         (("--workloads", "nothing.yaml"), "nothing.yaml"),
         (("--prices", "nothing.json"), "nothing.json"),
         (("--workloads", PRICES), "no workloads found"),

@@ -144,7 +144,10 @@ def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
     [
         ((), "No workloads are given. --manifests FILE"),
         (("--manifests", PODS, "--live"), "--manifests and --live are mutually exclusive."),
-        (("--manifests", PODS, "--context", "a", "-n", "b"), "--context, --namespace needs --live."),
+        (
+            ("--manifests", PODS, "--context", "a", "-n", "b"),
+            "--context, --namespace can't be combined with --manifests.",
+        ),
     ],
 )
 def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ...], said: str) -> None:

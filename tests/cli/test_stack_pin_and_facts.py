@@ -53,6 +53,7 @@ def test_a_pinned_stack_is_the_same_file_with_lines_added(clone: Path, run: type
     before = file.read_text().splitlines()
     ran = run("stack", "pin", stack)
     assert ran.code == 0, ran.err
+    assert "run `pulumi up` with this one first" in ran.err
     marks = {line[0] for line in difflib.ndiff(before, file.read_text().splitlines())}
     assert marks == {" ", "+"}
     checked = run("stack", "check", stack)

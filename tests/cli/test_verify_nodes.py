@@ -316,6 +316,7 @@ def test_missing_taints_are_shown_and_not_added_by_a_dry_run(verify: Callable[..
     assert ran.code == 1
     assert f"kubectl patch node {node['metadata']['name']} --type=json -p" in ran.err
     assert "leaves running pods" in ran.err
+    assert "the group's next node starts without it too: run `pulumi up`" in ran.err
     assert "kubectl --context=here patch node" in verify("--fix-taints", "--dry-run", "--context", "here").err
     assert node["spec"]["taints"] == []
 

@@ -160,7 +160,13 @@ def test_manifests_without_pods_are_rejected(run: type_of_run, tmp_path: Path) -
             ("-", "--region", "eu-west-1"),
             "error: --region and --profile are only used with --on-node. Omit them, or add it.\n",
         ),
-        (("-", "--context", "x"), "error: --context can't be combined with --manifests. It is for a live cluster.\n"),
+        (
+            ("-", "--context", "x"),
+            (
+                "error: --context can't be combined with --manifests. --manifests FILE reads manifests, --live reads a "
+                "cluster.\n"
+            ),
+        ),
     ],
 )
 def test_options_that_have_no_use_are_rejected(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:

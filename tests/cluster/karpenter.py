@@ -42,11 +42,12 @@ def crds() -> tuple[Mapping[str, Any], ...]:
     return tuple(reader.load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml")))
 
 
-def install_crds(kube: Kube) -> None:
+def install_crds(kube: Kube, *more: Object) -> None:
     """Apply the definitions, and return when the API server serves them."""
-    for definition in crds():
+    definitions = (*crds(), *more)
+    for definition in definitions:
         kube.apply(definition)
-    for definition in crds():
+    for definition in definitions:
         name = definition["metadata"]["name"]
 
         def served(name: str = name) -> bool:
@@ -90,6 +91,8 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
     kubeconfig = write_kubeconfig(folder / "kubeconfig", account_access(plane.kube))
     metrics_port, health_port = free_ports(2)
     environ = aws.environ() | {
+        # Pods of a test come within milliseconds; by default it waits for more for a second.
+        "BATCH_IDLE_DURATION": "0.4s",
         "CLUSTER_ENDPOINT": plane.kube.access.url,
         "CLUSTER_NAME": aws.cluster,
         # Tests stop the process for a while, in which it could not renew its lease.

@@ -17,7 +17,7 @@ from tests.cluster.placements import MOST_PODS
 from tests.cluster.scenario_pods import TRAITS, Ask, Trait
 
 SEED = 4
-HANDS = 3
+HANDS = 2
 """Scenarios of each kind of pools."""
 LARGEST_HAND = 5
 _SIZES = range(150, 3600, 23)

@@ -66,6 +66,13 @@ BOTTLEROCKET: Mapping[str, Any] = {
     "autoscaling": {"karpenter": {"amiAlias": "bottlerocket@v1.62.1"}},
 }
 PUBLIC: Mapping[str, Any] = {"apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.7/32"]}}
+
+
+def _auto_mode_pools() -> dict[str, Any]:
+    """Return the pools as far as EKS Auto Mode has them: its nodes do not live for ever."""
+    return {name: {key: value for key, value in pool.items() if key != "expireAfter"} for name, pool in POOLS.items()}
+
+
 WORDS: Mapping[str, Mapping[str, Any]] = {
     "storage-class": {"storageClass": True},
     "termination-handler": {
@@ -74,10 +81,60 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
     },
     "cluster-autoscaler": CLUSTER_AUTOSCALER,
     "karpenter": KARPENTER,
+    "auto-mode": {
+        **PUBLIC,
+        "nodeGroups": None,
+        "autoscaling": {"use": "auto-mode", "autoMode": {"nodePools": _auto_mode_pools()}},
+    },
     "karpenter-on-bottlerocket": merged(KARPENTER, BOTTLEROCKET),
     "to-karpenter": merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
     "to-cluster-autoscaler": merged(CLUSTER_AUTOSCALER, {"autoscaling": {"migrateFrom": "karpenter"}}),
 }
+
+
+def _terms(*keys: str) -> dict[str, Any]:
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    known = {"tags": texts} | {key: {"type": "string"} for key in keys}
+    return {"type": "array", "minItems": 1, "items": {"type": "object", "properties": known}}
+
+
+AUTO_MODE_CRD: Object = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "nodeclasses.eks.amazonaws.com"},
+    "spec": {
+        "group": "eks.amazonaws.com",
+        "scope": "Cluster",
+        "names": {"kind": "NodeClass", "plural": "nodeclasses", "singular": "nodeclass", "listKind": "NodeClassList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "required": ["role", "subnetSelectorTerms", "securityGroupSelectorTerms"],
+                                "properties": {
+                                    "role": {"type": "string"},
+                                    "subnetSelectorTerms": _terms("id"),
+                                    "securityGroupSelectorTerms": _terms("id", "name"),
+                                    "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+"""A stand-in for the CRD of EKS Auto Mode, which AWS does not publish: the fields that are used here, as the EKS user
+guide has them ("Create a Node Class for Amazon EKS").
+"""
 FILES = {file.stem.removeprefix("Pulumi."): file for file in list_stack_files(CLONE)}
 
 
@@ -91,7 +148,7 @@ def resources(name: str) -> tuple[Recorded, ...]:
 
 @pytest.fixture(scope="module")
 def kube(control_plane: ControlPlane) -> Iterator[Kube]:
-    karpenter.install_crds(control_plane.kube)
+    karpenter.install_crds(control_plane.kube, AUTO_MODE_CRD)
     with pod_identity.in_effect(control_plane.kube, "cluster-autoscaler", "karpenter"):
         yield control_plane.kube
 
@@ -123,6 +180,7 @@ def test_the_stacks_here_come_to_every_kind_that_components_declare() -> None:
         RELEASE,
         "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy",
         "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding",
+        "kubernetes:eks.amazonaws.com/v1:NodeClass",
         "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
         "kubernetes:karpenter.sh/v1:NodePool",
         "kubernetes:storage.k8s.io/v1:StorageClass",

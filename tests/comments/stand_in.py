@@ -33,7 +33,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer."""
+    """An answer; ``value`` is sent as JSON, bytes as they are."""
 
     status: int
     value: Any = None
@@ -178,7 +178,8 @@ def serving(stand_in: StandIn, tls: ssl.SSLContext | None = None) -> Iterator[St
             if reply is None:
                 self.close_connection = True
                 return
-            body = b"" if reply.value is None else json.dumps(reply.value).encode()
+            body = reply.value if isinstance(reply.value, bytes) else json.dumps(reply.value).encode()
+            body = b"" if reply.value is None else body
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)

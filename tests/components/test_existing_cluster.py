@@ -64,12 +64,12 @@ def test_an_installed_cluster_autoscaler_gets_priorities_and_tags_and_is_not_ins
     priorities = found.inputs(CONFIG_MAP)
     assert priorities["metadata"] == {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"}
     assert "'.*'" in priorities["data"]["priorities"]
-    tags = {each.inputs["tag"]["key"] for each in found.all("aws:autoscaling/tag:Tag")}
+    tags = {dict[str, Any](each.inputs)["tag"]["key"] for each in found.all("aws:autoscaling/tag:Tag")}
     assert {"k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/shop"} <= tags
 
 
 def test_an_installed_karpenter_gets_a_node_class_by_ids_and_pools_alone() -> None:
-    found = world(on_cluster(autoscaling=KARPENTER) | NO_GROUPS)
+    found = world({**on_cluster(autoscaling=KARPENTER), **NO_GROUPS})
     assert found.all(RELEASE) == found.all(ROLE) == []
     spec = found.inputs(NODE_CLASS)["spec"]
     assert spec["role"] == "nodes"

@@ -16,7 +16,7 @@ from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from tests.cost.priced import HOURS, PRICES, PRICING, node, reason
 from tests.simulate.simulated import pooled
-from tests.stack.words import TODAY, plan
+from tests.stack.words import AUTO_MODE, TODAY, plan
 
 ZONES = {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}
 SPOT = {
@@ -102,6 +102,24 @@ def test_simulated_nodes_of_a_pool_cost_what_their_type_and_zone_cost() -> None:
     assert (line.nodes, line.capacity) == (3, "arm64 spot")
     # A zone that is a placeholder has the mean.
     assert line.monthly == HOURS * (Decimal("0.03") + Decimal("0.05") + Decimal("0.04"))
+
+
+def test_nodes_of_eks_auto_mode_cost_its_fee_beside_their_price() -> None:
+    made = plan(AUTO_MODE)
+    lean, labels = node("general-arm64-spot", "m7g.large"), (("eks.amazonaws.com/compute-type", "auto"),)
+    nodes = [replace(lean, shape=replace(lean.shape, labels=(*lean.shape.labels, *labels)))]
+    priced = Pricing(replace(PRICES, auto_mode={"m7g.large": Decimal("0.012")}), TODAY)
+    report = compute_stack_costs(made, priced, nodes)
+    assert [line.monthly for line in report.nodes] == [HOURS * (Decimal("0.04") + Decimal("0.012"))]
+    assert "Nodes of EKS Auto Mode count with its fee for each instance." in report.notes
+    # Prices that were fetched before the fee was known of.
+    (line,) = compute_stack_costs(made, PRICING, nodes).nodes
+    assert reason(line.monthly).startswith("the prices of eu-west-1 are without fees of EKS Auto Mode; `multiarch pri")
+    other = Pricing(replace(PRICES, auto_mode={"m7i.large": Decimal("0.012")}), TODAY)
+    (line,) = compute_stack_costs(made, other, nodes).nodes
+    assert reason(line.monthly) == "the price list of eu-west-1 has no fee of EKS Auto Mode for m7g.large"
+    pools = [amount for what, amount in compute_stack_costs(made, PRICING).others if what.startswith("NodePool")]
+    assert {reason(amount) for amount in pools} == {"EKS Auto Mode adds nodes as pods need them"}
 
 
 def test_simulated_nodes_of_a_group_may_be_of_any_of_its_types_and_running_ones_are_of_one() -> None:

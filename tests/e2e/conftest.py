@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """All four stacks, up in one world; what is up is always what the files say."""
     with watched(tmp_path_factory.mktemp("platform") / "clone") as made:

@@ -59,29 +59,11 @@ GROUPS: Mapping[str, Case] = {
         ("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
         ("node group general", "replaced"),
     ),
-    "instance-type": Case(
-        dev(nodeGroups__graviton__instanceTypes=["m7g.xlarge"]),
-        rules("roll-nodes"),
-        ("The group is replaced: 1 new node starts, then its old node ends.", "`m7g.large` → `m7g.xlarge`"),
-        ("node group general", "cluster-autoscaler/node-template"),
-    ),
     "taint-removed": Case(
         dev(arm64Taint="none"),
         rules("change-taints", "open-arm64", "roll-nodes"),
         ("**HIGH** `open-arm64`", "Any pod can be scheduled on these arm64 nodes", "lose the taint `arch=arm64:"),
         ("node group general",),
-    ),
-    "label": Case(
-        dev(nodeGroups__graviton__labels={"checkout.example.com/tier": "arm"}),
-        rules("change-labels", "lose-nodes"),
-        ("`checkout.example.com/tier`: graviton → arm",),
-        ("replaced", "node group general"),
-    ),
-    "ami-pin": Case(
-        dev(nodeGroups__general__ami={"release": "1.35.2-20260901"}),
-        rules("old-image", "roll-nodes"),
-        ("1 node is replaced, 1 at a time", "1.35.2-20260901"),
-        ("node group graviton",),
     ),
     "kubernetes-version": Case(
         dev(kubernetesVersion="1.36"),
@@ -100,15 +82,6 @@ GROUPS: Mapping[str, Case] = {
         rules("lose-nodes", "remove-nodes"),
         ("HIGH: node group graviton", "The group is deleted", "checkout.example.com/tier=graviton"),
         ("renamed", "node group general"),
-    ),
-    "spot": Case(
-        dev(
-            nodeGroups__graviton__capacityType="spot",
-            nodeGroups__graviton__instanceTypes=["m7g.large", "m6g.large", "c7g.xlarge"],
-        ),
-        rules("change-capacity-type", "change-preference", "roll-nodes"),
-        ("bought as spot instead of on-demand", "The group is replaced"),
-        ("prefer amd64", "node group general"),
     ),
     "tags-only": Case(
         dev(costCenter="4712"),
@@ -186,12 +159,6 @@ RIGHTS: Mapping[str, Case] = {
             "AmazonEKSClusterAdminPolicy",
         ),
         ("addresses: `203", "role/platform-admin", "node group"),
-    ),
-    "queue-unprotected": Case(
-        beside((", opts=pulumi.ResourceOptions(protect=True)", "")),
-        rules("weaken-protection"),
-        ("no resource changes", "SQS queue orders", "protect is removed"),
-        ("node group",),
     ),
 }
 LOSSES: Mapping[str, Case] = {

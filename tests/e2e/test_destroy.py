@@ -72,7 +72,7 @@ def test_a_destroy_without_the_kubernetes_api_needs_a_word_and_leaves_objects(pl
 
 def test_down_destroys_the_rest_protected_or_not_and_changes_no_file(platform: World) -> None:
     before = files(platform.root)
-    assert platform.plan("payments-prod").cluster.deletion_protection
+    assert platform.plan("payments-prod").own_cluster.deletion_protection
     said = platform.sandbox("down").stderr
     assert "cluster payments-prod has deletion protection; this is a sandbox: switching it off" in said
     assert "nothing is left: no resource in AWS, no process, no file" in said

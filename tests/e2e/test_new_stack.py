@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from sandbox.layout import CLONE
+from tests.e2e.cluster_records import node_pools, records
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
 STACK = "search-dev"
 IN_A_VPC = "ledger-staging"
+BESIDE = "batch-dev"
+IN_ITS_CLUSTER = """\
+config:
+  aws:region: us-east-1
+  multiarch-eks:team: batch
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: batch@example.com
+  multiarch-eks:costCenter: "4711"
+  multiarch-eks:kubernetesVersion: "1.35"
+  multiarch-eks:cluster: {{existing: {cluster}, authenticationMode: API, ipFamily: ipv4, subnets: {subnets}}}
+  multiarch-eks:autoscaling: {{use: auto-mode, autoMode: {{nodePools: {{batch: {{cpuLimit: 64}}}}}}}}
+"""
+AUTO_MODE = "  multiarch-eks:autoscaling: {use: auto-mode, autoMode: {nodePools: {general: {cpuLimit: 64}}}}\n"
 
 
 def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world: World) -> None:
@@ -48,5 +63,50 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     assert "aws:eks/cluster:Cluster cluster-eksCluster" in previewed
     assert not {what for what in previewed if what.startswith(("aws:ec2/vpc:", "aws:ec2/subnet:"))}
 
+    check_auto_mode(world, text)
+    check_pools_beside_it(world)
+
     assert "nothing is left" in world.sandbox("down").stderr
     assert world.processes() == {}
+
+
+def check_auto_mode(world: World, text: str) -> None:
+    """Bring the stack of ``text`` up with EKS Auto Mode and no node group of its own."""
+    text, changes = re.subn(r"  multiarch-eks:(nodeGroups|charts|autoscaling):\n(?:    .*\n)+", "", text)
+    assert changes == 3
+    world.stack_file(IN_A_VPC).write_text(f"{text}{AUTO_MODE}", encoding="utf-8")
+    world.sandbox("up", IN_A_VPC)
+    assert world.preview(IN_A_VPC) == []
+    cluster = world.aws(IN_A_VPC).client("eks").describe_cluster(name=IN_A_VPC)["cluster"]
+    assert (cluster["computeConfig"], cluster["storageConfig"]) == (
+        {"enabled": True, "nodePools": []},
+        {"blockStorage": {"enabled": True}},
+    )
+    assert cluster["kubernetesNetworkConfig"]["elasticLoadBalancing"] == {"enabled": True}
+    found = records(world, IN_A_VPC)
+    subnets = found["NodeClass", IN_A_VPC]["spec"]["subnetSelectorTerms"]
+    assert {each["id"] for each in subnets} <= set(cluster["resourcesVpcConfig"]["subnetIds"])
+    assert set(node_pools(world, IN_A_VPC)) == {
+        "general-arm64-spot",
+        "general-arm64-on-demand",
+        "general-amd64-spot",
+        "general-amd64-on-demand",
+    }
+
+
+def check_pools_beside_it(world: World) -> None:
+    """Add another team's pools to the cluster that is there now, of which nothing changes."""
+    eks, ec2 = world.aws(IN_A_VPC).client("eks"), world.aws(IN_A_VPC).client("ec2")
+    before = eks.describe_cluster(name=IN_A_VPC)["cluster"]
+    rows = ec2.describe_subnets(SubnetIds=before["resourcesVpcConfig"]["subnetIds"])["Subnets"]
+    zones = {row["AvailabilityZone"]: [row["SubnetId"]] for row in rows}
+    world.stack_file(BESIDE).write_text(IN_ITS_CLUSTER.format(cluster=IN_A_VPC, subnets=json.dumps(zones)))
+    world.sandbox("up", BESIDE)
+    assert world.preview(BESIDE) == []
+    spec = records(world, BESIDE)["NodeClass", BESIDE]["spec"]
+    assert "tags" not in spec
+    assert {each["id"] for each in spec["subnetSelectorTerms"]} == {each for ids in zones.values() for each in ids}
+    assert len(eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"]) == 2
+    world.pulumi(BESIDE, "destroy", "--yes", "--skip-preview", "--json")
+    assert eks.describe_cluster(name=IN_A_VPC)["cluster"] == before
+    assert len(eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"]) == 1

@@ -43,6 +43,10 @@ def test_both_commands_find_nothing_in_a_healthy_cluster_and_name_all_four_fault
         r"error: i-\w+: .* not registered as a Node: its role may not join.* \[never-joined\]",
     ):
         assert re.search(fault, broken_nodes), broken_nodes
+    assert "no instance profile" not in broken_nodes
+    # The AMI is why that instance never joined.
+    (wrong,) = re.findall(r"error: (i-\w+): the AMI", broken_nodes)
+    assert broken_nodes.index(f"{wrong}: the AMI") < broken_nodes.index(f"{wrong}: running for")
     assert re.search(r"gateway-\w+ .* wrong .*payments/gateway:1\.8\.0", broken_pods), broken_pods
     assert "4 containers: 1 wrong, 0 cannot tell, 0 consistent, 3 proven." in broken_pods
     assert (platform.instance_ids(STACK), platform.held(STACK)) == (instances, held)

@@ -158,6 +158,7 @@ VIOLATIONS = [
     ("arm64-taint", (_pool(["arm64"]),), "without a taint"),
     ("arm64-taint", (_pool(["amd64"], "NotIn"),), "without a taint"),
     ("arm64-taint", (_pool(["m7g", "c8g"], key=f"{KARPENTER}family"),), "without a taint"),
+    ("arm64-taint", (_pool(["m7g"], key="eks.amazonaws.com/instance-family"),), "without a taint"),
     ("arm64-taint", (_pool(["t4g.small"], key="node.kubernetes.io/instance-type"),), "without a taint"),
     ("arm64-taint", (_pool(["intel", "amd"], "NotIn", f"{KARPENTER}cpu-manufacturer"),), "without a taint"),
     ("arm64-taint", (_pool(["arm64"], taints=[{"key": "arch", "effect": "PreferNoSchedule"}]),), "without a taint"),

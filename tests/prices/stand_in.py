@@ -77,6 +77,7 @@ def ireland() -> list[dict[str, Any]]:
         instance("p5.48xlarge", "31.4640000000", marketoption="CapacityBlock"),
         other("AmazonEKS", "EU-AmazonEKS-Hours:perCluster", "0.1000000000", "Hours"),
         other("AmazonEKS", "EU-AmazonEKS-Hours:extendedSupport", "0.5000000000", "Hours"),
+        other("AmazonEKS", "EU-EKS-Auto:m7g.large-management-hours", "0.0109300000", "Hours"),
         other("AmazonEKS", "EU-Fargate-vCPU-Hours:perCPU", "0.0404800000", "hours"),
         other("AmazonEC2", "EU-NatGateway-Hours", "0.0480000000", "Hrs", productFamily="NAT Gateway"),
         other("AmazonEC2", "EU-NatGateway-Bytes", "0.0480000000", "GB", productFamily="NAT Gateway"),

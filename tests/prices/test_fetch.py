@@ -64,6 +64,20 @@ def test_an_instance_has_the_price_of_linux_on_shared_hosts(ask: Any) -> None:  
     assert (prices.region, prices.currency, prices.fetched) == ("eu-west-1", "USD", NOW.replace(microsecond=0))
 
 
+def test_eks_auto_mode_has_a_fee_for_each_instance_type(ask: Any, stand: Stand) -> None:  # noqa: ANN401
+    prices = ask()
+    assert prices.auto_mode_hour("m7g.large") == Decimal("0.01093")
+    assert reason(prices.auto_mode_hour("m7i.large")) == (
+        "the price list of eu-west-1 has no fee of EKS Auto Mode for m7i.large"
+    )
+    # us-east-1 has no prefix; of two prices neither is taken.
+    stand.products += [
+        other("AmazonEKS", "EKS-Auto:m7i.large-management-hours", "0.0135", "Hours"),
+        other("AmazonEKS", "EU-EKS-Auto:m7g.large-management-hours", "0.02", "Hours"),
+    ]
+    assert ask().auto_mode == {"m7i.large": Decimal("0.0135")}
+
+
 def test_bare_metal_is_found_where_the_price_list_has_it(ask: Any) -> None:  # noqa: ANN401
     assert ask().on_demand_hour("c7g.metal") == Decimal("2.6")
 

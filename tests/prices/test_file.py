@@ -32,6 +32,7 @@ REGIONS = st.builds(
     extended_support=st.none() | PRICES,
     nat_gateway=st.none() | PRICES,
     ambiguous=st.lists(NAMES, unique=True).map(tuple),
+    auto_mode=st.dictionaries(NAMES, PRICES),
 )
 ONE = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 22, tzinfo=UTC), {"m7g.large": Decimal("0.0911")})
 
@@ -41,6 +42,14 @@ def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, pric
     path = tmp_path_factory.getbasetemp() / "round-trip.json"
     files.write_prices(path, PriceList(str(path), {"eu-west-1": prices}))
     assert files.read_prices(path) == PriceList(str(path), {"eu-west-1": prices})
+
+
+def test_a_file_of_an_earlier_release_has_no_fees_of_auto_mode(tmp_path: Path) -> None:
+    content = files.build_price_file(PriceList("", {"eu-west-1": ONE}))
+    del content["regions"]["eu-west-1"]["autoModePerHour"]
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps(content))
+    assert files.read_prices(path).regions["eu-west-1"] == ONE
 
 
 def test_a_region_replaces_its_old_prices_and_no_others(tmp_path: Path) -> None:

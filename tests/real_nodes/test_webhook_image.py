@@ -99,3 +99,4 @@ def test_an_image_without_its_lock_file_says_what_buildah_said(tmp_path: Path) -
     buildah = Buildah(tmp_path, {})
     with pytest.raises(ImageBuildError, match=r"(?s)buildah build ended with exit code .*requirements-webhook\.lock"):
         buildah.run("build", *buildah.policy(), "--isolation", "chroot", tmp_path / "context")
+    assert (tmp_path / "networks").is_dir(), "in place of /etc/cni/net.d, which would be left"

@@ -9,6 +9,7 @@ import pytest
 from multiarch.rebalance.model import Skipped
 from multiarch.stack.model import Plan
 from tests.rebalance.cluster import PREFERS_ARM64, moved, moves, world
+from tests.stack.words import AUTO_MODE
 from tests.stack.words import plan as planned
 
 
@@ -93,6 +94,15 @@ def test_a_node_that_karpenter_must_not_disrupt_is_left_alone() -> None:
     made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
     made.nodes["amd64-1"]["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": "true"}
     assert moves(made).skipped == (Skipped("amd64-1", "its annotation karpenter.sh/do-not-disrupt is 'true'", 1),)
+
+
+def test_a_node_of_eks_auto_mode_is_left_to_it_if_it_consolidates() -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    labels = made.nodes["amd64-1"]["metadata"]["labels"]
+    labels |= {"eks.amazonaws.com/compute-type": "auto", "karpenter.sh/nodepool": "general-amd64-on-demand"}
+    (skipped,) = moves(made, of=planned(AUTO_MODE)).skipped
+    assert skipped.reason.startswith("EKS Auto Mode consolidates NodePool general-amd64-on-demand")
 
 
 def test_a_node_that_eks_manages_is_left_alone() -> None:

@@ -50,6 +50,11 @@ FULL: Mapping[str, Any] = {
     "rebalance": {"enabled": True, "dryRun": True, "namespaces": ["shop"], "ecrRepositories": ["shop/*"]},
 }
 """A stack that has everything which a change can weaken."""
+IN_AUTO_MODE = {
+    "nodeGroups": None,
+    "nodeTerminationHandler": None,
+    "autoscaling": {"use": "auto-mode", "migrateFrom": None, "karpenter": None},
+}
 SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
 CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
@@ -201,8 +206,10 @@ def test_a_new_stack_says_who_reaches_it() -> None:
     assert {"public-endpoint": HIGH, "widen-cluster-access": HIGH}.items() <= risks(found).items()
 
 
-def test_what_is_planned_is_what_the_components_declare(before: StackVersion) -> None:
-    declared = {(each.type, each.name): dict(each.inputs) for each in world(FULL).resources}
+@pytest.mark.parametrize("change", [{}, IN_AUTO_MODE], ids=["karpenter", "auto-mode"])
+def test_what_is_planned_is_what_the_components_declare(change: Mapping[str, Any]) -> None:
+    before = version(change)
+    declared = {(each.type, each.name): dict(each.inputs) for each in world(merged(FULL, change)).resources}
     unlike = []
     for (type_, name), inputs in planned._declare(before).items():  # noqa: SLF001  (compared with what it stands for)
         if not type_.startswith(

@@ -350,6 +350,7 @@ def test_plain_pulumi_in_the_printed_environment_is_the_sandboxs(shared: Project
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "3 unchanged" in shown.stdout
     assert shown.stdout.endswith("2\n")
+    assert "what `pulumi config set` writes is discarded" in shown.stderr
     shared.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
     changed = by_hand(shared, "pulumi up --yes --skip-preview --non-interactive")
     assert "+ 1 created" in changed.stdout

@@ -8,7 +8,7 @@ import pytest
 
 from tests.scheduling.manifests import expression, required
 from tests.simulate.simulated import TOLERANT, answer, got, group, grown, of, pods, pooled, run
-from tests.stack.words import merged
+from tests.stack.words import AUTO_MODE, merged
 
 XLARGE: dict[str, Any] = {"general": {"sizes": ["xlarge"]}}
 KINDS = ("general-arm64-spot", "general-arm64-on-demand", "general-amd64-spot", "general-amd64-on-demand")
@@ -43,6 +43,20 @@ def test_the_highest_weight_that_a_pod_tolerates_gets_it() -> None:
     assert answer(result, "general-arm64-spot", "old").reason == "does not tolerate arch=arm64:NoSchedule"
     assert answer(result, "general-amd64-on-demand", "old").reason == "weight 30 below general-amd64-spot's 50"
     assert [answer(result, name).rank for name in KINDS] == [1, 2, 3, 4]
+
+
+def test_eks_auto_mode_chooses_as_karpenter_does_from_the_types_that_it_launches() -> None:
+    words = merged(AUTO_MODE, {"autoscaling": {"autoMode": {"nodePools": XLARGE}}})
+    chosen: dict[str, Any] = {"nodeSelector": {"eks.amazonaws.com/instance-family": "m7i"}}
+    result = run(words, pods("api", **BIG, **TOLERANT), pods("old", **BIG), pods("intel", **BIG, **chosen))
+    assert got(result) == {"general-arm64-spot": 1}
+    assert got(result, "old") == {"general-amd64-spot": 1}
+    assert got(result, "intel") == {"general-amd64-spot": 1}
+    assert group(result, "general-amd64-spot").scaled_by == "auto-mode"
+    # As small as can be: the smallest types of one vCPU are not launched.
+    small = run(AUTO_MODE, pods("api", cpu="100m", memory="64Mi", **TOLERANT))
+    (bought,) = group(small, "general-arm64-spot").instance_types
+    assert bought.instance_type.endswith(".large")
 
 
 def test_a_pod_for_windows_gets_no_node_from_either_autoscaler() -> None:

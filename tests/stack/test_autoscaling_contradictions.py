@@ -46,6 +46,14 @@ def pool(**words: object) -> dict[str, Any]:
     return karpenter(nodePools={"general": words})
 
 
+def auto_mode(use: dict[str, Any] | None = None, **words: object) -> dict[str, Any]:
+    return {"nodeGroups": None, "autoscaling": {"use": "auto-mode", "autoMode": words, **(use or {})}}
+
+
+def in_auto_mode(**pool: object) -> dict[str, Any]:
+    return auto_mode(nodePools={"general": pool})
+
+
 def on(name: str, **group: object) -> dict[str, Any]:
     """The controller on one group, which is changed."""
     return merged(karpenter(controllerGroup=name), {"nodeGroups": {name: group}})
@@ -194,6 +202,28 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "several zones: web-arm.", WARNING),
     ("karpenter-tag", merged(KARPENTER, {"tags": {"karpenter.sh/nodepool": "x"}}), "tags.karpenter.sh/nodepool",
      "sets the tag", ERROR),
+    ("auto-mode-access", auto_mode() | {"cluster": {"existing": "shop", "authenticationMode": "CONFIG_MAP"}},
+     "cluster.authenticationMode", "which shop does not take", ERROR),
+    ("auto-mode-addon", auto_mode() | {"addons": {"vpcCni": {"prefixDelegation": True}}}, "addons.vpcCni",
+     "do without it", WARNING),
+    ("auto-mode-lifetime", in_auto_mode(expireAfter="481h"), "autoscaling.autoMode.nodePools.general.expireAfter",
+     "expireAfter 481h and terminationGracePeriod 24h", ERROR),
+    ("auto-mode-lifetime", in_auto_mode(expireAfter="Never"), "autoscaling.autoMode.nodePools.general.expireAfter",
+     "21 days", ERROR),
+    ("auto-mode-lifetime", in_auto_mode(terminationGracePeriod="200h"),
+     "autoscaling.autoMode.nodePools.general.expireAfter", "336h and terminationGracePeriod 200h", ERROR),
+    ("node-role", auto_mode(nodeRole="nodes"), "autoscaling.autoMode.nodeRole", "of a new cluster", ERROR),
+    ("auto-mode-session", auto_mode() | {"session": {"idleTimeoutMinutes": 5}}, "session", "neither SSM nor SSH",
+     WARNING),
+    ("autoscaler-not-used", {"autoscaling": {"autoMode": {"nodePools": {"general": {}}}}}, "autoscaling.autoMode",
+     "no effect while autoscaling.use is none", WARNING),
+    ("instance-type-unused", in_auto_mode(instanceTypes=["m7g.large", "m7g.medium"], architectures=["arm64"]),
+     "autoscaling.autoMode.nodePools.general.instanceTypes[1]", "no type as small as m7g.medium", WARNING),
+    ("no-instance-type", in_auto_mode(families=["m9g"], architectures=["arm64"]),
+     "autoscaling.autoMode.nodePools.general.families", "instance-family In m9g", ERROR),
+    ("karpenter-tag", auto_mode() | {"tags": {"eks:kubernetes-node-pool-name": "a"}},
+     "tags.eks:kubernetes-node-pool-name", "EKS Auto Mode sets the tag", ERROR),
+    ("migration", auto_mode({"migrateFrom": "karpenter"}), "autoscaling.migrateFrom", "to EKS Auto Mode", ERROR),
 ]  # fmt: skip
 
 

@@ -240,9 +240,9 @@ def test_all_problems_of_a_stack_are_found_at_once() -> None:
 
 @pytest.mark.parametrize("environment", ["prod", "production", "live"])
 def test_production_is_protected_unless_it_says_otherwise(environment: str) -> None:
-    assert plan({"environment": environment}).cluster.deletion_protection
-    assert not plan({"environment": environment, "deletionProtection": False}).cluster.deletion_protection
-    assert not plan().cluster.deletion_protection
+    assert plan({"environment": environment}).own_cluster.deletion_protection
+    assert not plan({"environment": environment, "deletionProtection": False}).own_cluster.deletion_protection
+    assert not plan().own_cluster.deletion_protection
 
 
 def test_support_dates_are_those_of_the_day_that_is_asked_about() -> None:

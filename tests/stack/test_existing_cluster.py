@@ -29,7 +29,7 @@ CLUSTER: Mapping[str, Any] = {
     },
 }
 KARPENTER: Mapping[str, Any] = {"use": "karpenter", "karpenter": {"installed": True, "nodeRole": "nodes"}}
-NO_GROUPS: Mapping[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
+NO_GROUPS: dict[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
 OWN: Mapping[str, Any] = {"web": {"kind": "self-managed"}}
 
 
@@ -138,7 +138,7 @@ def test_groups_for_each_zone_follow_from_the_subnets() -> None:
 
 
 def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stacks_name() -> None:
-    made = plan(on_cluster(autoscaling=KARPENTER) | NO_GROUPS)
+    made = plan({**on_cluster(autoscaling=KARPENTER), **NO_GROUPS})
     karpenter = made.autoscaling.karpenter
     assert karpenter is not None
     assert (karpenter.installed, karpenter.chart_version, karpenter.queue, karpenter.controller_group) == (

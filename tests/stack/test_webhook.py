@@ -8,6 +8,7 @@ import pytest
 
 from multiarch.rules import Severity
 from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook_installation import FORMS, ChartValues
 from multiarch.stack.model import AdmissionWebhookPlan
 from tests.stack.files import CONFIG, Project
 from tests.stack.test_autoscaling_contradictions import NO_AGENT, NO_NAT
@@ -119,6 +120,17 @@ def test_a_repository_is_a_name_or_an_arn(repository: str, valid: bool) -> None:
     assert ("webhook-repository" not in rules) is valid
 
 
+def test_every_pattern_has_its_form_in_words() -> None:
+    def patterns(node: object) -> set[str]:
+        below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        own = {node["pattern"]} if isinstance(node, dict) and isinstance(node.get("pattern"), str) else set()
+        return own.union(*map(patterns, below))
+
+    # The configuration's lists have messages of their own.
+    said = patterns(ChartValues.model_json_schema()) - patterns(WebhookConfiguration.model_json_schema())
+    assert said == set(FORMS)
+
+
 def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
     """The installation's values take Python's names too; a stack file does not."""
     lines = project.lines(
@@ -131,23 +143,29 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
 @pytest.mark.parametrize(
     ("written", "path", "message"),
     [
-        ("resources: {limits: {memory: 64Mi}}", "", "resources.limits.memory must be at least 352Mi"),
+        (
+            "resources: {limits: {memory: 64Mi}}",
+            "",
+            "resources.limits.memory is 64Mi; with configuration.cache.memoryMib 64 it must be at least 352Mi",
+        ),
+        ("resources: {requests: {memory: 64Mi}}", "", "resources.requests.memory is 64Mi; with"),
+        ("resources: {limits: {memory: 1G}}", ".resources.limits.memory", "whole number of Mi or Gi, such as 512Mi."),
         (
             "resources: {requests: {memory: 1Gi}, limits: {memory: 512Mi}}",
             ".resources",
-            "resources.requests.memory must be at most",
+            "requests.memory is 1Gi; it must be at most limits.memory, 512Mi",
         ),
         (
             "resources: {limits: {cpu: 50m}}",
             ".resources",
-            "resources.requests.cpu must be at most resources.limits.cpu",
+            "requests.cpu is 100m; it must be at most limits.cpu, 50m",
         ),
         (
             "extraEnv: [{name: A, value: b, valueFrom: {fieldRef: {}}}]",
             ".extraEnv[0]",
             "value and valueFrom of A are mutually",
         ),
-        ("priorityClassName: High", ".priorityClassName", "High"),
+        ("priorityClassName: High", ".priorityClassName", "'High'; it takes a DNS name in lower case"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
         ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),
         ("tolerations: [{key: a, operator: Exists, value: b}]", ".tolerations[0]", "Exists takes no value"),

@@ -27,6 +27,21 @@ SMALLEST: Mapping[str, Any] = {
 }
 
 
+AUTO_MODE: Mapping[str, Any] = {"nodeGroups": None, "autoscaling": {"use": "auto-mode"}}
+"""Makes the smallest stack one with EKS Auto Mode alone."""
+
+EXISTING_CLUSTER: Mapping[str, Any] = {
+    "kubernetesVersion": "1.35",
+    "cluster": {
+        "existing": "shop-prod",
+        "subnets": {"eu-west-1a": ["subnet-0aaaaaaaaaaaaaaa1"], "eu-west-1b": ["subnet-0aaaaaaaaaaaaaaa2"]},
+        "authenticationMode": "API",
+        "ipFamily": "ipv4",
+    },
+}
+"""Puts the nodes of the smallest stack into a cluster that is there already."""
+
+
 def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """RFC 7386: mappings merge, None removes, everything else replaces."""
     result = dict(base)

@@ -5,6 +5,7 @@ Where a test needs a build to be slow, to fail or to be counted, a shell script 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -163,8 +164,25 @@ def test_two_builds_at_once_build_once(tmp_path: Path, stand_in_go: Path) -> Non
     outputs = [process.communicate(timeout=60) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len({stdout for stdout, _ in outputs}) == 1
-    assert sum("waiting for another build" in stderr for _, stderr in outputs) == 2
+    assert sum("nodeconfig: waiting for the build of " in stderr for _, stderr in outputs) == 2
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_a_build_that_waits_names_the_one_that_it_waits_for(tmp_path: Path, stand_in_go: Path) -> None:
+    lock = tmp_path / "multiarch-eks" / "tools" / ".lock"
+    lock.parent.mkdir(parents=True)
+    environ = {"XDG_CACHE_HOME": str(tmp_path), "PATH": path_with(stand_in_go), "HOME": str(tmp_path)}
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        handle.write("kubelet (process 7)")
+        handle.flush()
+        command = [sys.executable, str(SCRIPT), "nodeconfig"]
+        waiting = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert waiting.stderr
+        assert waiting.stderr.readline() == "nodeconfig: waiting for the build of kubelet (process 7) to finish\n"
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 0
+    assert lock.read_text() == f"nodeconfig (process {waiting.pid})"
 
 
 def test_a_failed_build_shows_what_go_said_and_leaves_nothing(tmp_path: Path, stand_in_go: Path) -> None:

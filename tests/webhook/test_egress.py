@@ -77,23 +77,21 @@ EXPENSIVE = {
 def test_images_that_are_expensive_to_read_keep_no_other_pod_waiting(body: bytes) -> None:
     """A pod with 80 of them; meanwhile other pods' images are looked up, one pod after the other."""
 
-    async def scenario() -> tuple[int, int]:
+    async def scenario() -> int:
         answer = http(200, body, ("Content-Type", OCI_INDEX))
         hostile = Hostile(lambda _: answer)
         async with serving() as registry, hostile.running(), looking_up() as look_ups:
             names = [f"{hostile.host}/team/image{number}" for number in range(80)]
-            reading = asyncio.create_task(look_ups.look_up([PodImage(name) for name in names], seconds=1.5))
+            reading = asyncio.create_task(look_ups.look_up([PodImage(name) for name in names], seconds=20))
             await asyncio.sleep(0.05)
-            answered = 0
-            while not reading.done():
+            for answered in range(3):
+                assert not reading.done()
                 registry.index(f"team/app{answered}")
                 answers = await look_ups.look_up([PodImage(registry.name(f"team/app{answered}"))], seconds=30)
                 assert all(isinstance(each, ImageFound) for each in answers.values())
-                answered += 1
                 await asyncio.sleep(0.02)
-            return answered, len(hostile.asked)
+            reading.cancel()
+            return len(hostile.asked)
 
     # There is one processor for all.
-    answered, asked = asyncio.run(scenario())
-    assert answered >= 2
-    assert asked > 5
+    assert asyncio.run(scenario()) > 5

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,35 @@ def test_it_answers_reviews_drains_on_sigterm_and_finishes_what_is_under_way(tmp
                 assert SECRET not in json.dumps(it.lines)
                 (decided,) = (line for line in it.lines if "outcome" in line)
                 assert (decided["reason"], decided["images"], decided["level"]) == ("deadline", [image], "warning")
+
+    asyncio.run(work())
+
+
+def test_no_request_is_lost_at_the_end_of_a_drain(tmp_path: Path) -> None:
+    """Each client connects again and again, as long as it is let in."""
+
+    async def work() -> None:
+        async with started(tmp_path, "--drain-seconds=0.2") as it:
+            opted_out = pod("nginx:1")
+            opted_out["metadata"]["annotations"] = {"multiarch-eks/webhook": "off"}
+            url, body = f"https://localhost:{it.port}/mutate", review_of(opted_out)
+
+            async def send_until_refused() -> int:
+                for answered in count():
+                    try:
+                        async with it.session.post(url, data=body, headers={"Connection": "close"}) as response:
+                            assert response.status == 200
+                    except aiohttp.ClientConnectorError as error:
+                        if "Connect call failed" not in str(error):
+                            raise
+                        return answered
+                raise AssertionError
+
+            clients = asyncio.gather(*(send_until_refused() for _ in range(16)))
+            await asyncio.sleep(0.5)
+            it.process.send_signal(signal.SIGTERM)
+            assert sum(await clients) > 16
+            assert await it.ended() == 0
 
     asyncio.run(work())
 

@@ -32,14 +32,24 @@ labels:
 {{- end -}}
 {{- end -}}
 {{- range .Values.configuration.registries.allowedNetworks -}}
-{{- if and (contains "/" .) (not (contains ":" .)) -}}
-{{- $pair := splitList "/" . -}}
-{{- $address := 0 -}}
-{{- range splitList "." (first $pair) -}}{{- $address = add (mul 256 $address) (int .) -}}{{- end -}}
-{{- $size := 1 -}}
-{{- range until (sub 32 (int (last $pair)) | int) -}}{{- $size = mul 2 $size -}}{{- end -}}
-{{- if mod $address $size -}}
-{{- fail (printf "configuration.registries.allowedNetworks: %s has host bits set" .) -}}
+{{- $network := . -}}
+{{- $address := first (splitList "/" .) -}}
+{{- $length := int (ternary (last (splitList "/" .)) "128" (contains "/" .)) -}}
+{{- $width := 8 -}}
+{{- $parts := splitList "." $address -}}
+{{- if contains ":" $address -}}
+{{- $width = 16 -}}
+{{- $halves := splitList "::" $address -}}
+{{- $parts = splitList ":" (first $halves) | compact -}}
+{{- $last := splitList ":" (rest $halves | join "") | compact -}}
+{{- range until (sub 8 (add (len $parts) (len $last)) | int) -}}{{- $parts = append $parts "0" -}}{{- end -}}
+{{- $parts = concat $parts $last -}}
+{{- end -}}
+{{- range $index, $part := $parts -}}
+{{- $hosts := 1 -}}
+{{- range until (sub $width (sub $length (mul $width $index) | max 0 | min $width) | int) -}}{{- $hosts = mul 2 $hosts -}}{{- end -}}
+{{- if mod (int64 (ternary (printf "0x%s" $part) $part (eq $width 16))) $hosts -}}
+{{- fail (printf "configuration.registries.allowedNetworks: %s has host bits set" $network) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

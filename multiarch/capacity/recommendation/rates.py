@@ -54,8 +54,7 @@ def _rates(unit: str, found: _Tables, unknown: str = "") -> Rates:
 
 
 def _amounts(plan: Plan, price: Callable[[PricedCapacity], Amount]) -> _Tables:
-    karpenter = plan.autoscaling.karpenter
-    pools = [pool for pool in karpenter.pools if pool.instance_types] if karpenter else []
+    pools = [pool for pool in plan.autoscaling.pools if pool.instance_types]
     return (
         {group.name: price(get_capacity(plan, group)) for group in plan.node_groups},
         {pool.name: _least(pool, price, lambda each: Decimal(each.vcpus)) for pool in pools},
@@ -68,6 +67,6 @@ def _least(
 ) -> Amount:
     """Return the least that one of an amount costs, over the pool's types with a price; unknown if no type has one."""
     kind = pool.capacities[0].capacity_type
-    prices = {each: price(PricedCapacity((each.name,), kind)) for each in pool.instance_types}
+    prices = {each: price(PricedCapacity((each.name,), kind, auto_mode=pool.auto_mode)) for each in pool.instance_types}
     known = [amount / size(each) for each, amount in prices.items() if isinstance(amount, Decimal)]
     return min(known) if known else next(iter(prices.values()))

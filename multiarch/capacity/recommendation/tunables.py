@@ -9,7 +9,6 @@ from fractions import Fraction
 from itertools import groupby
 
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.autoscaling.spec import ROOT
 from multiarch.capacity.recommendation.rates import Rates
 from multiarch.facts.labels import ZONE
 from multiarch.manifests.quantities import parse_quantity
@@ -121,17 +120,17 @@ def group_pools(plan: Plan) -> dict[Key, list[NodePoolPlan]]:
     """Return the NodePools that buy nodes, by their path in the stack file; none while a migration removes them."""
     karpenter = plan.autoscaling.karpenter
     found: dict[Key, list[NodePoolPlan]] = {}
-    if karpenter is None or karpenter.cordoned:
+    if karpenter and karpenter.cordoned:
         return found
-    for pool in karpenter.pools:
+    for pool in plan.autoscaling.pools:
         if pool.instance_types:
             found.setdefault(_path(pool), []).append(pool)
     return found
 
 
 def _path(pool: NodePoolPlan) -> Key:
-    parts = (*ROOT, "karpenter", "nodePools")
-    return (*map(str, parts), pool.key.removeprefix(".".join(map(str, parts)) + "."))
+    # autoscaling.karpenter.nodePools.NAME, whose name may have dots.
+    return tuple(pool.key.split(".", 3))
 
 
 def list_zones(pool: NodePoolPlan) -> tuple[str, ...]:
@@ -146,10 +145,8 @@ def _gib(quantity: str) -> int:
 def with_values(plan: Plan, values: Values) -> Plan:
     """Return the plan that a stack file with these values has; keys that are missing keep the plan's."""
     groups = tuple(_group_with(plan, group, values) for group in plan.node_groups)
-    autoscaling = plan.autoscaling
-    if autoscaling.karpenter is not None:
-        pools = tuple(_pool_with(plan, pool, values) for pool in autoscaling.karpenter.pools)
-        autoscaling = replace(autoscaling, karpenter=replace(autoscaling.karpenter, pools=pools))
+    pools = tuple(_pool_with(plan, pool, values) for pool in plan.autoscaling.pools)
+    autoscaling = plan.autoscaling.with_pools(pools)
     return replace(plan, node_groups=groups, autoscaling=autoscaling)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from multiarch.cli.formats.report import Report, Table, make_grouped_table
+from multiarch.cli.formats.report import Block, Items, Report, Table, make_grouped_table
 from multiarch.images.model import Verdict
 from multiarch.observed.verdicts import ImageRow, ImageVerdicts
 from multiarch.observed.workloads import ImageUse
@@ -30,8 +31,8 @@ def build_image_report(audit: ImageAudit, group_by: str) -> Report:
     return Report(
         "image-audit",
         data=partial(_data, audit, group_by),
-        blocks=lambda: [_table(audit.images, group_by, ("used by", "namespaces"), _summary_cells)],
-        records=partial(_table, audit.images, group_by, ("workloads", "namespaces"), _record_cells),
+        blocks=partial(_blocks, audit.images, group_by),
+        records=partial(_table, audit.images, group_by, ("workloads", "namespaces"), _record_cells, _reason),
         findings=partial(_findings, audit.images),
     )
 
@@ -72,17 +73,38 @@ def _data(audit: ImageAudit, group_by: str) -> dict[str, object]:
     }
 
 
+def _blocks(images: ImageVerdicts, group_by: str) -> Iterator[Block]:
+    """Yield the table, then each reason that is the same for several unknown images: a registry that does not answer.
+
+    Their rows have its first words.
+    """
+    found = Counter(_reason(row) for row in images.rows if row.worst is Verdict.UNKNOWN)
+    shared = {reason: count for reason, count in found.items() if count > 1 and ": " in reason}
+
+    def reason(row: ImageRow) -> str:
+        whole = _reason(row)
+        return whole.partition(": ")[0] if whole in shared else whole
+
+    yield _table(images, group_by, ("used by", "namespaces"), _summary_cells, reason)
+    if shared:
+        yield Items("Reasons of several images", [f"{count} images: {each}" for each, count in sorted(shared.items())])
+
+
 def _table(
-    images: ImageVerdicts, group_by: str, users: Sequence[str], user_cells: Callable[[ImageRow], list[str]]
+    images: ImageVerdicts,
+    group_by: str,
+    users: Sequence[str],
+    user_cells: Callable[[ImageRow], list[str]],
+    reason: Callable[[ImageRow], str],
 ) -> Table:
     def cells(row: ImageRow) -> list[str]:
-        return [row.image, *(str(each.verdict) for each in row.judgements), _reasons(row), *user_cells(row)]
+        return [row.image, *(str(each.verdict) for each in row.judgements), reason(row), *user_cells(row)]
 
     columns = ["image", *map(str, images.architectures), "reason", *users]
     return make_grouped_table(group_by, _groups(images, group_by), columns, cells)
 
 
-def _reasons(row: ImageRow) -> str:
+def _reason(row: ImageRow) -> str:
     """Return why the image is not supported on an architecture; empty if it is supported on all."""
     found = [each for each in row.judgements if each.verdict is not Verdict.SUPPORTED]
     if len({each.reason for each in found}) == 1:

@@ -139,13 +139,13 @@ def capacity(
     registries: RegistryOptions,
 ) -> None:
     """Evaluate failures, as :data:`HELP` says."""
-    source.validate(cluster, required=True)
+    live = source.choose_live(cluster, required=True)
     recommending.validate()
     path = find_file(stack, get_chosen_project())
     plan = load_plan(path)[1]
     prices = recommending.prices_of(plan.region)
     known = None if isinstance(prices, UnknownPrice) else prices
-    if source.live:
+    if live:
         given = read_cluster_workloads(
             plan, read_cluster(plan, cluster.access, budgets=True, images=check_images), prices=known
         )

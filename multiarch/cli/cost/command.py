@@ -59,15 +59,15 @@ def cost(
     registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""
-    source.validate(access)
-    if group_by and not (source.live or source.files):
+    live = source.choose_live(access)
+    if group_by and not (live or source.files):
         raise MultiarchError("--group-by needs --manifests or --live.", hint="A stack without pods has no labels.")
     known, oldest = read_prices(prices), timedelta(days=prices_max_age)
 
     def pricing_of(region: str | None) -> Pricing:
         return Pricing(known.of(region), get_today(), oldest)
 
-    if source.live and not names:
+    if live and not names:
         reports = [compute_cluster_cost(access.access, pricing_of, group_by or "")]
     else:
         plans = load_plans(names or (), get_chosen_project())
@@ -77,7 +77,7 @@ def cost(
                 pricing_of,
                 registries.access,
                 files=source.files,
-                live=access.access if source.live else None,
+                live=access.access if live else None,
                 label=group_by or "",
                 progress=step,
             )

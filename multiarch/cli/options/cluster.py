@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from multiarch.cli.lines import is_plugin
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.objects import ObjectSource
@@ -80,14 +81,19 @@ class SourceOptions:
         """The files with manifests."""
         return self.manifests or []
 
-    def validate(self, cluster: AccessOptions, *, required: bool = False) -> None:
-        """Raise MultiarchError for options that are mutually exclusive; with ``required``, also if none is given."""
+    def choose_live(self, cluster: AccessOptions, *, required: bool = False) -> bool:
+        """Return whether a live cluster is read: with ``--live``, an option that chooses it, or as a kubectl plugin.
+
+        Raises MultiarchError for options that are mutually exclusive; with ``required``, also if none is given.
+        """
         if self.files and self.live:
             raise MultiarchError("--manifests and --live are mutually exclusive.", hint=SOURCES)
-        if cluster.given and not self.live:
-            raise MultiarchError(f"{cluster.given} needs --live.", hint=SOURCES)
-        if required and not self.files and not self.live:
+        if self.files and cluster.given:
+            raise MultiarchError(f"{cluster.given} can't be combined with --manifests.", hint=SOURCES)
+        live = self.live or bool(cluster.given) or (is_plugin() and not self.files)
+        if required and not self.files and not live:
             raise MultiarchError("No workloads are given.", hint=SOURCES)
+        return live
 
     def choose_objects(self, cluster: ClusterOptions, more: Sequence[str] | None = None) -> ObjectSource:
         """Return the source of objects for a command that reads a live cluster unless manifests are given.
@@ -98,7 +104,5 @@ class SourceOptions:
         if files and self.live:
             raise MultiarchError("--manifests and --live are mutually exclusive.", hint=SOURCES)
         if files and cluster.given:
-            raise MultiarchError(
-                f"{cluster.given} can't be combined with --manifests.", hint="It is for a live cluster."
-            )
+            raise MultiarchError(f"{cluster.given} can't be combined with --manifests.", hint=SOURCES)
         return ObjectSource(files, cluster.access, tuple(cluster.namespace or ()), cluster.selector)

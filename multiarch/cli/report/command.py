@@ -74,9 +74,9 @@ def report(
                 where = cluster.access
                 page = gather_cluster_page(cluster_name, region, where, cost.pricing, registries.access, progress=step)
             else:
-                source.validate(cluster)
+                live = cluster.access if source.choose_live(cluster) else None
                 plan = plan_of(str(stack))
-                pricing, live = cost.pricing(plan.region), cluster.access if source.live else None
+                pricing = cost.pricing(plan.region)
                 page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
         write_atomically(html, renderer.render(build_page(page.contents)))
     print_message(f"Wrote {html}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -66,13 +67,14 @@ def simulate(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Simulate, as :data:`HELP` says."""
-    source.validate(cluster, required=True)
+    live = source.choose_live(cluster, required=True)
     plan = plan_of(stack)
     pricing = cost.pricing(plan.region)
-    if source.live:
+    if live:
         given = read_pending(plan, cluster.access, namespaces=cluster.namespace or (), selector=cluster.selector)
     else:
-        given = read_manifest_workloads(plan, source.files)
+        # The objects take more memory than all the rest, and a simulation needs only their pods.
+        given = replace(read_manifest_workloads(plan, source.files), objects=())
     found = simulate_workloads(plan, given, pricing=pricing, prefer=prefer)
     shown = ShownSimulation(found, explain=explain, only_unplaced=only_unplaced, prefer=prefer)
     data = found.choose_unplaced() if only_unplaced else found

@@ -10,7 +10,7 @@ from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StackArgument
-from multiarch.cli.terminal import print_message
+from multiarch.cli.terminal import print_message, print_notes
 from multiarch.plurals import format_count
 from multiarch.runs.stack_changes import pin_stack
 from multiarch.runs.stacks import find_file
@@ -55,6 +55,10 @@ def pin(
         return
     what = "would be written to" if dry_run else "written to"
     print_message(f"{format_count(len(pins.changes), 'value')} {what} {pins.file}.")
+    if any(change.key.endswith(".id") and change.old is None for change in pins.changes):
+        note = "If the stack is up: a managed group that runs without ami.id is replaced when it gets one. If it was "
+        note += "last updated with an earlier version of multiarch-eks, run `pulumi up` with this one first: otherwise "
+        print_notes([f"{note}Pulumi updates the group in place, and EKS rejects that."])
 
 
 def _spell(value: PinValue | None) -> str:

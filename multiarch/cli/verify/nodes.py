@@ -163,6 +163,10 @@ def _show_fixes(fixes: Sequence[TaintFix], access: AccessOptions | None) -> None
         else:
             print_message(f"{fix.node.name}: {taints} is missing.")
     print_message("NoSchedule keeps new pods away and leaves running pods on the node; NoExecute evicts them.")
+    print_message(
+        "This changes these Nodes alone. Where a kubelet was started without the taint, the group's next node starts "
+        "without it too: run `pulumi up`, and correct preBootstrap, kubeletExtraArgs or the AMI's bootstrap."
+    )
 
 
 def _confirmed(count: int) -> bool:

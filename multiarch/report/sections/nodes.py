@@ -65,8 +65,7 @@ def _groups(plan: Plan, nodes: Sequence[NodeState] | None) -> PageTable:
     columns = ("group", "kind", "architecture", "capacity", "nodes", "limits", "instance types", "zones", "taints")
     there = None if nodes is None else Counter(node.group for node in nodes)
     rows = [_group(group, there) for group in plan.node_groups]
-    karpenter = plan.autoscaling.karpenter
-    rows += [_pool(pool, there) for pool in (() if karpenter is None else karpenter.pools)]
+    rows += [_pool(pool, there) for pool in plan.autoscaling.pools]
     if there is not None and there[""]:
         others = (PageCell(OTHER_NODES), PageCell("not in the stack file"))
         rows.append((*others, PageCell(""), PageCell(""), format_number(there[""]), *[PageCell("")] * 4))

@@ -19,12 +19,14 @@ SWAP = REVIEW_RULES["swap-autoscaler"]
 _NAMES: Mapping[Autoscaler, str] = {
     Autoscaler.CLUSTER_AUTOSCALER: "the cluster autoscaler",
     Autoscaler.KARPENTER: "Karpenter",
+    Autoscaler.AUTO_MODE: "EKS Auto Mode",
 }
 
 # The platform deletes NodePools while the controller is there to drain their nodes.
 _LEFT: Mapping[Autoscaler, str] = {
     Autoscaler.CLUSTER_AUTOSCALER: "The nodes of the cluster autoscaler stay, and nothing removes them.",
     Autoscaler.KARPENTER: "The nodes of Karpenter end with its NodePools, whose deletion drains all of them at once.",
+    Autoscaler.AUTO_MODE: "The nodes of EKS Auto Mode end with it: EKS terminates all of them.",
 }
 
 

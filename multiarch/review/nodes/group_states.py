@@ -148,11 +148,10 @@ def _planned(change: StackChange) -> Mapping[_Key, tuple[GroupState | None, Grou
 
 
 def _of_plan(plan: Plan) -> dict[_Key, GroupState]:
-    karpenter = plan.autoscaling.karpenter
     zones = plan.network.zones
     return {
         **{(False, group.name): _of_group_plan(group, zones) for group in plan.node_groups},
-        **{(True, pool.name): _of_pool_plan(pool, zones) for pool in (karpenter.pools if karpenter else ())},
+        **{(True, pool.name): _of_pool_plan(pool, zones) for pool in plan.autoscaling.pools},
     }
 
 

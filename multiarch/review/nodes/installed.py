@@ -33,4 +33,5 @@ def list_autoscalers(change: StackChange) -> tuple[set[Autoscaler], set[Autoscal
 
 def _of_plan(plan: AutoscalingPlan) -> set[Autoscaler]:
     found = {Autoscaler.CLUSTER_AUTOSCALER} if plan.cluster_autoscaler else set()
+    found |= {Autoscaler.AUTO_MODE} if plan.auto_mode else set()
     return found | ({Autoscaler.KARPENTER} if plan.karpenter else set())

@@ -1,8 +1,9 @@
-"""Which of Karpenter's nodes are replaced after a change, and at what pace.
+"""Which nodes of NodePools are replaced after a change, and at what pace.
 
-Karpenter replaces nodes that have drifted from their NodePool or EC2NodeClass. Sources: Karpenter, "Disruption", and
-``pkg/apis/v1``: ``NodePool.Hash`` (karpenter 1.14), ``EC2NodeClass.Hash`` and ``pkg/cloudprovider/drift.go``
-(karpenter-provider-aws 1.14).
+Karpenter replaces nodes that have drifted from their NodePool or EC2NodeClass, EKS Auto Mode likewise.
+Sources: Karpenter, "Disruption", and ``pkg/apis/v1``: ``NodePool.Hash`` (karpenter 1.14), ``EC2NodeClass.Hash`` and
+``pkg/cloudprovider/drift.go`` (karpenter-provider-aws 1.14); EKS user guide, "Create a Node Pool for EKS Auto Mode",
+"Disruption".
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.autoscaling.karpenter import build_node_pool
-from multiarch.observed.resources.nodes import NODE_CLASS, NODE_POOL
+from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD
+from multiarch.observed.resources.nodes import AUTO_MODE_CLASS, NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import is_below
 from multiarch.observed.resources.properties import Properties, get_string_at, get_value, list_entries
 from multiarch.review.model import Operation, StackChange, Step
@@ -20,7 +22,7 @@ from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.properties import describe_change, list_changes, list_resources
 from multiarch.rules import Finding
 
-_UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
+_UNKNOWN = "How many is unknown: nodes of NodePools are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.
 _HASHED = (
     *(f"spec.template.spec.{name}" for name in ("taints", "startupTaints", "nodeClassRef")),
@@ -36,13 +38,14 @@ def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
     """Yield findings in the order of the preview's steps."""
     steps = change.preview.steps
     pools = _pools(change)
-    for step in list_resources(steps, NODE_CLASS, NODE_POOL):
+    for step in list_resources(steps, NODE_CLASS, AUTO_MODE_CLASS, NODE_POOL):
         if step.type == NODE_POOL:
             yield from _pool(step)
         elif step.operation in (Operation.UPDATE, Operation.REPLACE) and (
             reasons := _list_reasons(step, "spec", without=_NOT_HASHED)
         ):
-            yield _class_finding(step.name, reasons, pools, (step.urn,))
+            kind = "NodeClass" if step.type == AUTO_MODE_CLASS else "EC2NodeClass"
+            yield _class_finding(kind, step.name, reasons, pools, (step.urn,))
     yield from _upgraded(change, pools)
 
 
@@ -53,7 +56,7 @@ def _upgraded(change: StackChange, pools: Mapping[str, Properties]) -> Iterator[
         return
     for name, alias in _aliases(change):
         reason = f"Kubernetes {upgrade.before} → {upgrade.after}: {alias} stands for another image then"
-        yield _class_finding(name, [reason], pools, upgrade.urns)
+        yield _class_finding("EC2NodeClass", name, [reason], pools, upgrade.urns)
 
 
 def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
@@ -70,23 +73,23 @@ def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
 
 
 def _pool(step: Step) -> Iterator[Finding]:
-    subject, pace = f"NodePool {step.name}", _pace(_declared(step))
+    subject, pace, who = f"NodePool {step.name}", _pace(_declared(step)), _owner(_declared(step))
     if step.operation in (Operation.DELETE, Operation.REPLACE):
         deleted = step.operation is Operation.DELETE
         yield Finding(
             REMOVE if deleted else ROLL,
             subject,
-            f"{'Deleted' if deleted else 'Replaced'}: Karpenter drains all nodes at the same time, without regard to "
+            f"{'Deleted' if deleted else 'Replaced'}: {who} drains all nodes at the same time, without regard to "
             "budgets.",
             (_UNKNOWN, _grace(step.old.inputs if step.old else {})),
             (step.urn,),
         )
     elif step.operation is Operation.UPDATE:
         if reasons := _list_reasons(step, *_HASHED):
-            text = f"Karpenter replaces all nodes, {pace}."
+            text = f"{who} replaces all nodes, {pace}."
             yield Finding(ROLL, subject, text, _details(reasons, _declared(step)), (step.urn,))
         elif lost := _narrowed(step):
-            text = f"Karpenter replaces the nodes that no longer fit the requirements, {pace}."
+            text = f"{who} replaces the nodes that no longer fit the requirements, {pace}."
             yield Finding(ROLL, subject, text, _details(lost, _declared(step)), (step.urn,))
 
 
@@ -104,8 +107,15 @@ def _details(reasons: Sequence[str], pool: Properties) -> tuple[str, ...]:
     )
 
 
+def _owner(pool: Properties) -> str:
+    auto_mode = get_string_at(pool, "spec.template.spec.nodeClassRef.kind") == "NodeClass"
+    return "EKS Auto Mode" if auto_mode else "Karpenter"
+
+
 def _grace(pool: Properties) -> str:
     grace = get_string_at(pool, "spec.template.spec.terminationGracePeriod")
+    if grace is None and _owner(pool) != "Karpenter":
+        grace = DEFAULT_GRACE_PERIOD
     if grace is None:
         return (
             "For how long is unknown: without terminationGracePeriod a node waits for its pods and their "
@@ -147,7 +157,7 @@ def _list_reasons(step: Step, *roots: str, without: Sequence[str] = ()) -> list[
 
 
 def _class_finding(
-    name: str, reasons: Sequence[str], pools: Mapping[str, Properties], urns: tuple[str, ...]
+    kind: str, name: str, reasons: Sequence[str], pools: Mapping[str, Properties], urns: tuple[str, ...]
 ) -> Finding:
     own = {
         pool: each
@@ -158,8 +168,9 @@ def _class_finding(
     graces = sorted({_grace(each) for each in own.values()})
     return Finding(
         ROLL,
-        f"EC2NodeClass {name}",
-        "Karpenter replaces all nodes of the NodePools with this EC2NodeClass, as their budgets allow.",
+        f"{kind} {name}",
+        f"{'Karpenter' if kind == 'EC2NodeClass' else 'EKS Auto Mode'} replaces all nodes of the NodePools with this "
+        f"{kind}, as their budgets allow.",
         (f"Reason: {'; '.join(reasons)}.", _UNKNOWN, *paces, *graces),
         urns,
     )
@@ -168,8 +179,8 @@ def _class_finding(
 def _pools(change: StackChange) -> Mapping[str, Properties]:
     """Return the NodePools after the change, as manifests."""
     found: dict[str, Properties] = {}
-    if change.after is not None and change.after.plan is not None and change.after.plan.autoscaling.karpenter:
-        found = {pool.name: build_node_pool(pool) for pool in change.after.plan.autoscaling.karpenter.pools}
+    if change.after is not None and change.after.plan is not None:
+        found = {pool.name: build_node_pool(pool) for pool in change.after.plan.autoscaling.pools}
     for step in list_resources(change.preview.steps, NODE_POOL):
         if step.new is not None:
             found[step.name] = step.new.inputs

@@ -97,8 +97,8 @@ def _listed(tiers: Sequence[_Tier]) -> str:
 def _read_order(plan: AutoscalingPlan, states: Mapping[str, GroupState | None]) -> list[_Tier]:
     """Return the groups that the autoscaler in use tries, the preferred ones first."""
     rows: list[tuple[int, str]] = []
-    if plan.use is Autoscaler.KARPENTER and plan.karpenter:
-        rows = [(pool.weight, pool.name) for pool in plan.karpenter.pools]
+    if plan.use in (Autoscaler.KARPENTER, Autoscaler.AUTO_MODE):
+        rows = [(pool.weight, pool.name) for pool in plan.pools]
     elif plan.cluster_autoscaler:
         rows = [(row.priority, row.group) for row in plan.cluster_autoscaler.priorities]
     tiers = []

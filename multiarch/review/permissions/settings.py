@@ -70,6 +70,7 @@ _AWS, _CLUSTER, _KEY, _BLOCKS = (
 _TEMPLATE = ("aws:ec2/launchTemplate:",)
 _MACHINES = (*_TEMPLATE, "aws:ec2/launchConfiguration:", "aws:ec2/instance:")
 _NODE_CLASS, _STORAGE_CLASS = ("kubernetes:karpenter.k8s.aws/",), ("kubernetes:storage.k8s.io/v1:StorageClass",)
+_AUTO_MODE = ("kubernetes:eks.amazonaws.com/v1:NodeClass",)
 _SESSIONS, _POLICIES = ("aws:ssm/document:",), ("kubernetes:networking.k8s.io/v1:NetworkPolicy",)
 _VOLUMES = ("aws:ebs/volume:", "aws:efs/fileSystem:")
 _PRIVATE = ("", "private", "log-delivery-write", "bucket-owner-read", "bucket-owner-full-control", "aws-exec-read")
@@ -89,6 +90,7 @@ _SETTINGS = (
     Setting(PUBLIC, ("aws:lb/load", "aws:alb/load", "aws:elb/load"), ("internal",), if_new=True),
     Setting(PUBLIC, _AWS, ("publiclyAccessible", "associatePublicIpAddress"), _OFF, if_new=True),
     Setting(PUBLIC, _TEMPLATE, ("networkInterfaces.associatePublicIpAddress",), _OFF, if_new=True),
+    Setting(PUBLIC, _AUTO_MODE, ("spec.advancedNetworking.associatePublicIPAddress",), _OFF, if_new=True),
     Setting(PUBLIC, ("aws:ec2/subnet:",), ("mapPublicIpOnLaunch",), _OFF),
     Setting(PUBLIC, _BLOCKS, ("blockPublicAcls", "blockPublicPolicy"), meaning=_OPEN),
     Setting(PUBLIC, _BLOCKS, ("ignorePublicAcls", "restrictPublicBuckets"), meaning=_OPEN),

@@ -24,7 +24,8 @@ def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler without a Kubernetes API to install it through."""
     use = spec.autoscaling.use
     if use != "none":
-        check_reachable("autoscaler-unreachable", ("autoscaling", "use"), f"install {use}", spec, report)
+        what = "declare the NodePools of EKS Auto Mode" if use == "auto-mode" else f"install {use}"
+        check_reachable("autoscaler-unreachable", ("autoscaling", "use"), what, spec, report)
 
 
 def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> None:
@@ -48,6 +49,28 @@ def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler without Pod Identity, which gives its pods their IAM role."""
     if own := _list_own(spec.autoscaling):
         check_role("autoscaler-without-role", " and ".join(own), spec, report)
+
+
+def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
+    """Report settings that nodes of EKS Auto Mode do without, in a stack without other nodes.
+
+    Its nodes bring pod and service networking, DNS, the EBS CSI driver and Pod Identity, and "prevent direct access to
+    the nodes by disallowing SSH or SSM access". Source: EKS user guide, "Automate cluster infrastructure with EKS Auto
+    Mode", "Automated Components".
+    """
+    settings = spec.autoscaling
+    if settings.use != "auto-mode":
+        return
+    if spec.cluster is not None and spec.cluster.authentication_mode == "CONFIG_MAP":
+        message = f"nodes of EKS Auto Mode join by an access entry, which {spec.cluster.existing} does not take."
+        report("auto-mode-access", ("cluster", "authenticationMode"), message)
+    if spec.node_groups or spec.multi_architecture_groups:
+        return
+    for key in sorted(spec.addons.written) if spec.cluster is None else ():
+        report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
+    if spec.session.written:
+        # Not an error: Pulumi.yaml may have it for all stacks of an organisation.
+        report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:

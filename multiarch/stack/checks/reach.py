@@ -24,7 +24,9 @@ def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report
 
 
 def check_role(rule: str, who: str, spec: StackSpec, report: ProblemReport) -> None:
-    """Report pods that need an IAM role and can't get it."""
+    """Report pods that need an IAM role and can't get it; nodes of EKS Auto Mode have their own agent."""
+    if spec.autoscaling.use == "auto-mode":
+        return
     if spec.cluster is not None:
         if not spec.cluster.pod_identity_agent:
             message = f"{who} would get no IAM role: the cluster has no Pod Identity agent."
@@ -36,8 +38,11 @@ def check_role(rule: str, who: str, spec: StackSpec, report: ProblemReport) -> N
 
 
 def choose_storage_class(spec: StackSpec, report: ProblemReport) -> bool:
-    """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API."""
-    driver = spec.addons["aws-ebs-csi-driver"].enabled
+    """Return what was written, or whether a driver is there to serve it and Pulumi can reach the API.
+
+    The driver is the add-on's, or EKS Auto Mode's own.
+    """
+    driver = spec.addons["aws-ebs-csi-driver"].enabled or spec.autoscaling.use == "auto-mode"
     if spec.storage_class is None:
         return driver and can_reach_api(spec)
     if spec.storage_class:

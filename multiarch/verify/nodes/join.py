@@ -93,12 +93,12 @@ def _pair(instance: Instance | None, node: ObservedNode | None, sources: NodeRea
 
 def _row(pair: NodePair, sources: NodeReadings) -> NodeRow:
     findings = (
-        *_boot(pair, sources),
         *(
             each
             for each in find_disagreements(pair, sources)
             if each.rule.name != "not-ready" or _must_be_ready(pair, sources)
         ),
+        *_boot(pair, sources),  # a wrong AMI is a cause of it
     )
     ordered = tuple(sorted(findings, key=lambda each: each.rule.severity is not Severity.ERROR))
     unchecked = tuple(_not_checked(pair, sources))
@@ -140,7 +140,7 @@ def _long(time: timedelta) -> str:
 
 def _not_checked(pair: NodePair, sources: NodeReadings) -> Iterator[str]:
     """Yield what could not be compared, a sentence each."""
-    instance, group, report = pair.instance, pair.group, pair.report
+    instance, group = pair.instance, pair.group
     if pair.node and pair.node.hybrid:
         yield "A hybrid node: it is not an EC2 instance, and was not queried through SSM."
     elif sources.planned is not None and instance is None and group is None:
@@ -151,6 +151,15 @@ def _not_checked(pair: NodePair, sources: NodeReadings) -> Iterator[str]:
         yield f"The instance is {instance.lifecycle} in its Auto Scaling Group."
     if instance and instance.architecture is None:
         yield f"The architecture of {instance.type} is not known: run `multiarch facts refresh`."
+    yield from _not_read(pair, sources)
+
+
+def _not_read(pair: NodePair, sources: NodeReadings) -> Iterator[str]:
+    """Yield what was not read of the node itself, a sentence each."""
+    instance, group, report = pair.instance, pair.group, pair.report
+    if (instance and instance.auto_mode) or (pair.node and pair.node.auto_mode):
+        yield "A node of EKS Auto Mode, which takes no command through SSM: its programs were not read."
+        return
     if report is not None:
         yield from report.faults
         yield from (f"{each.name}: {each.fault}" for each in report.programs if each.fault)

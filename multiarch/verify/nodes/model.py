@@ -14,7 +14,7 @@ from multiarch.observed.nodes import ObservedNode
 from multiarch.rules import Finding, Severity
 from multiarch.serialization import OMITTED
 from multiarch.ssm.model import InstanceAnswer
-from multiarch.verify.nodes.planned import PlannedGroup
+from multiarch.verify.nodes.planned import AUTO_MODE_POOL_TAG, PlannedGroup
 from multiarch.verify.on_node.model import NodeReport
 
 
@@ -61,6 +61,11 @@ class Instance:
     scaling_group: str = ""
     lifecycle: str = ""
     template: LaunchTemplateVersion | None = None
+
+    @property
+    def auto_mode(self) -> bool:
+        """Whether EKS Auto Mode launched it: it takes no command through SSM."""
+        return AUTO_MODE_POOL_TAG in self.tags
 
     @property
     def running(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from multiarch.autoscaling.image import get_alias, is_pinned
-from multiarch.autoscaling.model import KarpenterPlan, NodePoolPlan
+from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.node_labels import build_node_labels
 from multiarch.facts import labels as keys
 from multiarch.facts.ami_families import AmiFamily
@@ -20,6 +20,8 @@ EKS_GROUP_TAG = "eks:nodegroup-name"
 SCALING_GROUP_TAG = "aws:autoscaling:groupName"
 CLUSTER_TAGS = (CLUSTER_TAG, "eks:cluster-name", "aws:eks:cluster-name", "eks:eks-cluster-name")
 """Tags that name the cluster of an instance: the stack's, EKS's and Karpenter's."""
+AUTO_MODE_POOL_TAG = "eks:kubernetes-node-pool-name"
+"""On instances of EKS Auto Mode. Source: EKS user guide, "Learn about identity and access in EKS Auto Mode"."""
 _CLUSTER_PREFIX = "kubernetes.io/cluster/"
 _SET_ELSEWHERE = frozenset((keys.ARCHITECTURE, keys.INSTANCE_TYPE, keys.ZONE, *keys.REPLACED_BY))
 """Labels that are compared with EC2, and their deprecated names."""
@@ -64,25 +66,25 @@ class PlannedGroup:
     def labels(self, instance: InstanceType, region: str | None) -> dict[str, str]:
         """Return the labels that a node must have besides those that EC2 decides.
 
-        Karpenter's labels for what an instance type is are omitted: they change with Karpenter's version.
+        Labels of Karpenter and EKS Auto Mode for what an instance type is are omitted: they change with the version.
         """
         known = build_node_labels(self.owner, instance, region=region).known
         return {
             key: value
             for key, value in known.items()
-            if key not in _SET_ELSEWHERE and (key in _KARPENTER_LABELS or not _of_karpenter(key))
+            if key not in _SET_ELSEWHERE and (key in _KARPENTER_LABELS or not _of_autoscaler(key))
         }
 
 
-def _of_karpenter(key: str) -> bool:
-    return keys.is_in_domains(key, keys.KARPENTER_DOMAINS)
+def _of_autoscaler(key: str) -> bool:
+    return keys.is_in_domains(key, keys.KARPENTER_DOMAINS) or key.startswith("eks.amazonaws.com/instance-")
 
 
 def list_planned_groups(plan: Plan) -> tuple[PlannedGroup, ...]:
     """Return the node groups and NodePools of a plan, sorted by name."""
     found = [_node_group(group) for group in plan.node_groups]
-    if karpenter := plan.autoscaling.karpenter:
-        found += [_pool(pool, karpenter) for pool in karpenter.pools]
+    if owner := plan.autoscaling.pool_owner:
+        found += [_pool(pool, owner.node_class) for pool in owner.pools]
     return tuple(sorted(found, key=lambda each: each.name))
 
 
@@ -97,11 +99,11 @@ def _node_group(group: NodeGroupPlan) -> PlannedGroup:
     )
 
 
-def _pool(pool: NodePoolPlan, karpenter: KarpenterPlan) -> PlannedGroup:
-    alias = karpenter.node_class.ami_alias
-    release = _release(alias) if is_pinned(alias) else ""
+def _pool(pool: NodePoolPlan, node_class: NodeClassPlan) -> PlannedGroup:
+    alias = node_class.ami_alias
+    release = _release(alias) if alias and is_pinned(alias) else ""
     # Karpenter's nodes register with its own taint, and get the pool's when Karpenter takes that off.
-    return PlannedGroup(pool, AmiFamily(karpenter.node_class.ami_family), release=release, registers=False)
+    return PlannedGroup(pool, AmiFamily(node_class.ami_family), release=release, registers=False)
 
 
 def _release(alias: str) -> str:
@@ -123,7 +125,9 @@ def find_group(
     The name is empty where neither says one.
     """
     groups = {each.name: each for each in planned}
-    pool = tags.get(keys.KARPENTER_NODE_POOL) or labels.get(keys.KARPENTER_NODE_POOL, "")
+    pool = (
+        tags.get(keys.KARPENTER_NODE_POOL) or tags.get(AUTO_MODE_POOL_TAG) or labels.get(keys.KARPENTER_NODE_POOL, "")
+    )
     if pool:
         found = groups.get(pool)
         return (found if found and isinstance(found.owner, NodePoolPlan) else None), pool

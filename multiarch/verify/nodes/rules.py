@@ -37,7 +37,8 @@ _ROWS = (
     warning("kubelet-version", "a kubelet of another minor version than the control plane",
             "Update the group to the cluster's version."),
     # The plan and the Node.
-    error("taint-missing", "a Node without a taint of its group", "Run the command again with `--fix-taints`."),
+    error("taint-missing", "a Node without a taint of its group",
+          "Run the command again with `--fix-taints`, and `pulumi up` if the kubelet was started without the taint."),
     error("taint-differs", "a taint of the group with another value or effect",
           "Correct it: `kubectl taint node NAME KEY=VALUE:EFFECT --overwrite`."),
     error("taint-unexpected", "a taint for an architecture that the group does not have",

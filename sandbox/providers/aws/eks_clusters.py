@@ -67,6 +67,13 @@ def _update_vpc(call: Call) -> None:
             call.do("eks", "update_cluster_config", {"name": call.id, "resourcesVpcConfig": values})
 
 
+def _update_auto_mode(call: Call) -> None:
+    """EKS changes the three parts of Auto Mode in one call (eks/cluster.go, resourceClusterUpdate)."""
+    network = {"elasticLoadBalancing": (call["kubernetesNetworkConfig"] or {}).get("elasticLoadBalancing")}
+    values = {"kubernetesNetworkConfig": network, **call.pick("computeConfig", "storageConfig")}
+    call.do("eks", "update_cluster_config", {"name": call.id, **values})
+
+
 def _update_encryption(call: Call) -> None:
     """Turn encryption on; another key does nothing, so that the next preview shows it again (resourceClusterUpdate)."""
     if not call.olds.get("encryptionConfig"):
@@ -88,6 +95,8 @@ ROWS: Final = (
             "deletionProtection",
             "bootstrapSelfManagedAddons",
             "kubernetesNetworkConfig",
+            "computeConfig",
+            "storageConfig",
             "encryptionConfig",
             "enabledClusterLogTypes",
         ),
@@ -95,12 +104,14 @@ ROWS: Final = (
             "accessConfig",
             "arn",
             "certificateAuthority",
+            "computeConfig",
             "createdAt",
             "endpoint",
             "identities",
             "kubernetesNetworkConfig",
             "platformVersion",
             "status",
+            "storageConfig",
             "upgradePolicy",
             "version",
             "vpcConfig.clusterSecurityGroupId",
@@ -135,6 +146,7 @@ ROWS: Final = (
                 ),
             ),
             Update(("encryptionConfig",), _update_encryption),
+            Update(("computeConfig", "kubernetesNetworkConfig", "storageConfig"), _update_auto_mode),
         ),
         forced=("accessConfig.bootstrapClusterCreatorAdminPermissions",),
         # CustomizeDiff replaces where encryption goes off; to turn it on is an update.

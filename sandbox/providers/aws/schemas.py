@@ -92,9 +92,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         (
             "accessConfig",
             "accessConfig.authenticationMode",
+            "computeConfig",
             "deletionProtection",
             "kubernetesNetworkConfig",
             "kubernetesNetworkConfig.*",
+            "storageConfig",
             "version",
             "vpcConfig.clusterSecurityGroupId",
             "vpcConfig.publicAccessCidrs",

@@ -59,6 +59,10 @@ class Cluster(pulumi.ComponentResource):
         given = self._inputs
         key, cidr = given.get("encryptionConfigKeyArn"), given.get("kubernetesServiceIpAddressRange")
         network: Value = {"serviceIpv4Cidr": cidr, "ipFamily": "ipv4"}
+        auto = _auto_mode(given)
+        storage: Value = {"blockStorage": {"enabled": True}}
+        if auto:
+            network["elasticLoadBalancing"] = {"enabled": True}
         encryption: Value = {"provider": {"keyArn": key}, "resources": ["secrets"]}
         access: Value = {
             "authenticationMode": given["authenticationMode"],
@@ -79,8 +83,10 @@ class Cluster(pulumi.ComponentResource):
             f"{self._base}-eksCluster",
             name=given.get("name"),
             role_arn=pulumi.Output.from_input(role).apply(lambda found: found.arn),
-            kubernetes_network_config=network if cidr else None,
-            bootstrap_self_managed_addons=given.get("bootstrapSelfManagedAddons", True),
+            kubernetes_network_config=network if cidr or auto else None,
+            compute_config=auto,
+            storage_config=storage if auto else None,
+            bootstrap_self_managed_addons=not auto and given.get("bootstrapSelfManagedAddons", True),
             vpc_config=vpc,
             version=given.get("version"),
             enabled_cluster_log_types=given.get("enabledClusterLogTypes"),
@@ -184,6 +190,16 @@ def _check(inputs: Inputs) -> None:
         )
     if inputs.get("publicAccessCidrs") and inputs.get("endpointPublicAccess") is False:
         raise StandInError("publicAccessCidrs can only be set when endpointPublicAccess is true")
+
+
+def _auto_mode(inputs: Inputs) -> Value:
+    """Return the cluster's computeConfig with EKS Auto Mode, else None; the component's node role is not modelled."""
+    given = _options(inputs, "autoMode", ("enabled", "createNodeRole", "computeConfig"))
+    if not given.get("enabled"):
+        return None
+    if given.get("createNodeRole") is not False:
+        raise StandInError("the sandbox's eks stand-in makes no node role: set createNodeRole to false in autoMode")
+    return {"nodePools": ["general-purpose", "system"], **(given.get("computeConfig") or {}), "enabled": True}
 
 
 def _options(inputs: Inputs, key: str, known: tuple[str, ...]) -> dict[str, Any]:

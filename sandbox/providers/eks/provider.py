@@ -17,6 +17,7 @@ MODELLED: Final = frozenset(
     {
         "accessEntries",
         "authenticationMode",
+        "autoMode",
         "bootstrapSelfManagedAddons",
         "clusterTags",
         "corednsAddonOptions",

@@ -55,8 +55,6 @@ class KubernetesProvider(api.Provider):
 
     async def check(self, request: api.CheckRequest) -> api.CheckResponse:
         """Fill in API version, kind and name; a release needs its chart."""
-        if self._reach.fault and self._reach.skip:
-            return api.CheckResponse(inputs=request.old_inputs)
         token, name = _type(request.urn), request.urn.split("::", 3)[3]
         old, new = plain_map(request.old_inputs), plain_map(request.new_inputs)
         if old:
@@ -119,8 +117,6 @@ class KubernetesProvider(api.Provider):
     async def read(self, request: api.ReadRequest) -> api.ReadResponse:
         """Return what is live; an empty id when the object is gone."""
         if self._reach.fault:
-            if self._reach.skip and not self._reach.delete:
-                return api.ReadResponse(request.resource_id, request.properties, request.inputs)
             self._reach.forget("failed to read resource state due to unreachable cluster")
             return api.ReadResponse(resource_id="")
         read = self._read_release if _type(request.urn) == objects.RELEASE else self._read

@@ -1,7 +1,6 @@
 """Whether the Kubernetes API answers: found once, when the provider is configured, and kept for the whole run.
 
-Source: pulumi-kubernetes, provider/pkg/provider/provider.go, Configure (clusterUnreachable, deleteUnreachable,
-skipUpdateUnreachable).
+Source: pulumi-kubernetes, provider/pkg/provider/provider.go, Configure (clusterUnreachable, deleteUnreachable).
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ class Reach:
 
     fault: str = ""
     delete: bool = False
-    skip: bool = False
 
     def require(self, what: str = "configured Kubernetes cluster is unreachable: {}") -> None:
         """Raise :class:`StandInError` if the API can't be reached. provider.go, Create and Update."""
@@ -56,14 +54,8 @@ def find_reach(settings: Record) -> Reach:
     """Return whether the API server of the provider's kubeconfig answers; one off this machine gets no request."""
     return Reach(
         _find_fault(str(settings.get("kubeconfig") or "")),
-        _is_on(settings, "deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE"),
-        _is_on(settings, "skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE"),
+        settings.get("deleteUnreachable", os.environ.get("PULUMI_K8S_DELETE_UNREACHABLE")) in (True, "true"),
     )
-
-
-def _is_on(settings: Record, key: str, variable: str) -> bool:
-    value = settings[key] if key in settings else os.environ.get(variable)
-    return value in (True, "true")
 
 
 def _find_fault(kubeconfig: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from multiarch.observed.resources.nodes import AUTO_MODE_CLASS
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import node_rolls
@@ -272,6 +273,21 @@ def test_a_changed_node_class_rolls_the_nodes_of_its_pools() -> None:
     assert found.subject == "EC2NodeClass default"
     assert "Reason: amiSelectorTerms al2023@v20260715 → al2023@v20260801." in found.details
     assert "general-arm64-spot: at most 10% of them at a time (rounded up)." in found.details
+
+
+def test_a_changed_node_class_of_eks_auto_mode_rolls_the_nodes_of_its_pools() -> None:
+    pool, other = ({"nodeClassRef": {"kind": "NodeClass", "name": "multiarch"}}, {"expireAfter": "24h"})
+    own = {**NODE_POOL, "spec": {"template": {"spec": pool}}}
+    role = changed(AUTO_MODE_CLASS, "multiarch", {"spec": {"role": "a"}}, {"spec": {"role": "b"}})
+    found = only(role, made(POOL, "general-arm64-spot", own, own))
+    assert found.subject == "NodeClass multiarch"
+    assert found.text.startswith("EKS Auto Mode replaces all nodes of the NodePools with this NodeClass")
+    assert "general-arm64-spot: at most 10% of them at a time (rounded up)." in found.details
+    # Its own default.
+    assert "drained for 24h at most" in said([found])
+    assert only(changed(POOL, "p", own, {"spec": {"template": {"spec": {**pool, **other}}}})).text.startswith(
+        "EKS Auto Mode replaces all nodes"
+    )
 
 
 def test_an_upgrade_of_kubernetes_makes_nodes_of_an_alias_drift() -> None:

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from sandbox.providers import StandInError
 from sandbox.providers.aws.provider import ROWS, configured
@@ -78,36 +77,6 @@ def test_a_preview_knows_inputs_and_not_outputs(driven: Driven, aws: Served) -> 
     assert leftovers(aws.endpoint, REGION) == {}
 
 
-def test_two_of_a_kind_stay_two(driven: Driven) -> None:
-    net = vpc(driven)
-    one = driven.create(SUBNET, "one", vpcId=net.id, cidrBlock="10.0.0.0/24")
-    other = driven.create(SUBNET, "other", vpcId=net.id, cidrBlock="10.0.1.0/24")
-    for token, inputs in {
-        "aws:ec2/eip:Eip": {"domain": "vpc"},
-        "aws:ec2/routeTable:RouteTable": {"vpcId": net.id},
-        "aws:ec2/internetGateway:InternetGateway": {},
-        "aws:ec2/vpcEndpoint:VpcEndpoint": {"vpcId": net.id, "serviceName": f"com.amazonaws.{REGION}.s3"},
-        "aws:ec2/securityGroup:SecurityGroup": {"vpcId": net.id},
-        TEMPLATE: {"imageId": "ami-12345678"},
-        "aws:kms/key:Key": {},
-    }.items():
-        ids = {driven.create(token, name, **inputs).id for name in ("first", "second")}
-        assert len(ids) == 2, token
-    gateways = set()
-    for name in ("first", "second"):
-        address = driven.create("aws:ec2/eip:Eip", f"{name}-nat", domain="vpc")
-        nat = driven.create("aws:ec2/natGateway:NatGateway", name, subnetId=one.id, allocationId=address.id)
-        gateways.add(nat.id)
-    assert len(gateways) == 2
-    assert one.id != other.id
-
-
-def test_a_name_that_is_in_use_is_an_error(driven: Driven, aws: Served) -> None:
-    aws.role("taken")
-    with pytest.raises(ClientError, match="already exists"):
-        driven.create_checked(ROLE, "mine", driven.checked(ROLE, "mine", {"name": "taken", "assumeRolePolicy": TRUST}))
-
-
 def test_a_replacement_is_another_thing(driven: Driven) -> None:
     """The engine checks a replacement a second time, without the old inputs, and deletes the old thing afterwards."""
     made = driven.create(TEMPLATE, "t", imageId="ami-12345678")
@@ -119,19 +88,6 @@ def test_a_replacement_is_another_thing(driven: Driven) -> None:
     driven.delete(made)
     assert driven.read(replacement).resource_id == replacement.id
     assert driven.again(replacement)["name"] == replacement.inputs["name"]
-
-
-def test_a_template_change_is_a_new_version_in_place(driven: Driven, aws: Served) -> None:
-    made = driven.create(TEMPLATE, "t", imageId="ami-12345678", updateDefaultVersion=True, userData="aGk=")
-    assert (made.state["latestVersion"], made.state["defaultVersion"]) == (1, 1)
-    assert driven.diff(made, userData="aG8=").replaces == []
-    assert driven.update(made, preview=True, userData="aG8=").state["latestVersion"] == UNKNOWN
-    changed = driven.update(made, userData="aG8=")
-    assert (changed.id, changed.state["latestVersion"], changed.state["defaultVersion"]) == (made.id, 2, 2)
-    retagged = driven.update(changed, tags={"a": "b"})
-    assert retagged.state["latestVersion"] == 2
-    versions = aws.client("ec2").describe_launch_template_versions(LaunchTemplateId=made.id)["LaunchTemplateVersions"]
-    assert sorted(row["LaunchTemplateData"]["UserData"] for row in versions) == ["aG8=", "aGk="]
 
 
 def test_a_subnet_gets_another_table_and_a_gateway_another_network_in_place(driven: Driven, aws: Served) -> None:
@@ -164,58 +120,8 @@ def test_these_inputs_replace_nothing(token: str, name: str) -> None:
     assert not ROWS[token].replaces(name)
 
 
-def test_default_tags_reach_everything_and_show_in_a_diff(driven: Driven, aws: Served) -> None:
-    made = vpc(driven)
-    tagging = Driven({**driven.settings, "defaultTags": json.dumps({"tags": {"owner": "platform", "team": "other"}})})
-    assert tagging.diff(made).diffs == ["tagsAll"]
-    changed = tagging.update(made)
-    assert changed.state["tagsAll"] == {"owner": "platform", "team": "shop"}
-    tags = {row["Key"]: row["Value"] for row in aws.client("ec2").describe_vpcs(VpcIds=[made.id])["Vpcs"][0]["Tags"]}
-    assert (tags["owner"], tags["team"]) == ("platform", "shop")
-
-
 def allowed(action: str) -> dict[str, Any]:
     return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": "*"}]}
-
-
-def test_processes_are_suspended_and_resumed_and_a_hook_lives_on_its_group(driven: Driven, aws: Served) -> None:
-    net = vpc(driven)
-    subnet = driven.create(SUBNET, "s", vpcId=net.id, cidrBlock="10.0.0.0/24")
-    template = driven.create(TEMPLATE, "t", imageId=aws.image(), instanceType="m7i.large")
-    specification = {"launchTemplateId": template.id, "version": "1"}
-    group = driven.create(
-        "aws:autoscaling/group:Group",
-        "g",
-        minSize=0,
-        maxSize=2,
-        vpcZoneIdentifiers=[subnet.id],
-        mixedInstancesPolicy={"launchTemplate": {"launchTemplateSpecification": specification}},
-        suspendedProcesses=["AZRebalance"],
-    )
-    scaling = aws.client("autoscaling")
-
-    def suspended() -> list[str]:
-        (row,) = scaling.describe_auto_scaling_groups()["AutoScalingGroups"]
-        return [process["ProcessName"] for process in row["SuspendedProcesses"]]
-
-    assert suspended() == ["AZRebalance"]
-    group = driven.update(group, suspendedProcesses=[])
-    assert suspended() == []
-    hook = driven.create(
-        "aws:autoscaling/lifecycleHook:LifecycleHook",
-        "h",
-        autoscalingGroupName=group.id,
-        lifecycleTransition="autoscaling:EC2_INSTANCE_TERMINATING",
-        heartbeatTimeout=180,
-        defaultResult="CONTINUE",
-    )
-    assert driven.diff(hook).changes is False
-    hook = driven.update(hook, heartbeatTimeout=240)
-    (row,) = scaling.describe_lifecycle_hooks(AutoScalingGroupName=group.id)["LifecycleHooks"]
-    assert (row["LifecycleHookName"], row["HeartbeatTimeout"], row["DefaultResult"]) == (hook.id, 240, "CONTINUE")
-    driven.delete(hook)
-    assert driven.read(hook).resource_id == ""
-    driven.delete(hook)
 
 
 def rules(aws: Served, group: str) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from sandbox.providers import StandInError, auto_name, diffs, loopback_url
 from sandbox.providers.values import (
     INPUTS,
     UNKNOWN,
-    drifted,
     merged,
     plain,
     plain_map,
@@ -54,21 +53,6 @@ def test_null_means_not_set_at_every_depth() -> None:
 def test_state_shows_live_values_under_the_wanted_ones() -> None:
     live = {"config": {"group": "sg", "private": False}, "arn": "arn"}
     assert merged(live, {"config": {"private": True}}) == {"config": {"group": "sg", "private": True}, "arn": "arn"}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "live", "drift"),
-    [
-        ({"maxSize": 3}, {"maxSize": 5, "minSize": 0}, {"maxSize": 5}),
-        (["b", "a"], ["a", "b"], ["b", "a"]),
-        (["a"], ["a", "b"], ["a", "b"]),
-        ('{"a": 1}', '{"a":1}', '{"a": 1}'),
-        ("60", 60, "60"),
-        (60, 90, 90),
-    ],
-)
-def test_drift_is_what_was_set_and_differs(wanted: Any, live: Any, drift: Any) -> None:  # noqa: ANN401 (of any type)
-    assert drifted(wanted, live) == drift
 
 
 def test_unknown_is_set_where_nothing_stands() -> None:

@@ -18,9 +18,11 @@ from multiarch.rules import Severity
 from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 from multiarch.verify.nodes.join import compare_sources, list_not_joined
 from multiarch.verify.nodes.model import BootFault, NodeVerdict
+from multiarch.verify.nodes.planned import list_planned_groups
 from multiarch.verify.nodes.rules import RULES
 from multiarch.verify.nodes.taints import list_taint_fixes, with_fixes
 from multiarch.verify.on_node.model import ProgramFile
+from tests.stack.words import AUTO_MODE, plan
 from tests.verify.nodes.faults import FAULTS, ONLY_WITH_TAINTS
 from tests.verify.nodes.worlds import (
     NOW,
@@ -280,6 +282,21 @@ def test_a_hybrid_node_has_no_instance_to_miss() -> None:
     found = row(world)
     assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
     assert found.not_checked == ("A hybrid node: it is not an EC2 instance, and was not queried through SSM.",)
+
+
+def test_a_node_of_eks_auto_mode_is_compared_without_ssm() -> None:
+    (pool,) = [each for each in list_planned_groups(plan(AUTO_MODE)) if each.name == "general-arm64-on-demand"]
+    kind = pool.type_named("m7g.large")
+    assert kind is not None
+    world = replace(healthy(), group=pool, report=None)
+    tags = {"eks:kubernetes-node-pool-name": pool.name, "eks:eks-cluster-name": "shop"}
+    world = with_instance(world, type=kind.name, tags=tags)
+    world = with_node(world, taints=pool.taints, os_image="Bottlerocket (EKS Auto, Standard) 2026.9.14")
+    world = with_labels(world, **{"node.kubernetes.io/instance-type": kind.name, **pool.labels(kind, "eu-west-1")})
+    found = row(world)
+    assert (found.group, found.findings, found.verdict) == (pool.name, (), NodeVerdict.PARTLY_CHECKED)
+    (unchecked,) = found.not_checked
+    assert unchecked == "A node of EKS Auto Mode, which takes no command through SSM: its programs were not read."
 
 
 def test_bottlerockets_list_of_packages_is_not_compared_with_the_kubelets_own_version() -> None:

@@ -1,0 +1,80 @@
+"""``simulate`` takes the pods away that kube-scheduler takes: those that no budget keeps, then the least important."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.manifests.disruption_budgets import read_disruption_budgets
+from multiarch.simulate.preemption import Guard
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.objects import pod
+from tests.cluster.temporary import applied
+from tests.simulate.simulated import pods
+from tests.simulate.test_preemption import STATIC, started, then, unplaced
+
+NAMESPACE = "shop"  # of the simulated pods
+CPU = "1800m"  # one fits on a node
+PRIORITIES = {"guarded": -5, "low": 5, "high": 1000}
+BUDGET: Object = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "guard", "namespace": NAMESPACE},
+    "spec": {"selector": {"matchLabels": {"app": "guarded"}}, "minAvailable": 1},
+}
+
+
+def node(name: str) -> Object:
+    metadata = {"name": name, "labels": {"test": NAMESPACE}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+
+
+def scheduled(name: str) -> Object:
+    more: Object = {"nodeSelector": {"test": NAMESPACE}, "tolerations": [{"operator": "Exists"}]}
+    made = pod(name, cpu=CPU, priorityClassName=f"{NAMESPACE}-{name}", **more)
+    made["metadata"]["namespace"] = NAMESPACE
+    return made
+
+
+def simulated(name: str) -> dict[str, Any]:
+    # Its Deployment creates it again, and it would take the place of the less important one.
+    policy = "PreemptLowerPriority" if name == "high" else "Never"
+    return pods(name, cpu=CPU, priority=PRIORITIES[name], preemptionPolicy=policy)
+
+
+@pytest.mark.parametrize(("budgets", "gone"), [([BUDGET], "low"), ([], "guarded")], ids=["budget", "no budget"])
+def test_the_scheduler_takes_the_same_pod_away(control_plane: ControlPlane, budgets: list[Object], gone: str) -> None:
+    kube = control_plane.kube
+    nodes = [node("preemption-a"), node("preemption-b")]
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    classes = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": f"{NAMESPACE}-{name}"},
+            "value": value,
+        }
+        for name, value in PRIORITIES.items()
+    ]
+    room = {"cpu": "2", "memory": "8Gi", "pods": "10"}
+    with applied(kube, [*classes, *nodes, namespace, *budgets]):
+        for each in nodes:
+            kube.patch(each, {"status": {"allocatable": room, "capacity": room}}, part="status")
+
+        def bound() -> set[str]:
+            return {
+                each["metadata"]["name"] for each in kube.list("v1", "Pod", NAMESPACE) if "nodeName" in each["spec"]
+            }
+
+        kube.create(scheduled("guarded"))
+        kube.create(scheduled("low"))
+        wait_for(lambda: bound() == {"guarded", "low"}, "both pods to be bound", timeout=30)
+        kube.create(scheduled("high"))
+        wait_for(lambda: "high" in bound(), "the important pod to be bound", timeout=30)
+        assert {"guarded", "low"} - bound() == {gone}
+    guards = [Guard(each, 1) for each in read_disruption_budgets(budgets)]
+    there = started(STATIC, simulated("guarded"), simulated("low"))
+    assert unplaced(then(STATIC, there, simulated("high"), guards=guards)) == [f"{gone}-0"]
