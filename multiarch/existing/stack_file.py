@@ -87,8 +87,7 @@ def _cluster(found: Proposal) -> Iterator[str]:
     yield f"    authenticationMode: {cluster.authentication_mode} # accessConfig of the cluster"
     yield f"    ipFamily: {cluster.ip_family} # kubernetesNetworkConfig of the cluster"
     yield f"    prefixDelegation: {_flag(bool(prefixes))} # {cni if prefixes is not None else 'unknown'}"
-    agent = cluster.auto_mode or cluster.pod_identity_agent
-    yield f"    podIdentityAgent: {_flag(agent)} # whether the add-on {_POD_IDENTITY} is there, or Auto Mode"
+    yield f"    podIdentityAgent: {_flag(cluster.pod_identity_agent)} # of the add-on {_POD_IDENTITY}, or of Auto Mode"
     yield ""
     yield f"  # {found.taint_source[0].upper()}{found.taint_source[1:]}."
     yield f"  multiarch-eks:arm64Taint: {_text(str(found.taint))}"

@@ -20,8 +20,10 @@ from multiarch.report.sections.cells import counted, format_share
 Result = TypeVar("Result")
 
 
-def build_page(contents: ReportContents) -> Page:
-    """Return the page."""
+def build_page(contents: ReportContents | ClusterContents) -> Page:
+    """Return the page of a stack, or of a cluster without one."""
+    if isinstance(contents, ClusterContents):
+        return _build_cluster_page(contents)
     return Page(
         title=contents.plan.stack,
         source=contents.source,
@@ -41,8 +43,7 @@ def build_page(contents: ReportContents) -> Page:
     )
 
 
-def build_cluster_page(contents: ClusterContents) -> Page:
-    """Return the page of a cluster without a stack."""
+def _build_cluster_page(contents: ClusterContents) -> Page:
     cluster, proposal = contents.cluster, contents.proposal
     inside = f" and context {cluster.inside.context}" if cluster.inside else ""
     scaler = "unknown" if isinstance(proposal, Unread) else f"{proposal.autoscaler.use}: {proposal.autoscaler.source}"

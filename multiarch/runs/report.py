@@ -56,7 +56,7 @@ _NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them 
 class PageContents:
     """The contents of a page. ``failed`` are parts that could not be made, each with the reason."""
 
-    contents: ReportContents
+    contents: ReportContents | ClusterContents
     failed: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
@@ -125,15 +125,6 @@ def _judge_images(
     return _Images(images, audit_with_tags(subjects, images, taint, access, credentials=own))
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterPage:
-    """The contents of the page of a cluster, as of :class:`PageContents`."""
-
-    contents: ClusterContents
-    failed: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-
-
 def gather_cluster_page(
     name: str,
     region: str | None,
@@ -142,7 +133,7 @@ def gather_cluster_page(
     registries: RegistryAccess,
     *,
     progress: Progress = ignore_progress,
-) -> ClusterPage:
+) -> PageContents:
     """Gather the contents of the page of a cluster without a stack. Raises MultiarchError if AWS can't be read."""
     cluster = read_cluster_nodes(name, region, access)
     proposal: Proposal | Unread
@@ -163,7 +154,7 @@ def gather_cluster_page(
         savings=() if pricing is None or isinstance(proposal, Unread) else compute_savings(proposal, pricing),
     )
     if cluster.inside is None:
-        return ClusterPage(page, (("the cluster", cluster.why_outside),), ())
+        return PageContents(page, (("the cluster", cluster.why_outside),), ())
     try:
         live = read_cluster(None, access, owners=True)
         found = _judge_images(live.objects, live.credentials, taint, registries, progress)
@@ -172,11 +163,11 @@ def gather_cluster_page(
     except MultiarchError as error:
         reason = Unread(str(error))
         page = replace(page, placement=reason, workloads=reason, daemon_sets=reason)
-        return ClusterPage(page, (("the cluster", str(error)),), ())
+        return PageContents(page, (("the cluster", str(error)),), ())
     nodes = tuple(replace(node, group=find_label_group(node)) for node in live.state.nodes)
     placement = Placement(nodes, live.state.pending, live=True, notes=live.state.notes)
     page = replace(page, placement=placement, workloads=found.workloads, daemon_sets=audit)
-    return ClusterPage(page, (), (*live.credentials.notes, *found.images.notes))
+    return PageContents(page, (), (*live.credentials.notes, *found.images.notes))
 
 
 @dataclass(slots=True)

@@ -16,9 +16,9 @@ from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.files import write_atomically
-from multiarch.report.pages import build_cluster_page, build_page
+from multiarch.report.pages import build_page
 from multiarch.report.rendering import Renderer
-from multiarch.runs.report import ClusterPage, PageContents, gather_cluster_page, gather_page
+from multiarch.runs.report import gather_cluster_page, gather_page
 
 HELP = """Write one HTML page about a stack or its cluster, or about a cluster without a stack.
 
@@ -65,25 +65,20 @@ def report(
     """Write the page, as :data:`HELP` says."""
     if (stack is None) == (cluster_name is None):
         raise MultiarchError("Give either STACK or --cluster NAME.")
+    if cluster_name is not None and (source.files or source.live):
+        raise MultiarchError("--cluster reads the cluster: omit --manifests and --live.")
     renderer = Renderer()
-    page: PageContents | ClusterPage
     with reduce_collections():
-        if cluster_name is not None:
-            if source.files or source.live:
-                raise MultiarchError("--cluster reads the cluster: omit --manifests and --live.")
-            with show_progress("reading images") as step:
-                page = gather_cluster_page(
-                    cluster_name, region, cluster.access, cost.pricing, registries.access, progress=step
-                )
-            text = renderer.render(build_cluster_page(page.contents))
-        else:
-            live = cluster.access if source.choose_live(cluster) else None
-            plan = plan_of(str(stack))
-            pricing = cost.pricing(plan.region)
-            with show_progress("reading images") as step:
+        with show_progress("reading images") as step:
+            if cluster_name is not None:
+                where = cluster.access
+                page = gather_cluster_page(cluster_name, region, where, cost.pricing, registries.access, progress=step)
+            else:
+                live = cluster.access if source.choose_live(cluster) else None
+                plan = plan_of(str(stack))
+                pricing = cost.pricing(plan.region)
                 page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
-            text = renderer.render(build_page(page.contents))
-        write_atomically(html, text)
+        write_atomically(html, renderer.render(build_page(page.contents)))
     print_message(f"Wrote {html}.")
     print_notes(page.notes)
     for name, reason in page.failed:
