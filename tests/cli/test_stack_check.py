@@ -168,7 +168,7 @@ def test_links_that_lead_nowhere_and_pipes_are_not_overlooked(clone: Path, run: 
 
 
 @pytest.mark.usefixtures("clone")
-@pytest.mark.parametrize("arguments", [("stack", "check", "--nonsense"), ("stack", "nonsense"), ("stack", "new")])
+@pytest.mark.parametrize("arguments", [("stack", "check", "--nonsense"), ("stack", "nonsense")])
 def test_wrong_usage_exits_with_2(run: type_of_run, arguments: tuple[str, ...]) -> None:
     ran = run(*arguments)
     assert (ran.code, ran.out) == (2, "")

@@ -20,7 +20,7 @@ from multiarch.report.pages import build_page
 from multiarch.report.rendering import Renderer
 from multiarch.runs.report import gather_cluster_page, gather_page
 
-HELP = """Write one HTML page about a stack or its cluster, or about a cluster without a stack.
+HELP = """Write one HTML page about a stack or a cluster.
 
 The page shows node groups and architectures, where pods run, workloads and images that block arm64, DaemonSets by node
 group, what keeps running when something fails, and costs. It is one file that loads nothing from the network; its

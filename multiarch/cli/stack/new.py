@@ -30,7 +30,7 @@ from multiarch.stack.yaml_source import format_path
 from multiarch.today import get_today
 
 _DEFAULT_REGION = "eu-west-1"
-HELP = """Write a stack file with an amd64 and an arm64 node group, or one for a cluster that exists.
+HELP = """Write a stack file for a new or an existing cluster.
 
 The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented.
 
