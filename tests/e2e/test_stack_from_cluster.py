@@ -16,6 +16,7 @@ SHAPES = {
     "shop-dev": eksctl.create_cluster,
     "search-dev": terraform.create_cluster,
     "blog-dev": console.create_cluster,
+    "auto-dev": console.create_auto_mode_cluster,
 }
 REGION = "eu-central-1"
 FIRST = f"config:\n  aws:region: {REGION}\n"
