@@ -9,10 +9,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from multiarch.prices.model import Amount, UnknownPrice
+if TYPE_CHECKING:  # every command starts here, and few have prices
+    from multiarch.prices.model import Amount
 
 _NAME = "multiarch"
 _USUAL = 80
@@ -75,4 +77,4 @@ def _words(text: str, longest: int) -> Iterator[str]:
 
 def format_amount(amount: Amount) -> str:
     """Return ``1,234.50`` or ``unknown``."""
-    return "unknown" if isinstance(amount, UnknownPrice) else f"{amount:,.2f}"
+    return f"{amount:,.2f}" if isinstance(amount, Decimal) else "unknown"
