@@ -187,8 +187,9 @@ def of(item: pytest.Item) -> set[str]:
 def needed(command: Sequence[str]) -> str | None:
     """The lane of a program, None if a test of the fast lane may start it."""
     program = Path(command[0])
-    for name in build.TOOLS_BY_NAME:
-        if program == build.executable(name):
+    for name, tool in build.TOOLS_BY_NAME.items():
+        # The path of a tool is a hash of its files: computed only if the name is the tool's.
+        if program.name == tool.file_name and program == build.executable(name):
             return _BY_TOOL.get(name, "tools")
     if str(program) in ("go", shutil.which("go")):
         return "tools"

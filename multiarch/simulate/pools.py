@@ -82,7 +82,7 @@ class Pool:
         self.offerings = Offerings(plan, self.types, self.zones or (None,), unavailable or Unavailable(), known)
         shapes = build_pool_shapes(plan, node_class, self.zones, context.region)
         self.shapes = tuple(shapes[each.name] for each in self.types)
-        self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
+        self._planned: dict[int, Mapping[str, str]] = {}
         type_sets: dict[tuple[object, ...], int] = {}
         for index, shape in enumerate(self.shapes):
             labels = dict(shape.labels)
@@ -106,12 +106,14 @@ class Pool:
 
     def planned(self, index: int) -> Mapping[str, str]:
         """Return the labels that Karpenter plans a node with: the deprecated ones come later, from the kubelet."""
+        if index not in self._planned:
+            self._planned[index] = {k: v for k, v in self.shapes[index].labels if k not in REPLACED_BY}
         return self._planned[index]
 
     def planned_node(self, index: int, name: str, zone: str | None, host: str) -> Node:
         """Return a node of a type in a zone as Karpenter plans it."""
         zonal = {} if zone is None else {ZONE: zone}
-        return Node(name, {**self._planned[index], HOSTNAME: host, **zonal}, self.plan.taints)
+        return Node(name, {**self.planned(index), HOSTNAME: host, **zonal}, self.plan.taints)
 
     def reserve(self, daemons: Sequence[Pod]) -> None:
         """Subtract what DaemonSets request from every type."""

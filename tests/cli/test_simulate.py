@@ -11,7 +11,7 @@ import pytest
 
 from multiarch.cost.pricing import OMITTED
 from tests.cli.conftest import CLONE
-from tests.cli.running import type_of_run
+from tests.cli.running import Ran, type_of_run
 
 pytestmark = pytest.mark.usefixtures("clone")
 PODS = str(CLONE / "examples" / "pods.yaml")
@@ -204,30 +204,39 @@ def test_input_without_a_pod_passes_no_gate(
 ROLES = {"pytorchReplicaSpecs": {"Worker": {"replicas": 3, "template": FEW}}}
 
 
-@pytest.mark.parametrize(
-    ("version", "kind", "spec", "told"),
-    [
-        ("kubeflow.org/v1", "PyTorchJob", ROLES, True),
-        ("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"replicas": 2, "template": FEW}]}, True),
-        ("argoproj.io/v1alpha1", "Workflow", {"templates": [{"container": {"image": "a"}}]}, True),
-        ("argoproj.io/v1alpha1", "Rollout", {"replicas": 0, "template": FEW}, False),
-        ("v1", "PodTemplate", {}, False),
-    ],
-)
-def test_objects_whose_pods_can_not_be_counted_are_named(
-    run: type_of_run, version: str, kind: str, spec: object, *, told: bool
-) -> None:
-    made = {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+COUNTLESS = {
+    "PyTorchJob": ("kubeflow.org/v1", ROLES),
+    "Job": ("batch.volcano.sh/v1alpha1", {"tasks": [{"replicas": 2, "template": FEW}]}),
+    "Workflow": ("argoproj.io/v1alpha1", {"templates": [{"container": {"image": "a"}}]}),
+}
+COUNTED = {"Rollout": ("argoproj.io/v1alpha1", {"replicas": 0, "template": FEW}), "PodTemplate": ("v1", {})}
+
+
+def test_objects_whose_pods_can_not_be_counted_are_named(run: type_of_run) -> None:
+    made = [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+        for kind, (version, spec) in (COUNTLESS | COUNTED).items()
+    ]
     Path("made.json").write_text(json.dumps(made))
-    said = f"{kind} default/x: its pods are not simulated, because their number is not known."
+
+    def told(ran: Ran) -> set[str]:
+        said = "default/x: its pods are not simulated, because their number is not known."
+        return {kind for kind in COUNTLESS | COUNTED if f"{kind} {said}" in ran.out + ran.err}
+
     ran = run("simulate", "payments-prod", "--manifests", "made.json")
-    assert (ran.code, said in ran.err) == (2, told)
+    assert (ran.code, ran.out, told(ran)) == (2, "", set(COUNTLESS))
     for command in ("simulate", "capacity"):
-        ran = run(command, "payments-prod", "--manifests", "made.json", "--manifests", PODS)
-        assert (said in ran.out + ran.err) is told
-    owned = {"ownerReferences": [{"kind": kind, "name": "x", "controller": True}], "name": "x-0"}
-    Path("pod.json").write_text(json.dumps({"kind": "Pod", "metadata": owned, "spec": FEW["spec"]}))
-    assert said not in run("simulate", "payments-prod", "--manifests", "made.json", "--manifests", "pod.json").out
+        assert told(run(command, "payments-prod", "--manifests", "made.json", "--manifests", PODS)) == set(COUNTLESS)
+    pods = [
+        {
+            "kind": "Pod",
+            "metadata": {"ownerReferences": [{"kind": kind, "name": "x", "controller": True}], "name": f"x-{number}"},
+            "spec": FEW["spec"],
+        }
+        for number, kind in enumerate(COUNTLESS)
+    ]
+    Path("pods.json").write_text(json.dumps(pods))
+    assert not told(run("simulate", "payments-prod", "--manifests", "made.json", "--manifests", "pods.json"))
 
 
 def test_without_a_cluster_pending_pods_can_not_be_had(

@@ -83,8 +83,8 @@ def test_it_does_not_live_on_with_a_port_that_accepts_nothing(tmp_path: Path, mo
         async with serving(tmp_path) as it:
             reviews = it.server._connections[0]  # noqa: SLF001
             monkeypatch.setattr(reviews, "_make_room", None)  # any fault of the program
-            with pytest.raises(aiohttp.ClientError):
-                await it.ask("/livez")
+            with pytest.raises(aiohttp.ClientError):  # accepted, and never answered
+                await it.ask("/livez", timeout=aiohttp.ClientTimeout(sock_connect=0.2))
             assert (await it.ask(it.plain("/livez")))[0] == 503
 
     run(work)
