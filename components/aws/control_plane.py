@@ -18,9 +18,6 @@ from ..account import Account
 from ..component import Child, Component
 from ..iam import policies, roles
 
-ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
-READER_POLICY = "AmazonEKSViewPolicy"
-
 
 class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
@@ -159,24 +156,25 @@ def _required(what: str, value: str | None) -> str:
 
 def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, pulumi_eks.AccessEntryArgs]:
     """Return one entry per principal, with a key that does not depend on the other principals."""
-    entries: dict[str, pulumi_eks.AccessEntryArgs] = {}
-    for principal in sorted({*plan.access.admins, *plan.access.readers}):
-        names = [
-            *([ADMIN_POLICY] if principal in plan.access.admins else []),
-            *([READER_POLICY] if principal in plan.access.readers else []),
-        ]
-        entries[_entry_key(principal)] = pulumi_eks.AccessEntryArgs(
+    return {
+        _entry_key(principal): pulumi_eks.AccessEntryArgs(
             principal_arn=principal,
+            # An empty list removes groups; AWS's provider keeps them when the argument is omitted.
+            # Source: https://github.com/terraform-aws-modules/terraform-aws-eks/pull/2897
+            kubernetes_groups=sorted(entry.groups),
             access_policies={
                 name: pulumi_eks.AccessPolicyAssociationArgs(
                     policy_arn=account.access_policy(name),
-                    access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+                    access_scope=eks.AccessPolicyAssociationAccessScopeArgs(
+                        type="namespace" if scope.namespaces else "cluster", namespaces=scope.namespaces
+                    ),
                 )
-                for name in names
+                for name, scope in entry.policies.items()
             },
             tags=tags,
         )
-    return entries
+        for principal, entry in plan.access.collect_entries().items()
+    }
 
 
 def _entry_key(principal: str) -> str:

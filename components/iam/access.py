@@ -86,7 +86,7 @@ def reject_creator_in_access(stack: Stack, cluster: str, opts: pulumi.InvokeOpti
     entry is there already. A preview may be run by another role than the update, and that role may well be listed: one
     of the build agent, for merge requests. ``opts`` name the AWS provider to query. Raises StackError.
     """
-    if not (stack.spec.access.admins or stack.spec.access.readers):
+    if not any(stack.spec.access.list_principals()):
         return
     problem = check_creator(stack.spec.access, aws.get_caller_identity(opts=opts).arn, stack.origin)
     # Queried only then: the other runs need no eks:ListClusters.

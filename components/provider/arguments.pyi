@@ -223,6 +223,22 @@ class PlatformArgs(TypedDict):
     have a route to the registry of its image.
     """
 
+class AccessEntrySettings(TypedDict):
+    """One access entry: EKS access policies, Kubernetes groups, or both."""
+    principal: str
+    """The ARN of an IAM role or user, with its path. `multiarch stack access --sso NAME` shows the ARN of a permission
+    set's role.
+    """
+    policies: NotRequired[dict[str, AccessScopeSettings]]
+    """EKS access policies by name, such as AmazonEKSEditPolicy, each with its scope; `{}` is the whole cluster."""
+    groups: NotRequired[list[str]]
+    """Kubernetes groups, which RoleBindings and ClusterRoleBindings of your own name."""
+
+class AccessScopeSettings(TypedDict):
+    """Where an access policy applies."""
+    namespaces: NotRequired[list[str]]
+    """Namespaces, also with wildcards, such as `dev-*`. Default: the whole cluster."""
+
 class AccessSettings(TypedDict):
     """Access entries: which IAM principals may use the Kubernetes API. EKS makes the creator of the cluster an admin
     automatically, and rejects a second entry: omit that role here.
@@ -231,6 +247,8 @@ class AccessSettings(TypedDict):
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
     readers: NotRequired[list[str]]
     """ARNs of IAM roles or users with AmazonEKSViewPolicy; it does not show Secrets."""
+    entries: NotRequired[dict[str, AccessEntrySettings]]
+    """More access entries, by a name of your choice: any access policy, for the whole cluster or some namespaces."""
 
 class AddonSettings(TypedDict):
     """One EKS add-on."""

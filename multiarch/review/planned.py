@@ -36,7 +36,6 @@ _FORCED = (
     "vpcConfig.vpcId",
 )
 """Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
-_ACCESS = {"admins": "AmazonEKSClusterAdminPolicy", "readers": "AmazonEKSViewPolicy"}
 _Row = tuple[str, str, Properties]
 
 
@@ -132,10 +131,13 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
     yield CLUSTER, "cluster-eksCluster", inputs
     if cluster.logging.types:
         yield _log_group("control-plane", cluster.log_group_name, cluster.logging.retention_days)
-    for who, policy in _ACCESS.items():
-        for principal in getattr(cluster.access, who):
-            of = {"clusterName": cluster.name, "principalArn": principal, "policyArn": policy}
-            access = {**of, "accessScope": {"type": "cluster"}}
+    for principal, entry in cluster.access.collect_entries().items():
+        of = {"clusterName": cluster.name, "principalArn": principal}
+        if entry.groups:
+            yield "aws:eks/accessEntry:AccessEntry", principal, {**of, "kubernetesGroups": entry.groups}
+        for policy, scope in entry.policies.items():
+            where = {"type": "namespace", "namespaces": scope.namespaces} if scope.namespaces else {"type": "cluster"}
+            access = {**of, "policyArn": policy, "accessScope": where}
             yield "aws:eks/accessPolicyAssociation:AccessPolicyAssociation", f"{principal} {policy}", access
     for each in plan.addons:
         configuration = {"configurationValues": each.configuration or "{}"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from multiarch.errors import KeyPath
 from multiarch.schema.base import RetentionDays, Section, reject_duplicates
 
 NEW_CLUSTER_KEYS = (
@@ -20,6 +22,7 @@ NEW_CLUSTER_KEYS = (
     "storageClass",
 )
 """The keys of a stack that describe a new cluster."""
+CLUSTER_ADMIN_POLICY, VIEW_POLICY = "AmazonEKSClusterAdminPolicy", "AmazonEKSViewPolicy"
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
 
@@ -58,6 +61,26 @@ class Logging(Section):
     """How long CloudWatch keeps them."""
 
 
+class AccessScope(Section):
+    """Where an access policy applies."""
+
+    namespaces: Annotated[list[str], AfterValidator(reject_duplicates), Field(min_length=1)] | None = None
+    """Namespaces, also with wildcards, such as ``dev-*``. Default: the whole cluster."""
+
+
+class AccessEntry(Section):
+    """One access entry: EKS access policies, Kubernetes groups, or both."""
+
+    principal: str
+    """The ARN of an IAM role or user, with its path. ``multiarch stack access --sso NAME`` shows the ARN of a
+    permission set's role.
+    """
+    policies: dict[Annotated[str, Field(pattern="^[A-Za-z0-9]+$")], AccessScope] = {}
+    """EKS access policies by name, such as AmazonEKSEditPolicy, each with its scope; ``{}`` is the whole cluster."""
+    groups: Annotated[list[str], AfterValidator(reject_duplicates)] = []
+    """Kubernetes groups, which RoleBindings and ClusterRoleBindings of your own name."""
+
+
 class Access(Section):
     """Access entries: which IAM principals may use the Kubernetes API.
 
@@ -68,6 +91,27 @@ class Access(Section):
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
     readers: Annotated[list[str], AfterValidator(reject_duplicates)] = []
     """ARNs of IAM roles or users with AmazonEKSViewPolicy; it does not show Secrets."""
+    entries: dict[Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")], AccessEntry] = {}
+    """More access entries, by a name of your choice: any access policy, for the whole cluster or some namespaces."""
+
+    def list_principals(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the place and the ARN of each principal, in the order of the keys."""
+        for key, principals in (("admins", self.admins), ("readers", self.readers)):
+            for index, arn in enumerate(principals):
+                yield ("access", key, index), arn
+        for name, entry in self.entries.items():
+            yield ("access", "entries", name, "principal"), entry.principal
+
+    def collect_entries(self) -> Mapping[str, AccessEntry]:
+        """Return the access entry of each principal by its ARN, sorted; admins and readers are entries too."""
+        simple = ((self.admins, CLUSTER_ADMIN_POLICY), (self.readers, VIEW_POLICY))
+        found = {
+            arn: AccessEntry(principal=arn, policies={policy: AccessScope()})
+            for principals, policy in simple
+            for arn in principals
+        }
+        found |= {entry.principal: entry for entry in self.entries.values()}
+        return dict(sorted(found.items()))
 
 
 class Session(Section):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from multiarch.errors import Problem
 from multiarch.nodes.model import Derived
+from multiarch.schema.cluster import AccessEntry
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
@@ -103,9 +104,17 @@ def _new(plan: Plan) -> Iterator[Row]:
     yield "secretsEncryption", encryption.enabled and (encryption.kms_key_arn or "a key created for the stack")
     yield "logging", f"{', '.join(sorted(set(logs.types))) or 'none'} for {logs.retention_days} days"
     yield "arm64Taint", plan.arm64_taint or "none"
+    for name, entry in cluster.access.entries.items():
+        yield f"access.entries.{name}", _describe(entry)
     yield "addons", [f"{addon.name} {addon.version or _EKS_DEFAULT}" for addon in plan.addons] or "none"
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
     yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
+
+
+def _describe(entry: AccessEntry) -> list[str]:
+    scopes = ((name, scope.namespaces) for name, scope in entry.policies.items())
+    policies = [f"{name} in {' and '.join(namespaces) if namespaces else 'the cluster'}" for name, namespaces in scopes]
+    return [entry.principal, *policies, *(f"group {group}" for group in entry.groups)]
 
 
 def _webhook(plan: Plan) -> Iterator[Row]:

@@ -138,9 +138,7 @@ class EksAccess(EksBase):
             raise invalid(f"type must be one of {', '.join(ACCESS_ENTRY_TYPES)}: {kind}")
         if kind != "STANDARD" and (params.get("kubernetesGroups") or params.get("username")):
             raise invalid(f"kubernetesGroups and username cannot be set for an access entry of type {kind}")
-        groups = list(params.get("kubernetesGroups") or [])
-        if any(group.startswith("system:") for group in groups):
-            raise invalid("The kubernetes group name must not start with system:")
+        groups = self._groups()
         if arn in extras(cluster).entries:
             raise in_use(f"The specified access entry resource is already in use on this cluster: {arn}")
         standard = kind == "STANDARD"
@@ -176,6 +174,19 @@ class EksAccess(EksBase):
         return ActionResult(
             {"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])}
         )
+
+    def _groups(self) -> list[str]:
+        groups = list(self.params.get("kubernetesGroups") or [])
+        if any(group.startswith("system:") for group in groups):
+            raise invalid("The kubernetes group name must not start with system:")
+        return groups
+
+    def update_access_entry(self) -> ActionResult:
+        """Answer UpdateAccessEntry: the groups; an omitted list stays, an empty one removes them."""
+        entry = self._entry()[1]
+        if "kubernetesGroups" in self.params:
+            entry |= {"kubernetesGroups": self._groups(), "modifiedAt": utcnow()}
+        return ActionResult({"accessEntry": entry})
 
     def delete_access_entry(self) -> ActionResult:
         """Answer DeleteAccessEntry: its policies go with it."""

@@ -47,6 +47,13 @@ FULL: Mapping[str, Any] = {
     "access": {
         "admins": ["arn:aws:iam::111122223333:role/platform"],
         "readers": ["arn:aws:iam::111122223333:role/audit"],
+        "entries": {
+            "shop": {
+                "principal": "arn:aws:iam::111122223333:role/shop",
+                "policies": {"AmazonEKSEditPolicy": {"namespaces": ["shop", "shop-*"]}},
+                "groups": ["shop-operators", "crd-readers"],
+            }
+        },
     },
     "nodeGroups": {
         "image": {"instanceTypes": ["m7g.large"], "ami": {"id": "ami-0123456789abcdef0"}},

@@ -38,9 +38,13 @@ def test_access_goes_through_access_entries_alone(full: World) -> None:
             "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
         ],
         "arn:aws:iam::111122223333:role/audit": ["arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"],
+        "arn:aws:iam::111122223333:role/shop": ["arn:aws:eks::aws:cluster-access-policy/AmazonEKSEditPolicy"],
     }
     scopes = [p["accessScope"] for e in cluster["accessEntries"].values() for p in e["accessPolicies"].values()]
-    assert scopes == [{"type": "cluster"}] * 2
+    assert scopes == [{"type": "cluster"}] * 2 + [{"type": "namespace", "namespaces": ["shop", "shop-*"]}]
+    # An omitted list would keep groups that the file no longer has.
+    groups = [entry["kubernetesGroups"] for entry in cluster["accessEntries"].values()]
+    assert groups == [[], [], ["crd-readers", "shop-operators"]]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,11 @@ POOLS = {"general": {"cpuLimit": 9}}
 SSO_ADMIN = (
     "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_0123456789abcdef"
 )
+ENTRY = {
+    "principal": SSO_ADMIN.replace("Admin", "Shop"),
+    "policies": {"AmazonEKSEditPolicy": {"namespaces": ["shop", "shop-*"]}},
+    "groups": ["shop-operators", "crd-readers"],
+}
 OLDER = "1.14.0"
 KARPENTER = {"controllerGroup": "general", "amiAlias": "al2023@v20260715", "nodePools": POOLS, "version": OLDER}
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -46,6 +51,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with watched(tmp_path_factory.mktemp("first") / "clone") as world:
         world.edit(STACK, "autoscaling", value={"use": "karpenter", "karpenter": KARPENTER})
         world.edit(STACK, "access", "admins", value=[SSO_ADMIN])
+        world.edit(STACK, "access", "entries", value={"shop": ENTRY})
         world.sandbox("preview", STACK)
         yield world
 
@@ -110,6 +116,15 @@ def test_up_waits_for_the_api_server_and_is_red_until_helm_has_deployed_a_releas
     assert first.preview(STACK) == []
     eks, cluster = first.aws(STACK).client("eks"), first.plan(STACK).cluster.name
     assert SSO_ADMIN in eks.list_access_entries(clusterName=cluster)["accessEntries"]
+    of = {"clusterName": cluster, "principalArn": ENTRY["principal"]}
+    (policy,) = eks.list_associated_access_policies(**of)["associatedAccessPolicies"]
+    assert policy["accessScope"] == {"type": "namespace", "namespaces": ["shop", "shop-*"]}
+    assert eks.describe_access_entry(**of)["accessEntry"]["kubernetesGroups"] == sorted(ENTRY["groups"])
+    # The last group goes too: AWS's provider would keep it if the list were omitted.
+    first.edit(STACK, "access", "entries", "shop", "groups", value=[])
+    first.pulumi(STACK, *UP)
+    assert eks.describe_access_entry(**of)["accessEntry"]["kubernetesGroups"] == []
+    assert first.preview(STACK) == []
 
 
 def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_one_by_a_rollback(

@@ -78,6 +78,14 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "logging.types": ({"logging": {"types": ["api"]}}, {"weaken-logging": MEDIUM}),
     "logging.types, all": ({"logging": {"types": []}}, {"weaken-logging": MEDIUM, "delete-stateful": HIGH}),
     "logging.retentionDays": ({"logging": {"retentionDays": 7}}, {"weaken-logging": MEDIUM}),
+    "access.entries": (
+        {"access": {"entries": {"shop": {"principal": ADMIN, "policies": {"AmazonEKSEditPolicy": {}}}}}},
+        {"widen-cluster-access": MEDIUM},
+    ),
+    "access.entries.groups": (
+        {"access": {"entries": {"shop": {"principal": ADMIN, "groups": ["shop"]}}}},
+        {"widen-cluster-access": MEDIUM},
+    ),
     "access.admins": ({"access": {"admins": [ADMIN]}}, {"widen-cluster-access": HIGH}),
     "access.readers": ({"access": {"readers": []}}, {"narrow-permissions": LOW}),
     "addons.enabled": ({"addons": {"ebsCsi": {"enabled": False}}, "storageClass": False}, {"delete-running": HIGH}),

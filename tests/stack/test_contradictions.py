@@ -24,6 +24,14 @@ def only(name: str, **change: object) -> dict[str, Any]:
     return {"nodeGroups": {"web": None, "web-arm": None, name: {"instanceTypes": ["m7i.large"], **change}}}
 
 
+ROLE = "arn:aws:iam::111122223333:role/shop"
+
+
+def entry(principal: str = ROLE, **keys: Any) -> dict[str, Any]:
+    """Return a stack's change: one entry in ``access.entries``."""
+    return {"access": {"entries": {"shop": {"principal": principal, **keys}}}}
+
+
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
      "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
@@ -161,7 +169,12 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("principal", {"access": {"readers": ["admin"]}}, "access.readers[0]", "ARN", ERROR),
     ("principal-twice",
      {"access": {"admins": ["arn:aws:iam::111122223333:role/a"], "readers": ["arn:aws:iam::111122223333:role/a"]}},
-     "access.readers[0]", "already an admin", ERROR),
+     "access.readers[0]", "already in access.admins[0]", ERROR),
+    ("principal-twice", {"access": {"admins": [ROLE], **entry(groups=["shop"])["access"]}},
+     "access.entries.shop.principal", "already in access.admins[0]", ERROR),
+    ("principal", entry("AWSReservedSSO_Shop", groups=["shop"]), "access.entries.shop.principal", "not the ARN", ERROR),
+    ("access-entry-empty", entry(), "access.entries.shop", "permits nothing", ERROR),
+    ("access-group", entry(groups=["shop", "system:masters"]), "access.entries.shop.groups[1]", "EKS rejects", ERROR),
     ("kms-key", {"secretsEncryption": {"kmsKeyArn": "alias/mine"}}, "secretsEncryption.kmsKeyArn", "arn:aws:kms",
      ERROR),
     ("key-without-encryption",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.schema.cluster import Access
+from multiarch.schema.cluster import Access, AccessEntry
 from multiarch.stack.checks.access import check_creator
 from multiarch.stack.origin import Origin, Place
 from tests.stack.files import CONFIG, Project
@@ -25,7 +25,8 @@ STS = "arn:aws:sts::111122223333:assumed-role"
     ],
 )
 def test_a_creator_is_recognised(listed: str, creator: str) -> None:
-    for spec in (Access(admins=["arn:aws:iam::111122223333:role/other", listed]), Access(readers=[listed])):
+    others = Access(entries={"shop": AccessEntry(principal=listed, groups=["shop"])})
+    for spec in (Access(admins=["arn:aws:iam::111122223333:role/other", listed]), Access(readers=[listed]), others):
         problem = check_creator(spec, creator, Origin())
         assert problem is not None
         assert problem.rule == "creator-in-access"

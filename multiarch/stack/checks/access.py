@@ -10,7 +10,7 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.schema.cluster import Access
 from multiarch.schema.network import ApiEndpoint
 from multiarch.stack.network import read_cidr
-from multiarch.stack.origin import Origin
+from multiarch.stack.origin import Origin, format_key
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
 # Roles of IAM Identity Center always have a path, which an access entry keeps.
@@ -23,27 +23,34 @@ _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.10
 
 
 def check_access(spec: Access, report: ProblemReport) -> None:
-    """Report principals of access entries that are neither IAM roles nor users."""
-    admins = set(spec.admins)
-    for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
-        for index, arn in enumerate(principals):
-            path: KeyPath = ("access", key, index)
-            if found := _NOT_THE_ROLE.search(arn):
-                report(
-                    "principal",
-                    path,
-                    f"{arn} is {'a session, not a role' if 'assumed-role' in arn else 'a role without its path'}.",
-                    hint=f"`aws iam get-role --role-name {found['name']} --query Role.Arn` shows the role's ARN.",
-                )
-            elif not _PRINCIPAL.fullmatch(arn):
-                report("principal", path, f"{arn!r} is not the ARN of an IAM role or user.")
-            elif key == "readers" and arn in admins:
-                report(
-                    "principal-twice",
-                    path,
-                    f"{arn} is already an admin, and an access entry is one per principal.",
-                    hint="Remove it here or there.",
-                )
+    """Report principals that are neither IAM roles nor users or have two entries, and entries that EKS rejects."""
+    seen: dict[str, KeyPath] = {}
+    for path, arn in spec.list_principals():
+        if found := _NOT_THE_ROLE.search(arn):
+            report(
+                "principal",
+                path,
+                f"{arn} is {'a session, not a role' if 'assumed-role' in arn else 'a role without its path'}.",
+                hint=f"`aws iam get-role --role-name {found['name']} --query Role.Arn` shows the role's ARN.",
+            )
+        elif not _PRINCIPAL.fullmatch(arn):
+            report("principal", path, f"{arn!r} is not the ARN of an IAM role or user.")
+        elif arn in seen:
+            report(
+                "principal-twice",
+                path,
+                f"{arn} is already in {format_key(seen[arn])}, and an access entry is one per principal.",
+                hint="Remove it here or there.",
+            )
+        seen.setdefault(arn, path)
+    for name, entry in spec.entries.items():
+        if not entry.policies and not entry.groups:
+            message = "an entry without policies and groups permits nothing."
+            report("access-entry-empty", ("access", "entries", name), message)
+        for index, group in enumerate(entry.groups):
+            if not group or group.startswith("system:"):
+                message = f"{group!r} is a group that EKS rejects."
+                report("access-group", ("access", "entries", name, "groups", index), message)
 
 
 def check_creator(spec: Access, creator: str, origin: Origin) -> Problem | None:
@@ -52,13 +59,10 @@ def check_creator(spec: Access, creator: str, origin: Origin) -> Problem | None:
     EKS makes the creator an admin with an access entry of its own, and rejects a second one for the same principal.
     """
     wanted = _principal(creator)
-    for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
-        for index, arn in enumerate(principals):
-            if _principal(arn) == wanted:
-                message = (
-                    f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS rejects a second entry."
-                )
-                return origin.problem("creator-in-access", ("access", key, index), message)
+    for path, arn in spec.list_principals():
+        if _principal(arn) == wanted:
+            message = f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS rejects a second entry."
+            return origin.problem("creator-in-access", path, message)
     return None
 
 

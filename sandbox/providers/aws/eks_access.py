@@ -117,9 +117,10 @@ ROWS: Final = (
             "{clusterName}:{principalArn}",
             "accessEntry",
         ),
-        inputs=("clusterName", "principalArn", "type"),
+        inputs=("clusterName", "principalArn", "type", "kubernetesGroups"),
         outputs=("accessEntryArn", "createdAt", "kubernetesGroups", "modifiedAt", "userName"),
         renewed=("modifiedAt",),
+        updates=(Update(("kubernetesGroups",), sends("eks", "update_access_entry", _PRINCIPAL, "kubernetesGroups")),),
         tags=tags_by("accessEntryArn"),
     ),
     simple(

@@ -82,7 +82,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ("policy", "privateDnsEnabled", "routeTableIds", "securityGroupIds", "subnetIds"),
         {"vpcEndpointType": "Gateway"},
     ),
-    "aws:eks/accessEntry:AccessEntry": Schema("eks/access_entry.go resourceAccessEntry", defaults={"type": "STANDARD"}),
+    "aws:eks/accessEntry:AccessEntry": Schema(
+        "eks/access_entry.go resourceAccessEntry", ("kubernetesGroups",), {"type": "STANDARD"}
+    ),
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": Schema(
         "eks/access_policy_association.go resourceAccessPolicyAssociation"
     ),

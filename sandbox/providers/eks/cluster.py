@@ -104,11 +104,12 @@ class Cluster(pulumi.ComponentResource):
             raise StandInError("accessEntries must be a map that is known before the run; values inside may be outputs")
         child = pulumi.ResourceOptions(parent=self, depends_on=[self._cluster], version=BROUGHT_BY_EKS["aws"])
         for name in sorted(entries):
-            given = _options(entries, name, ("principalArn", "tags", "accessPolicies"))
+            given = _options(entries, name, ("principalArn", "tags", "accessPolicies", "kubernetesGroups"))
             entry = aws.eks.AccessEntry(
                 f"{self._base}-{name}",
                 cluster_name=self._cluster.name,
                 principal_arn=given["principalArn"],
+                kubernetes_groups=given.get("kubernetesGroups"),
                 tags=given.get("tags"),
                 opts=child,
             )
