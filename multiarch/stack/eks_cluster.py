@@ -16,7 +16,10 @@ _PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?t
 
 @dataclass(frozen=True, slots=True)
 class EksCluster:
-    """A cluster as EKS describes it; ``prefix_delegation`` is None where the VPC CNI is not an EKS add-on."""
+    """A cluster as EKS describes it. ``security_group`` is the one that EKS made for it.
+
+    ``prefix_delegation`` is None where the VPC CNI is not an EKS add-on.
+    """
 
     name: str
     status: str
@@ -24,6 +27,7 @@ class EksCluster:
     authentication_mode: str
     ip_family: str
     vpc_id: str
+    security_group: str
     subnet_ids: tuple[str, ...]
     endpoint: str
     authority: str
@@ -53,6 +57,7 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         authentication_mode=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
         ip_family=network.get("ipFamily", "ipv4"),
         vpc_id=vpc["vpcId"],
+        security_group=vpc.get("clusterSecurityGroupId", ""),
         subnet_ids=tuple(vpc["subnetIds"]),
         endpoint=found.get("endpoint", ""),
         authority=found.get("certificateAuthority", {}).get("data", ""),
@@ -88,6 +93,24 @@ def read_private_subnets(ec2: Client, cluster: EksCluster) -> Mapping[str, tuple
         if _is_private(routes.get(row["SubnetId"], routes.get("", ()))):
             found.setdefault(row["AvailabilityZone"], []).append(row["SubnetId"])
     return {zone: tuple(found[zone]) for zone in sorted(found)}
+
+
+def read_security_groups(ec2: Client, cluster: EksCluster) -> tuple[str, ...] | None:
+    """Return the security groups that new nodes need to be like the cluster's nodes, None where these have none alike.
+
+    Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
+    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may leave it out.
+    """
+    by = [
+        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster.name}"]},
+        {"Name": "instance-state-name", "Values": ["running"]},
+    ]
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=by)
+    rows = (row for page in pages for each in page["Reservations"] for row in each["Instances"])
+    found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in rows}
+    if all(cluster.security_group in groups for groups in found):
+        return ()
+    return tuple(sorted(frozenset.intersection(*found))) or None
 
 
 def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:

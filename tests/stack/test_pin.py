@@ -11,7 +11,7 @@ import pytest
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.load import load_file
-from multiarch.stack.pin import Pin, PinClients, Pins, find_pins, remove_releases, write_pins
+from multiarch.stack.pin import Pin, PinClients, Pins, PinValue, find_pins, remove_releases, write_pins
 from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, PROJECT, Project
 from tests.stack.words import TODAY
@@ -139,7 +139,7 @@ def test_a_release_of_another_kubernetes_version_does_not_keep_an_upgrade_from_w
     assert (release.key, release.old) == ("nodeGroups.web.ami.release", "1.34.1-20260101")
 
 
-def images(pins: Pins) -> dict[str, tuple[str | None, str]]:
+def images(pins: Pins) -> dict[str, tuple[PinValue | None, PinValue]]:
     return {pin.key: (pin.old, pin.new) for pin in pins.changes if ".ami." in pin.key}
 
 
