@@ -191,6 +191,11 @@ class Platform(Component):
         }
 
     @property
+    def _their_security_groups(self) -> tuple[str, ...]:
+        cluster = self._plan.cluster
+        return cluster.security_groups if isinstance(cluster, ExistingClusterPlan) else ()
+
+    @property
     def _takes_access_entries(self) -> bool:
         cluster = self._plan.cluster
         return cluster.takes_access_entries if isinstance(cluster, ExistingClusterPlan) else True
@@ -210,6 +215,7 @@ class Platform(Component):
                 subnet_ids=network.subnets_of(group),
                 ready=ready,
                 autoscaler_tags=dict(autoscaler.tags).get(group.name, ()) if autoscaler else (),
+                security_group_ids=self._their_security_groups,
             ),
             opts=self.child(),
         )
@@ -271,7 +277,9 @@ class Platform(Component):
                 *(group.plan.taints if group else ()),
             ),
             security_group_id=self.control_plane.security_group_id,
-            by_id=isinstance(plan.cluster, ExistingClusterPlan),
+            security_group_ids=(self._their_security_groups or [self.control_plane.security_group_id])
+            if isinstance(plan.cluster, ExistingClusterPlan)
+            else (),
             takes_access_entries=self._takes_access_entries,
             sessions=self._sessions_on_nodes,
             successor=release if karpenter.cordoned else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
 import pulumi
 from pulumi_aws import ec2, ssm
@@ -22,12 +23,13 @@ def declare(
     tags: dict[str, str],
     launched_tags: dict[str, str],
     instance_profile_arn: pulumi.Input[str] | None,
-    security_group_id: pulumi.Input[str] | None,
+    security_group_ids: Sequence[pulumi.Input[str]],
     opts: pulumi.ResourceOptions,
 ) -> ec2.LaunchTemplate:
     """Declare the launch template of one group.
 
-    ``instance_profile_arn`` and ``security_group_id`` belong to self-managed groups; EKS sets both for managed ones.
+    ``instance_profile_arn`` belongs to self-managed groups, and so do ``security_group_ids`` unless an existing cluster
+    needs others than EKS's own: EKS sets both for managed ones.
     """
     return ec2.LaunchTemplate(
         group.name,
@@ -51,7 +53,7 @@ def declare(
         iam_instance_profile=ec2.LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
         if instance_profile_arn is not None
         else None,
-        vpc_security_group_ids=[security_group_id] if security_group_id is not None else None,
+        vpc_security_group_ids=list(security_group_ids) or None,
         tag_specifications=[
             ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=launched_tags) for kind in TAGGED_BY_LAUNCH
         ],

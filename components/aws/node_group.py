@@ -36,7 +36,7 @@ class NodeGroupArgs:
     """``ready`` must exist before the first node and until the last one is gone.
 
     ``autoscaler_tags`` are for the Auto Scaling Group only: by them the cluster autoscaler finds the group, and knows
-    its nodes while there are none.
+    its nodes while there are none. ``security_group_ids`` are those of the nodes, in place of the cluster's own.
     """
 
     plan: NodeGroupPlan
@@ -49,6 +49,7 @@ class NodeGroupArgs:
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
     ready: After
     autoscaler_tags: Tags = ()
+    security_group_ids: Sequence[str] = ()
 
 
 class NodeGroup(Component):
@@ -79,7 +80,7 @@ class NodeGroup(Component):
             tags=self.tags(plan.name, found_by),
             launched_tags=self.tags(plan.name, {**found_by, **owned}),
             instance_profile_arn=args.role.instance_profile_arn if own else None,
-            security_group_id=args.security_group_id if own else None,
+            security_group_ids=args.security_group_ids or ([args.security_group_id] if own else ()),
             opts=self.child(),
         )
         if own:

@@ -35,15 +35,15 @@ class KarpenterArgs:
 
     ``controller_taints`` are the taints that the controller must tolerate: the group's, and the one of arm64 nodes.
     ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` replace the subnets of the plan. ``successor`` is
-    the autoscaler that replaces Karpenter, or None. With ``by_id`` nothing of the cluster is tagged: Karpenter finds
-    the security group by its ID.
+    the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster is tagged:
+    Karpenter finds the groups by their IDs.
     """
 
     plan: KarpenterPlan
     controller_group: pulumi.Input[str]
     controller_taints: Sequence[Taint]
     security_group_id: pulumi.Input[str]
-    by_id: bool = False
+    security_group_ids: Sequence[pulumi.Input[str]] = ()
     takes_access_entries: bool = True
     sessions: pulumi.Output[str] | None = None
     successor: pulumi.Input[pulumi.Resource] | None = None
@@ -69,7 +69,7 @@ class Karpenter(ChildInCluster):
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
         role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
         controller = self._charts(args, queue, role)
-        tags = [] if args.by_id else self._tag_security_group(args)
+        tags = [] if args.security_group_ids else self._tag_security_group(args)
         ready: After = (controller, *nodes.ready, *tags)
         NodePools("node-pools", self, cluster, args, nodes.role_name, ready)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
@@ -175,7 +175,7 @@ class NodePools(ChildInCluster):
             cluster=self.naming.cluster,
             role=role,
             tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
-            security_group=args.security_group_id if args.by_id else None,
+            security_groups=args.security_group_ids,
         )
         if args.subnet_ids is not None:
             subnets = pulumi.Output.from_input(args.subnet_ids)

@@ -546,6 +546,10 @@ class ExistingClusterSettings(TypedDict):
     """The name of the cluster. The stack adds nodes to it, and changes nothing else of it."""
     subnets: NotRequired[dict[str, list[str]]]
     """The private subnets of new nodes: lists of IDs by zone."""
+    securityGroups: NotRequired[list[str]]
+    """The security groups of new nodes: IDs. Default: the one that EKS made for the cluster. Nodes of other groups
+    than the cluster's other nodes may not reach their pods.
+    """
     authenticationMode: NotRequired[str]
     """How the cluster knows the roles of nodes: by access entries, or by lines in the ConfigMap `aws-auth`. One of
     API, API_AND_CONFIG_MAP, CONFIG_MAP.

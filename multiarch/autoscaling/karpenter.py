@@ -6,6 +6,8 @@ Auto Mode's eks.amazonaws.com/v1 EKS user guide, "Create a Node Class for Amazon
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from multiarch.autoscaling.model import Budget, NodeClassPlan, NodePoolPlan
 from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.architectures import Architecture
@@ -24,11 +26,11 @@ def build_discovery_tags(cluster: str) -> Tags:
 
 
 def build_node_class(
-    plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags, security_group: object = None
+    plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags, security_groups: Sequence[object] = ()
 ) -> Manifest:
     """Return the EC2NodeClass. ``role`` is the node role's name, or an output of it; ``tags`` are for instances.
 
-    ``security_group`` is the ID of an existing cluster's group, or an output of it: nothing of such a cluster is
+    ``security_groups`` are IDs of an existing cluster's groups, or outputs of them: nothing of such a cluster is
     tagged.
 
     Subnets of an existing network are listed by ID: a tag on them has one value, and two stacks may use the same
@@ -48,7 +50,7 @@ def build_node_class(
             "httpTokens": "required",
         },
         "role": role,
-        "securityGroupSelectorTerms": tagged if security_group is None else [{"id": security_group}],
+        "securityGroupSelectorTerms": [{"id": each} for each in security_groups] or tagged,
         "subnetSelectorTerms": [{"id": each} for each in plan.subnet_ids] or tagged,
         "tags": dict(tags),
     }

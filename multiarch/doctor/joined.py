@@ -27,13 +27,15 @@ _SUFFIX = "[0-9a-f]+"
 class JoinedCluster:
     """The existing cluster of a plan, as AWS has it.
 
-    ``cluster`` is None if there is none. ``subnets`` are EC2's rows of the plan's subnets that exist, by ID. ``groups``
-    are the cluster's node groups with a name of the plan's, each with its tags; those of other tools have none.
+    ``cluster`` is None if there is none. ``subnets`` are EC2's rows of the plan's subnets that exist, by ID, and
+    ``security_groups`` those of its security groups. ``groups`` are the cluster's node groups with a
+    name of the plan's, each with its tags; those of other tools have none.
     """
 
     cluster: EksCluster | None
     subnets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    security_groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
@@ -45,7 +47,16 @@ def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
     by = [{"Name": "subnet-id", "Values": list(_network(plan).private_subnet_ids)}]
     rows = clients("ec2").describe_subnets(Filters=by)["Subnets"]
     groups = dict([*_read_managed(clients, plan), *_read_self_managed(clients, plan)])
-    return JoinedCluster(cluster, {row["SubnetId"]: row for row in rows}, groups)
+    theirs: list[Mapping[str, Any]] = []
+    if wanted := _security_groups(plan):
+        by = [{"Name": "group-id", "Values": list(wanted)}]
+        theirs = clients("ec2").describe_security_groups(Filters=by)["SecurityGroups"]
+    security_groups = {row["GroupId"]: row for row in theirs}
+    return JoinedCluster(cluster, {row["SubnetId"]: row for row in rows}, groups, security_groups)
+
+
+def _security_groups(plan: Plan) -> tuple[str, ...]:
+    return plan.cluster.security_groups if isinstance(plan.cluster, ExistingClusterPlan) else ()
 
 
 def _network(plan: Plan) -> ExistingNetwork:
@@ -101,7 +112,7 @@ def find_obstacles(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator
         yield origin.problem("cluster-not-found", path, message, hint=hint)
         return
     yield from _find_differences(plan, wanted, origin, cluster)
-    yield from _find_wrong_subnets(plan, origin, found, cluster)
+    yield from _find_wrong_network(plan, origin, found, cluster)
     yield from _find_groups_of_others(plan, origin, found)
 
 
@@ -133,20 +144,27 @@ def _spell(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _find_wrong_subnets(plan: Plan, origin: Origin, found: JoinedCluster, cluster: EksCluster) -> Iterator[Problem]:
+def _find_wrong_network(plan: Plan, origin: Origin, found: JoinedCluster, cluster: EksCluster) -> Iterator[Problem]:
     for zone, subnets in _network(plan).subnets_by_zone:
         for index, subnet in enumerate(subnets):
-            row, fault = found.subnets.get(subnet), ""
-            if row is None:
-                fault = "does not exist in this account and region"
-            elif row["VpcId"] != cluster.vpc_id:
-                fault = f"is in {row['VpcId']}; the cluster is in {cluster.vpc_id}"
-            elif row["AvailabilityZone"] != zone:
+            row = found.subnets.get(subnet)
+            fault = _find_fault(row, cluster)
+            if row is not None and not fault and row["AvailabilityZone"] != zone:
                 fault = f"is in {row['AvailabilityZone']}"
             if fault:
                 path = ("cluster", "subnets", zone, index)
-                yield origin.problem("subnet-not-of-cluster", path, f"the subnet {subnet} {fault}.")
+                yield origin.problem("not-in-cluster-vpc", path, f"the subnet {subnet} {fault}.")
         yield from _find_missing_addresses(plan, origin, found, zone, subnets)
+    for index, group in enumerate(_security_groups(plan)):
+        if fault := _find_fault(found.security_groups.get(group), cluster):
+            key: KeyPath = ("cluster", "securityGroups", index)
+            yield origin.problem("not-in-cluster-vpc", key, f"the security group {group} {fault}.")
+
+
+def _find_fault(row: Mapping[str, Any] | None, cluster: EksCluster) -> str:
+    if row is None:
+        return "does not exist in this account and region"
+    return "" if row["VpcId"] == cluster.vpc_id else f"is in {row['VpcId']}; the cluster is in {cluster.vpc_id}"
 
 
 def _find_missing_addresses(

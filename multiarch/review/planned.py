@@ -192,9 +192,10 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
         inputs = {"metadataOptions": metadata, "blockDeviceMappings": disks}
         yield "aws:ec2/launchTemplate:LaunchTemplate", group.name, inputs
     if karpenter := plan.autoscaling.karpenter:
-        theirs = _OWN if isinstance(plan.cluster, ExistingClusterPlan) else None
+        cluster = plan.cluster
+        theirs = (cluster.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
         node_class = build_node_class(
-            karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags, security_group=theirs
+            karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags, security_groups=theirs
         )
         yield NODE_CLASS, karpenter.node_class.name, node_class
         for pool in karpenter.pools:

@@ -58,8 +58,11 @@ CLUSTER = (
           "being created or deleted; found like `fixed-value`", "Check the name and aws:region."),
     error("cluster-differs", "a value below `cluster`, or `kubernetesVersion`, that differs from the existing "
           "cluster's; found like `fixed-value`", "Run `multiarch stack pin STACK`."),
-    error("subnet-not-of-cluster", "a subnet that does not exist, or is not in the existing cluster's VPC or in its "
-          "zone; found like `fixed-value`", "Correct cluster.subnets."),
+    error("security-group-id", "an entry of `cluster.securityGroups` that is not an ID",
+          "Write an ID such as sg-0123456789abcdef0."),
+    error("not-in-cluster-vpc", "a subnet or security group that does not exist or is not in the existing cluster's "
+          "VPC, or a subnet of another zone; found like `fixed-value`", "Correct it, or remove it and run "
+          "`multiarch stack pin STACK`."),
     error("no-free-addresses", "a zone whose subnets have too few free addresses for one node; found like "
           "`fixed-value`, before the stack's first node group", "Name other subnets in cluster.subnets."),
     error("group-of-another", "a node group of the existing cluster that has the same name and is not the stack's; "

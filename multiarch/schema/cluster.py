@@ -33,6 +33,10 @@ class ExistingCluster(Section):
     """The name of the cluster. The stack adds nodes to it, and changes nothing else of it."""
     subnets: dict[str, list[str]] = {}
     """The private subnets of new nodes: lists of IDs by zone."""
+    security_groups: list[str] = []
+    """The security groups of new nodes: IDs. Default: the one that EKS made for the cluster. Nodes of other groups than
+    the cluster's other nodes may not reach their pods.
+    """
     authentication_mode: Literal["API", "API_AND_CONFIG_MAP", "CONFIG_MAP"] | None = None
     """How the cluster knows the roles of nodes: by access entries, or by lines in the ConfigMap ``aws-auth``."""
     ip_family: Literal["ipv4", "ipv6"] | None = None

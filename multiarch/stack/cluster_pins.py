@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from multiarch.errors import MultiarchError
 from multiarch.plurals import format_count
 from multiarch.schema.cluster import ExistingCluster
-from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster, read_private_subnets
+from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster, read_private_subnets, read_security_groups
 from multiarch.stack.load import Stack
 from multiarch.stack.pin import Kept, Pin, PinClients, Pins, PinValue
 
@@ -46,15 +46,29 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
             rows.append(Kept(f"cluster.{key}", str(old).lower(), reason))
         else:
             rows.append(_compare(f"cluster.{key}", old, found[key]))
-    subnets, row = _find_subnets(settings, cluster, clients)
-    rows += row
+    subnets, of_subnets = _find_subnets(settings, cluster, clients)
+    groups, of_groups = _find_security_groups(settings, cluster, clients)
+    rows += [*of_subnets, *of_groups]
     update = {_FIELDS[key]: value for key, value in found.items() if value is not None}
-    section = settings.model_copy(update={**update, "subnets": subnets})
+    section = settings.model_copy(update={**update, "subnets": subnets, "security_groups": list(groups)})
     spec = stack.spec.model_copy(update={"kubernetes_version": cluster.version, "cluster": section})
     pins = Pins(
         tuple(each for each in rows if isinstance(each, Pin)), tuple(each for each in rows if isinstance(each, Kept))
     )
     return pins, replace(stack, spec=spec)
+
+
+def _find_security_groups(
+    settings: ExistingCluster, cluster: EksCluster, clients: PinClients
+) -> tuple[Sequence[str], list[Pin | Kept]]:
+    key = "cluster.securityGroups"
+    if settings.security_groups:
+        return settings.security_groups, [Kept(key, ", ".join(settings.security_groups), "written already")]
+    found = read_security_groups(clients.ec2, cluster)
+    if found is None:
+        reason = "the cluster's nodes have no security group in common: write those of the nodes to be reached"
+        return (), [Kept(key, "", reason)]
+    return found, [Pin(key, None, found, "those of the cluster's nodes")] if found else []
 
 
 def _compare(key: str, old: PinValue | None, new: PinValue) -> Pin | Kept:

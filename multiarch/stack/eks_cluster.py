@@ -107,6 +107,24 @@ def read_private_subnets(ec2: Client, cluster: EksCluster) -> Mapping[str, tuple
     return {zone: tuple(found[zone]) for zone in sorted(found)}
 
 
+def read_security_groups(ec2: Client, cluster: EksCluster) -> tuple[str, ...] | None:
+    """Return the security groups that new nodes need to be like the cluster's nodes, None where these have none alike.
+
+    Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
+    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may leave it out.
+    """
+    by = [
+        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster.name}"]},
+        {"Name": "instance-state-name", "Values": ["running"]},
+    ]
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=by)
+    rows = (row for page in pages for each in page["Reservations"] for row in each["Instances"])
+    found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in rows}
+    if all(cluster.security_group in groups for groups in found):
+        return ()
+    return tuple(sorted(frozenset.intersection(*found))) or None
+
+
 def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:
     default = [each for each in routes if each.get("DestinationCidrBlock") == _ANYWHERE]
     return bool(default) and not any(str(each.get("GatewayId", "")).startswith("igw-") for each in default)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from multiarch.autoscaling.model import AutoscalingPlan
@@ -15,6 +16,7 @@ from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.network import check_subnet_ids, check_zone_name
 
 _CLUSTER: KeyPath = ("cluster",)
+_SECURITY_GROUP = re.compile(r"sg-([0-9a-f]{8}|[0-9a-f]{17})")
 
 
 def plan_existing_cluster(
@@ -43,7 +45,13 @@ def plan_existing_cluster(
         authentication_mode=settings.authentication_mode or "",
         pod_identity_agent=settings.pod_identity_agent,
         prefix_delegation=settings.prefix_delegation,
+        security_groups=tuple(settings.security_groups),
     )
+    for index, group in enumerate(settings.security_groups):
+        if not _SECURITY_GROUP.fullmatch(group):
+            report(
+                "security-group-id", (*_CLUSTER, "securityGroups", index), f"{group!r} is not a security group's ID."
+            )
     return cluster, _plan_subnets(settings, region, report)
 
 

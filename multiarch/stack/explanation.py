@@ -83,6 +83,7 @@ def _existing(plan: Plan, cluster: ExistingClusterPlan) -> Iterator[Row]:
     network = plan.network
     for zone, subnets in network.subnets_by_zone if isinstance(network, ExistingNetwork) else ():
         yield f"cluster.subnets.{zone}", subnets
+    yield "cluster.securityGroups", cluster.security_groups or "the one that EKS made for the cluster"
     entries = "access entries" if cluster.takes_access_entries else "lines in aws-auth"
     yield "cluster.authenticationMode", f"{cluster.authentication_mode}: nodes join by {entries}"
     yield "cluster.prefixDelegation", cluster.prefix_delegation

@@ -115,13 +115,17 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class ExistingClusterPlan:
-    """A cluster that the stack does not manage. ``authentication_mode`` is EKS's word, such as API_AND_CONFIG_MAP."""
+    """A cluster that the stack does not manage. ``authentication_mode`` is EKS's word, such as API_AND_CONFIG_MAP.
+
+    ``security_groups`` are those of nodes, empty for the one that EKS made for the cluster.
+    """
 
     name: str
     version: str
     authentication_mode: str
     pod_identity_agent: bool
     prefix_delegation: bool
+    security_groups: tuple[str, ...] = ()
 
     @property
     def takes_access_entries(self) -> bool:

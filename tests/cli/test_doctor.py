@@ -46,6 +46,7 @@ config:
   multiarch-eks:cluster:
     existing: {STACK}
     subnets: {{{REGION}a: [subnet-00000000], {REGION}b: [subnet-00000001]}}
+    securityGroups: [sg-00000000]
     authenticationMode: API
     ipFamily: ipv4
   multiarch-eks:nodeGroups:

@@ -44,6 +44,13 @@ def test_groups_use_the_subnets_of_their_zones_and_one_key_encrypts_session_logs
     assert found.outputs["cluster"]["name"] == "shop"
 
 
+def test_nodes_of_both_kinds_and_karpenters_have_the_security_groups_that_the_file_names() -> None:
+    change = on_cluster(cluster={"securityGroups": ["sg-00000001"]}, nodeGroups={"web": {"kind": "self-managed"}})
+    found = world(merged(change, {"autoscaling": KARPENTER}))
+    assert {str(each.inputs["vpcSecurityGroupIds"]) for each in found.all(declared.TEMPLATE)} == {"['sg-00000001']"}
+    assert found.inputs(NODE_CLASS)["spec"]["securityGroupSelectorTerms"] == [{"id": "sg-00000001"}]
+
+
 def test_without_session_logs_there_is_no_key() -> None:
     assert world(on_cluster(session={"logToCloudWatch": False})).all(KEY) == []
 

@@ -20,6 +20,7 @@ THERE = EksCluster(
     authentication_mode="API_AND_CONFIG_MAP",
     ip_family="ipv4",
     vpc_id="vpc-1",
+    security_group="sg-0",
     subnet_ids=(A, B),
     endpoint="",
     authority="",
@@ -46,10 +47,10 @@ OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
         (replace(THERE, authentication_mode="API"), SUBNETS, {}, "cluster-differs", "`multiarch stack pin shop-dev`"),
         (replace(THERE, ip_family="ipv6"), SUBNETS, {}, "cluster-differs", "cluster.ipFamily: "),
         (replace(THERE, prefix_delegation=True), SUBNETS, {}, "cluster-differs", "has true, and the file says false"),
-        (THERE, {A: SUBNETS[A]}, {}, "subnet-not-of-cluster", f"cluster.subnets.eu-west-1b[0]: the subnet {B} does"),
+        (THERE, {A: SUBNETS[A]}, {}, "not-in-cluster-vpc", f"cluster.subnets.eu-west-1b[0]: the subnet {B} does"),
         (replace(THERE, vpc_id="vpc-2"), {A: {**SUBNETS[A], "VpcId": "vpc-2"}, B: SUBNETS[B]}, {},
-         "subnet-not-of-cluster", "is in vpc-1; the cluster is in vpc-2"),
-        (THERE, OTHER_ZONE, {}, "subnet-not-of-cluster", "is in eu-west-1c"),
+         "not-in-cluster-vpc", "is in vpc-1; the cluster is in vpc-2"),
+        (THERE, OTHER_ZONE, {}, "not-in-cluster-vpc", "is in eu-west-1c"),
         (THERE, FULL, {}, "no-free-addresses", "eu-west-1b have 9 free addresses, and a node with its pods takes 30"),
         (THERE, SUBNETS, {"web": {}}, "group-of-another", "nodeGroups.web: the cluster shop has a node group web,"),
         (THERE, SUBNETS, {GROUP: {**OWN, "environment": "prod"}}, "group-of-another", "the stack shop-prod made"),
@@ -64,6 +65,13 @@ def test_an_obstacle_is_told_with_its_key_and_the_way_out(
     found = list(find_obstacles(plan(on_cluster()), Origin(), JoinedCluster(cluster, subnets, groups)))
     assert [each.rule for each in found] == ([rule] if rule else [])
     assert all(says in str(each) and each.hint for each in found)
+
+
+def test_security_groups_are_in_the_clusters_vpc() -> None:
+    made = plan(on_cluster(cluster={"securityGroups": ["sg-00000001", "sg-00000002"]}))
+    (found,) = find_obstacles(made, Origin(), JoinedCluster(THERE, SUBNETS, {}, {"sg-00000001": {"VpcId": "vpc-1"}}))
+    assert (found.rule, found.key) == ("not-in-cluster-vpc", "cluster.securityGroups[1]")
+    assert "sg-00000002 does not exist" in found.message
 
 
 def test_a_missing_agent_is_an_obstacle_only_where_the_file_says_that_it_is_there() -> None:

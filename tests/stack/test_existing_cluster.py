@@ -11,7 +11,7 @@ from multiarch.autoscaling.model import Autoscaler
 from multiarch.errors import MultiarchError
 from multiarch.rules import Severity
 from multiarch.stack.cluster_pins import pin_cluster
-from multiarch.stack.eks_cluster import EksCluster, read_private_subnets
+from multiarch.stack.eks_cluster import EksCluster, read_private_subnets, read_security_groups
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.pin import PinClients, write_pins
 from tests.stack.files import CONFIG, Project
@@ -68,6 +68,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      ERROR),
     ("subnets", on_cluster(cluster={"subnets": {"eu-west-1b": [A]}}), "cluster.subnets", f"{A} is named twice", ERROR),
     ("subnets", on_cluster(cluster={"subnets": {"eu-west-1b": []}}), "cluster.subnets.eu-west-1b", "no subnet", ERROR),
+    ("security-group-id", on_cluster(cluster={"securityGroups": ["web"]}), "cluster.securityGroups[0]", "web", ERROR),
     ("aws-auth-line", on_cluster(cluster={"authenticationMode": "CONFIG_MAP"}, nodeGroups=OWN), "nodeGroups.web",
      "nodes of web can't join shop", WARNING),
     ("aws-auth-line",
@@ -167,11 +168,17 @@ class FakeAws:
 
     def __init__(self, routes: Mapping[str, list[dict[str, str]]], addons: Mapping[str, str], **cluster: str) -> None:
         self.routes, self.addons, self.cluster = routes, addons, cluster
+        self.nodes: list[list[str]] = []
+        """The security groups of each node."""
 
     def describe_cluster(self, *, name: str) -> dict[str, Any]:
         if not self.cluster:
             raise _NotFoundError
-        described = {"resourcesVpcConfig": {"vpcId": "vpc-0", "subnetIds": [A, B]}, "name": name, "version": "1.34"}
+        described = {
+            "resourcesVpcConfig": {"vpcId": "vpc-0", "subnetIds": [A, B], "clusterSecurityGroupId": "sg-0"},
+            "name": name,
+            "version": "1.34",
+        }
         return {"cluster": {**described, **self.cluster}}
 
     def describe_addon(self, *, clusterName: str, addonName: str) -> dict[str, Any]:  # noqa: N803, ARG002
@@ -183,10 +190,14 @@ class FakeAws:
         rows = zip(SubnetIds, ("eu-west-1a", "eu-west-1b"), strict=True)
         return {"Subnets": [{"SubnetId": each, "AvailabilityZone": zone} for each, zone in rows]}
 
-    def get_paginator(self, _operation: str) -> FakeAws:
+    def get_paginator(self, operation: str) -> FakeAws:
+        self.operation = operation
         return self
 
     def paginate(self, *, Filters: object) -> list[dict[str, Any]]:  # noqa: N803, ARG002
+        if self.operation == "describe_instances":
+            groups = [{"SecurityGroups": [{"GroupId": each} for each in node]} for node in self.nodes]
+            return [{"Reservations": [{"Instances": groups}]}]
         tables = []
         for subnet, routes in self.routes.items():
             whose = {"SubnetId": subnet} if subnet else {"Main": True}
@@ -200,7 +211,18 @@ PRIVATE = [{"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1"}]
 TRANSIT = [{"DestinationCidrBlock": "0.0.0.0/0", "TransitGatewayId": "tgw-1"}]
 ISOLATED = [{"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "local"}]
 THERE = EksCluster(
-    "shop", "ACTIVE", "1.34", "API", "ipv4", "vpc-0", (A, B), "", "", pod_identity_agent=True, prefix_delegation=False
+    "shop",
+    "ACTIVE",
+    "1.34",
+    "API",
+    "ipv4",
+    "vpc-0",
+    (A, B),
+    "",
+    "",
+    pod_identity_agent=True,
+    prefix_delegation=False,
+    security_group="sg-0",
 )
 
 
@@ -218,6 +240,25 @@ def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
     routes: Mapping[str, list[dict[str, str]]], private: Mapping[str, tuple[str, ...]]
 ) -> None:
     assert read_private_subnets(FakeAws(routes, {}), THERE) == private
+
+
+@pytest.mark.parametrize(
+    ("nodes", "groups"),
+    [
+        ([], ()),
+        ([["sg-0"], ["sg-0", "sg-1"]], ()),
+        ([["sg-1", "sg-2"], ["sg-0", "sg-1"]], ("sg-1",)),
+        ([["sg-1"], ["sg-2"]], None),
+    ],
+)
+def test_new_nodes_get_the_security_groups_that_all_nodes_have_where_one_lacks_the_clusters(
+    nodes: list[list[str]], groups: tuple[str, ...] | None
+) -> None:
+    aws = FakeAws({}, {}, status="ACTIVE")
+    aws.nodes = nodes
+    assert read_security_groups(aws, THERE) == groups
+    found = pinned(aws).get("cluster.securityGroups", ())
+    assert found == groups if groups is not None else "no security group in common" in found
 
 
 def pinned(aws: FakeAws, **cluster: Any) -> dict[str, Any]:

@@ -82,7 +82,7 @@ TESTED_BESIDE_THEIR_CODE = {
     "no-manifests": "tests/components/provider/test_components.py",
     "prefer-and-require": "tests/components/provider/test_components.py",
     "refused": "tests/cli/test_stack_check.py",
-    "subnet-not-of-cluster": "tests/doctor/test_joined.py",
+    "not-in-cluster-vpc": "tests/doctor/test_joined.py",
     "too-few-zones": "tests/components/test_network.py",
     "value-known-later": "tests/components/provider/test_components.py",
 } | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}
