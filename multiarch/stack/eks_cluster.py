@@ -111,7 +111,7 @@ def read_security_groups(ec2: Client, cluster: EksCluster) -> tuple[str, ...] | 
     """Return the security groups that new nodes need to be like the cluster's nodes, None where these have none alike.
 
     Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
-    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may leave it out.
+    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it.
     """
     by = [
         {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster.name}"]},
