@@ -98,6 +98,7 @@ def check_pools_beside_it(world: World) -> None:
     """Add another team's pools to the cluster that is there now, of which nothing changes."""
     eks, ec2 = world.aws(IN_A_VPC).client("eks"), world.aws(IN_A_VPC).client("ec2")
     before = eks.describe_cluster(name=IN_A_VPC)["cluster"]
+    entries = eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"]
     rows = ec2.describe_subnets(SubnetIds=before["resourcesVpcConfig"]["subnetIds"])["Subnets"]
     zones = {row["AvailabilityZone"]: [row["SubnetId"]] for row in rows}
     world.stack_file(BESIDE).write_text(IN_ITS_CLUSTER.format(cluster=IN_A_VPC, subnets=json.dumps(zones)))
@@ -106,7 +107,7 @@ def check_pools_beside_it(world: World) -> None:
     spec = records(world, BESIDE)["NodeClass", BESIDE]["spec"]
     assert "tags" not in spec
     assert {each["id"] for each in spec["subnetSelectorTerms"]} == {each for ids in zones.values() for each in ids}
-    assert len(eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"]) == 2
+    assert len(eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"]) == len(entries) + 1
     world.pulumi(BESIDE, "destroy", "--yes", "--skip-preview", "--json")
     assert eks.describe_cluster(name=IN_A_VPC)["cluster"] == before
-    assert len(eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"]) == 1
+    assert eks.list_access_entries(clusterName=IN_A_VPC)["accessEntries"] == entries
