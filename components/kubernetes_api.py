@@ -25,6 +25,8 @@ from multiarch.probe import find_silence
 from .component import After, Child, Component, require_healthy
 
 NAMESPACE = "kube-system"
+DRAIN_WITHIN = "30m"
+"""For the deletion of NodePools: a node goes once its pods are evicted, and they may have disruption budgets."""
 _RELEASE = "kubernetes:helm.sh/v3:Release"
 # Seconds: nodes that just started pull images first.
 _TIMEOUT = 600

@@ -196,6 +196,11 @@ class Platform(Component):
         return cluster.security_groups if isinstance(cluster, ExistingClusterPlan) else ()
 
     @property
+    def _security_groups(self) -> Sequence[pulumi.Input[str]]:
+        """Those of nodes, by ID: an existing cluster's, or the one that EKS made for the cluster."""
+        return self._their_security_groups or [self.control_plane.security_group_id]
+
+    @property
     def _takes_access_entries(self) -> bool:
         cluster = self._plan.cluster
         return cluster.takes_access_entries if isinstance(cluster, ExistingClusterPlan) else True
@@ -256,8 +261,7 @@ class Platform(Component):
 
     def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
         """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""
-        security_group_id = self.control_plane.security_group_id
-        made = AutoMode("auto-mode", self, cluster, plan, network.private_subnet_ids, security_group_id)
+        made = AutoMode("auto-mode", self, cluster, plan, network.private_subnet_ids, self._security_groups)
         return replace(cluster, ready=(*cluster.ready, *made.ready))
 
     def _karpenter(
@@ -277,9 +281,7 @@ class Platform(Component):
                 *(group.plan.taints if group else ()),
             ),
             security_group_id=self.control_plane.security_group_id,
-            security_group_ids=(self._their_security_groups or [self.control_plane.security_group_id])
-            if isinstance(plan.cluster, ExistingClusterPlan)
-            else (),
+            security_group_ids=self._security_groups if isinstance(plan.cluster, ExistingClusterPlan) else (),
             takes_access_entries=self._takes_access_entries,
             sessions=self._sessions_on_nodes,
             successor=release if karpenter.cordoned else None,

@@ -24,6 +24,7 @@ from multiarch.cli import lines
 from multiarch.errors import MultiarchError, StackError, merge_warnings
 from sandbox import environment, lifecycle, plugins, state, summary
 from sandbox.cluster import lifecycle as real_cluster
+from sandbox.existing import Tool
 from sandbox.layout import CLONE, Layout
 from tools import build
 
@@ -50,15 +51,6 @@ class Output(StrEnum):
 
     TABLE = "table"
     JSON = "json"
-
-
-class Tool(StrEnum):
-    """What made the cluster of the demo."""
-
-    EKSCTL = "eksctl"
-    TERRAFORM = "terraform"
-    CONSOLE = "console"
-    AUTO_MODE = "auto-mode"
 
 
 Stack = Annotated[

@@ -87,9 +87,7 @@ def build(
     if by_hand:
         # Not `pulumi stack select`, which would change the stack of every other shell.
         set_["PULUMI_STACK"] = stack
-    for name in ("NO_PROXY", "no_proxy"):
-        others = [entry for entry in environ.get(name, "").split(",") if entry and entry != "127.0.0.1"]
-        set_[name] = ",".join(["127.0.0.1", *others])
+    set_ |= _go_around_proxies(environ)
     return Environment(set_, _leading_out(environ, set_))
 
 
@@ -104,8 +102,17 @@ def read_aws(url: str, region: str, environ: Mapping[str, str]) -> dict[str, str
         "AWS_ENDPOINT_URL": url,
         "AWS_REGION": region,
         "KUBECONFIG": os.devnull,
-        "NO_PROXY": ",".join(["127.0.0.1", *filter(None, [environ.get("NO_PROXY")])]),
+        **_go_around_proxies(environ),
     }
+
+
+def _go_around_proxies(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that keep this machine's own servers from a proxy, with what they have already."""
+    found: dict[str, str] = {}
+    for name in ("NO_PROXY", "no_proxy"):
+        others = [entry for entry in environ.get(name, "").split(",") if entry and entry != "127.0.0.1"]
+        found[name] = ",".join(["127.0.0.1", *others])
+    return found
 
 
 def forget_aws(environ: MutableMapping[str, str]) -> None:

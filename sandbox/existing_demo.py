@@ -11,7 +11,7 @@ from typing import Any
 from multiarch.errors import OutsideError
 from sandbox import environment, project, server, state
 from sandbox.commands import run_multiarch
-from sandbox.existing import console, eksctl, terraform
+from sandbox.existing import Tool, console, eksctl, terraform
 from sandbox.existing.account import Account
 from sandbox.inventory import Aws
 from sandbox.layout import Layout
@@ -20,15 +20,15 @@ from sandbox.lifecycle import Sandbox
 Say = Callable[[str], None]
 STACK, REGION, VERSION = "shop-prod", "eu-central-1", "1.35"
 """The cluster has the stack's name."""
-TOOLS: Mapping[str, Callable[[Account, str], None]] = {
-    "eksctl": eksctl.create_cluster,
-    "terraform": terraform.create_cluster,
-    "console": console.create_cluster,
-    "auto-mode": console.create_auto_mode_cluster,
+SHAPES: Mapping[Tool, Callable[[Account, str], None]] = {
+    Tool.EKSCTL: eksctl.create_cluster,
+    Tool.TERRAFORM: terraform.create_cluster,
+    Tool.CONSOLE: console.create_cluster,
+    Tool.AUTO_MODE: console.create_auto_mode_cluster,
 }
 
 
-def show(layout: Layout, tool: str, say: Say, show: Say) -> None:
+def show(layout: Layout, tool: Tool, say: Say, show: Say) -> None:
     """Show it for a cluster of ``tool``, in a sandbox of its own below that of ``layout``, removed at the end.
 
     Raises OutsideError if a command failed, the second preview shows a change, or the cluster is not as it was.
@@ -39,9 +39,9 @@ def show(layout: Layout, tool: str, say: Say, show: Say) -> None:
         sandbox.down(force=True)
         project.make_empty(layout, own.root)
         aws = Aws(_start(own), REGION)
-        TOOLS[tool](Account(aws.client, VERSION), STACK)
+        SHAPES[tool](Account(aws.client, VERSION), STACK)
         say(f"the cluster {STACK} is there, as {tool} makes it, in a sandbox of its own")
-        before = describe(aws)
+        before = describe(aws, STACK)
         environ = environment.read_aws(aws.url, REGION, os.environ)
         run_multiarch(("stack", "new", "--from-cluster", STACK, "--region", REGION), own.root, show, environ=environ)
         file = own.stacks_folder() / f"Pulumi.{STACK}.yaml"
@@ -53,7 +53,7 @@ def show(layout: Layout, tool: str, say: Say, show: Say) -> None:
         if changes:
             raise OutsideError("The preview after the update shows changes.")
         sandbox.destroy(STACK)
-        if (after := describe(aws)) != before:
+        if (after := describe(aws, STACK)) != before:
             differing = sorted(name for name in before if before[name] != after[name])
             raise OutsideError(f"The cluster is not as it was: {', '.join(differing)}.")
         say(f"the stack is destroyed, and the cluster as it was: {', '.join(before)} are the same, byte by byte")
@@ -62,14 +62,17 @@ def show(layout: Layout, tool: str, say: Say, show: Say) -> None:
         shutil.rmtree(own.root, ignore_errors=True)
 
 
-def describe(aws: Aws) -> dict[str, str]:
-    """Return what AWS says of the cluster, as JSON: its description, groups, access entries, add-ons, network."""
-    eks, ec2, named = aws.client("eks"), aws.client("ec2"), {"clusterName": STACK}
-    cluster = eks.describe_cluster(name=STACK)["cluster"]
+def describe(aws: Aws, name: str) -> dict[str, str]:
+    """Return what AWS says of a cluster, as JSON: its description, groups, access entries, add-ons, network."""
+    eks, ec2, named = aws.client("eks"), aws.client("ec2"), {"clusterName": name}
+    cluster = eks.describe_cluster(name=name)["cluster"]
+    groups = eks.list_nodegroups(**named)["nodegroups"]
+    scaling = aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
     vpc = [{"Name": "vpc-id", "Values": [cluster["resourcesVpcConfig"]["vpcId"]]}]
     found: dict[str, Any] = {
         "DescribeCluster": cluster,
-        "ListNodegroups": eks.list_nodegroups(**named)["nodegroups"],
+        "DescribeNodegroup": [eks.describe_nodegroup(**named, nodegroupName=each)["nodegroup"] for each in groups],
+        "DescribeAutoScalingGroups": sorted(each["AutoScalingGroupName"] for each in scaling),
         "ListAccessEntries": eks.list_access_entries(**named)["accessEntries"],
         "ListAddons": eks.list_addons(**named)["addons"],
         "DescribeSubnets": ec2.describe_subnets(Filters=vpc)["Subnets"],

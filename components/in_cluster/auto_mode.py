@@ -14,10 +14,7 @@ from multiarch.nodes.model import CLUSTER_TAG
 
 from ..component import After, Component
 from ..iam import policies, roles
-from ..kubernetes_api import ChildInCluster, InCluster
-
-# A node is deleted once its pods are evicted, and they may have disruption budgets.
-DRAIN_WITHIN = "30m"
+from ..kubernetes_api import DRAIN_WITHIN, ChildInCluster, InCluster
 
 
 class AutoMode(ChildInCluster):
@@ -35,9 +32,9 @@ class AutoMode(ChildInCluster):
         cluster: InCluster,
         plan: AutoModePlan,
         subnet_ids: Sequence[pulumi.Input[str]],
-        security_group_id: pulumi.Input[str],
+        security_group_ids: Sequence[pulumi.Input[str]],
     ) -> None:
-        """Declare everything. Nodes start in ``subnet_ids``, with the security group of the cluster."""
+        """Declare everything. Nodes start in ``subnet_ids``, with ``security_group_ids``."""
         super().__init__(name, owner, cluster)
         role, before = (plan.node_class.role, ()) if plan.node_class.role else self._role(cluster)
         # EKS adds further tags: cluster, NodeClass, NodePool.
@@ -46,7 +43,7 @@ class AutoMode(ChildInCluster):
             plan.node_class,
             role=role,
             subnet_ids=[{"id": each} for each in subnet_ids],
-            security_group_id=security_group_id,
+            security_groups=security_group_ids,
             tags=tags if plan.tagged else (),
         )
         node_class = self.declare_object(plan.node_class.name, manifest, (*cluster.ready, *before), DRAIN_WITHIN)

@@ -20,13 +20,11 @@ from ..aws.interruption_queue import InterruptionQueue
 from ..component import After, Component
 from ..iam.karpenter_role import SERVICE_ACCOUNT, KarpenterRole
 from ..iam.node_role import NodeRole
-from ..kubernetes_api import Chart, ChildInCluster, InCluster, Manifest, system_tolerations
+from ..kubernetes_api import DRAIN_WITHIN, Chart, ChildInCluster, InCluster, Manifest, system_tolerations
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"
 REGISTRY = f"{PUBLIC_REGISTRY}/karpenter"
-# A node is deleted once its pods are evicted, and they may have disruption budgets.
-DRAIN_WITHIN = "30m"
 
 
 @dataclass(frozen=True, slots=True)

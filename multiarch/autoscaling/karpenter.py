@@ -65,16 +65,16 @@ def build_node_class(
 
 
 def build_auto_mode_class(
-    plan: NodeClassPlan, *, role: object, subnet_ids: object, security_group_id: object, tags: Tags
+    plan: NodeClassPlan, *, role: object, subnet_ids: object, security_groups: Sequence[object], tags: Tags
 ) -> Manifest:
     """Return EKS Auto Mode's NodeClass; all but the tags may be outputs.
 
-    Its volumes, image, metadata options and max pods are AWS's. Subnets and security group are named by their IDs, so
+    Its volumes, image, metadata options and max pods are AWS's. Subnets and security groups are named by their IDs, so
     that nothing of the cluster or its network has to be tagged.
     """
     spec: Manifest = {
         "role": role,
-        "securityGroupSelectorTerms": [{"id": security_group_id}],
+        "securityGroupSelectorTerms": [{"id": each} for each in security_groups],
         "subnetSelectorTerms": subnet_ids,
     }
     if tags:

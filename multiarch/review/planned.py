@@ -191,11 +191,11 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
         disks = [{"ebs": {"encrypted": "true"}}]
         inputs = {"metadataOptions": metadata, "blockDeviceMappings": disks}
         yield "aws:ec2/launchTemplate:LaunchTemplate", group.name, inputs
+    cluster = plan.cluster
+    theirs = (cluster.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
     if karpenter := plan.autoscaling.karpenter:
-        cluster = plan.cluster
-        theirs = (cluster.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
         node_class = build_node_class(
-            karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags, security_groups=theirs
+            karpenter.node_class, cluster=cluster.name, role="", tags=plan.tags, security_groups=theirs
         )
         yield NODE_CLASS, karpenter.node_class.name, node_class
         for pool in karpenter.pools:
@@ -205,7 +205,7 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
             auto_mode.node_class,
             role=auto_mode.node_class.role,
             subnet_ids=[{"id": each} for each in auto_mode.node_class.subnet_ids],
-            security_group_id="",
+            security_groups=theirs or (_OWN,),
             tags=plan.tags if auto_mode.tagged else (),
         )
         yield AUTO_MODE_CLASS, auto_mode.node_class.name, node_class

@@ -78,7 +78,7 @@ def test_the_node_class_names_subnets_and_security_group_by_their_ids() -> None:
     assert owner is not None
     subnets, tags = [{"id": "subnet-0a"}], (("team", "shop"),)
     made = build_auto_mode_class(
-        owner.node_class, role="nodes", subnet_ids=subnets, security_group_id="sg-0a", tags=tags
+        owner.node_class, role="nodes", subnet_ids=subnets, security_groups=["sg-0a"], tags=tags
     )
     assert made == {
         "apiVersion": "eks.amazonaws.com/v1",

@@ -184,7 +184,7 @@ def test_csv_has_a_row_per_cell(run: type_of_run, manifest: str) -> None:
     [
         (("agents.yaml",), "The manifests have DaemonSets and no Nodes. Give --stack NAME"),
         (("--stack", "checkout-dev", "nodes.yaml"), "nodes.yaml: no DaemonSets found."),
-        (("--context", "a", "agents.yaml"), "--context can't be combined with --manifests. It is for a live"),
+        (("--context", "a", "agents.yaml"), "--context can't be combined with --manifests."),
         (("--stack", "nobody-dev"), "There is no stack nobody-dev"),
         (("--stack", "checkout-dev", "--architecture-taint", "arch=arm64"), "'arch=arm64' has no effect. Write"),
         ((), "no-kubeconfig"),

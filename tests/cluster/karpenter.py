@@ -91,8 +91,6 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
     kubeconfig = write_kubeconfig(folder / "kubeconfig", account_access(plane.kube))
     metrics_port, health_port = free_ports(2)
     environ = aws.environ() | {
-        # Pods of a test come within milliseconds; by default it waits for more for a second.
-        "BATCH_IDLE_DURATION": "0.4s",
         "CLUSTER_ENDPOINT": plane.kube.access.url,
         "CLUSTER_NAME": aws.cluster,
         # Tests stop the process for a while, in which it could not renew its lease.

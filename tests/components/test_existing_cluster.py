@@ -85,6 +85,13 @@ def test_an_installed_karpenter_gets_a_node_class_by_ids_and_pools_alone() -> No
     assert found.all("kubernetes:karpenter.sh/v1:NodePool") != []
 
 
+def test_nodes_of_auto_mode_have_the_security_groups_that_the_file_names() -> None:
+    change = on_cluster(cluster={"securityGroups": ["sg-00000001"]}, autoscaling={"use": "auto-mode"}) | NO_GROUPS
+    found = declared.world(change)
+    spec = found.inputs("kubernetes:eks.amazonaws.com/v1:NodeClass")["spec"]
+    assert spec["securityGroupSelectorTerms"] == [{"id": "sg-00000001"}]
+
+
 @pytest.mark.parametrize("mode", ["API", "CONFIG_MAP"])
 def test_karpenter_that_the_stack_installs_finds_everything_by_ids(mode: str) -> None:
     settings = {"use": "karpenter", "karpenter": {"controllerGroup": "web"}}
