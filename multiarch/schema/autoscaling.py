@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.kubelet import Kubelet
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_duplicates)]
@@ -113,6 +114,8 @@ class Karpenter(Section):
     """Volume in GiB; encrypted gp3."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service."""
+    kubelet: Kubelet = get_section_default(Kubelet)
+    """Settings of the kubelet on all of its nodes."""
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
     spot_to_spot_consolidation: bool = False

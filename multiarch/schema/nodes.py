@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.kubelet import Kubelet
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -80,6 +81,8 @@ class NodeGroupBase(Section):
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
     bootstrap: Bootstrap = get_section_default(Bootstrap)
     """What happens before and when the kubelet starts."""
+    kubelet: Kubelet = get_section_default(Kubelet)
+    """Settings of the kubelet."""
     max_pods: Annotated[int, Field(ge=4, le=1514)] | None = None
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1

@@ -63,7 +63,13 @@ def build_pool_shape(
     """Return a node of a NodePool on one of its instance types."""
     pods = compute_auto_mode_pods(instance) if pool.auto_mode else node_class.max_pods or compute_max_pods(instance)
     reserve = pods if get_family(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
-    given = get_allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
+    given = get_allocatable(
+        instance,
+        pods=pods,
+        disk_gib=node_class.disk_size,
+        reserve_for=reserve,
+        reservations=node_class.kubelet.reservations,
+    )
     return _shape(pool, instance, given, zones=zones, region=region, more={})
 
 

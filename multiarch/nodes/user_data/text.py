@@ -39,7 +39,7 @@ def format_toml_value(value: Scalar | Sequence[str]) -> str:
 
 
 def format_toml_table(path: str, values: Mapping[str, Scalar | Sequence[str]]) -> str:
-    """Write one table, its keys in the order given. ``path`` is its header, of bare keys."""
+    """Write one table, its keys in the order given. ``path`` is its header, of bare keys, in brackets for a list."""
     return "".join(
         [f"[{path}]\n", *(f"{format_toml_key(key)} = {format_toml_value(value)}\n" for key, value in values.items())]
     )
