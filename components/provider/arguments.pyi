@@ -53,6 +53,10 @@ class KarpenterArgs(TypedDict):
     """The image release for all pools, such as `al2023@v20260715`; `multiarch stack pin` writes it."""
     diskSize: NotRequired[int]
     """Volume in GiB; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
+    RAID0.
+    """
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -106,6 +110,10 @@ class NodeGroupArgs(TypedDict):
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -625,6 +633,10 @@ class KarpenterSettings(TypedDict):
     """The image release for all pools, such as `al2023@v20260715`; `multiarch stack pin` writes it."""
     diskSize: NotRequired[int]
     """Volume in GiB; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
+    RAID0.
+    """
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -704,6 +716,10 @@ class MultiArchitectureGroupSettings(TypedDict):
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -794,6 +810,10 @@ class NodeGroupSettings(TypedDict):
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]

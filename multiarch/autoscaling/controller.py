@@ -67,6 +67,7 @@ def plan_karpenter(
             role=settings.node_role or "",
             kubelet=plan_kubelet(settings.kubelet, (*PATH, "kubelet"), family, report),
             registry_mirrors=context.registry_mirrors,
+            instance_store=settings.instance_store_policy is not None,
         ),
         pools=pools,
         service_monitor=settings.service_monitor,

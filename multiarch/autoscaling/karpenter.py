@@ -63,6 +63,8 @@ def build_node_class(
         config["maxPods"] = plan.max_pods
     if config:
         spec["kubelet"] = config
+    if plan.instance_store:
+        spec["instanceStorePolicy"] = "RAID0"
     if user_data := render_pool_user_data(AmiFamily(plan.ami_family), rest, plan.registry_mirrors):
         spec["userData"] = user_data
     return {

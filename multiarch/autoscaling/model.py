@@ -176,6 +176,7 @@ class NodeClassPlan:
     role: str = ""
     kubelet: KubeletPlan = NO_SETTINGS
     registry_mirrors: Mirrors = ()
+    instance_store: bool = False
 
 
 @dataclass(frozen=True, slots=True)

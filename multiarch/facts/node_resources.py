@@ -73,22 +73,30 @@ def compute_usable_memory(instance: InstanceType) -> int:
     return (mib + -mib * UNUSABLE_MEMORY_PER_MILLE // 1000) * MIB
 
 
+def compute_disk(instance: InstanceType, disk_gib: int, *, instance_store: bool) -> int:
+    """Return the bytes for images and pods: the volume's, or with ``instance_store`` those of local disks, if any."""
+    return instance.nvme_gb * 10**9 if instance_store and instance.nvme_gb else disk_gib * GIB
+
+
 def get_allocatable(
     instance: InstanceType,
     *,
     pods: int,
     disk_gib: int,
+    instance_store: bool = False,
     reserve_for: int | None = None,
     reservations: Reservations = DEFAULT_RESERVATIONS,
 ) -> dict[str, int]:
     """Return what an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
 
-    ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods. Memory is reserved for
+    ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods; with ``instance_store`` these are
+    on the local disks of an instance that has some. Memory is reserved for
     ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: as the Amazon Linux
     images do, for any max pods.
     """
     reserve = compute_max_pods(instance) if reserve_for is None else reserve_for
-    memory, disk = compute_usable_memory(instance), disk_gib * GIB
+    memory = compute_usable_memory(instance)
+    disk = compute_disk(instance, disk_gib, instance_store=instance_store)
     kept = {
         "cpu": compute_reserved_cpu(instance.vcpus),
         "memory": compute_reserved_memory(reserve),

@@ -127,7 +127,7 @@ class NodeGroupPlan:
     ``launch_template_prefix`` (``CLUSTER-NAME-``) that of the launch template: AWS adds a suffix, because a replacement
     is created before the old group is deleted. ``disk_size`` is in GiB. ``pre_bootstrap`` is a shell script or empty.
     ``max_pods`` is the kubelet's limit; ``max_pods_written`` says whether the user data has to set it (because the team
-    did, or because the node would compute another number).
+    did, or because the node would compute another number). ``instance_store``: images and pods are on local disks.
     """
 
     path: tuple[str, ...]
@@ -155,6 +155,7 @@ class NodeGroupPlan:
     derived: tuple[Derived, ...]
     kubelet: KubeletPlan = NO_SETTINGS
     registry_mirrors: Mirrors = ()
+    instance_store: bool = False
 
     @property
     def key(self) -> str:

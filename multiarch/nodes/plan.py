@@ -49,6 +49,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
     checks.check_bootstrap(spec, case, ami_type.family, report)
+    checks.check_instance_store(spec, types, ami_type.family, report)
     kubelet = plan_kubelet(settings.kubelet, (*spec.path, "kubelet"), ami_type.family, report)
     check_flags(kubelet, bootstrap.kubelet_extra_args, (*spec.path, "bootstrap", "kubeletExtraArgs"), report)
     pods, written = _max_pods(spec, context, types, case, report)
@@ -80,6 +81,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         derived=(),
         kubelet=kubelet,
         registry_mirrors=context.registry_mirrors,
+        instance_store=settings.instance_store_policy is not None,
     )
     if kubelet.config:
         check_room(get_node_resources(plan), (*spec.path, "kubelet"), report)

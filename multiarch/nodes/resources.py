@@ -18,6 +18,7 @@ def get_node_resources(group: NodeGroupPlan) -> dict[str, int]:
             instance,
             pods=group.max_pods,
             disk_gib=group.disk_size,
+            instance_store=group.instance_store,
             reserve_for=reserve,
             reservations=group.kubelet.reservations,
         )

@@ -22,6 +22,7 @@ RegistryMirrors = Annotated[
     dict[str, Annotated[list[str], Field(min_length=1)]],
     Field(examples=[{"docker.io": ["https://mirror.example.com"]}]),
 ]
+InstanceStorePolicy = Literal["RAID0"]
 
 
 class Kubelet(Section):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
-from multiarch.schema.kubelet import Kubelet
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -73,6 +73,10 @@ class NodeGroupBase(Section):
     """Operating system. Default: the stack's ``amiFamily``."""
     disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3."""
+    instance_store_policy: InstanceStorePolicy | None = None
+    """``RAID0`` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance.
+    """
     labels: dict[str, str] = {}
     """Node labels."""
     taints: Annotated[list[TaintText], Field(max_length=49)] = []

@@ -63,4 +63,6 @@ def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
     kubelet: dict[str, Value] = {**({"config": config} if config else {}), **({"flags": flags} if flags else {})}
     if kubelet:
         spec["kubelet"] = kubelet
+    if group.instance_store:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
     return spec

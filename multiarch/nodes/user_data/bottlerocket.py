@@ -11,9 +11,19 @@ from collections.abc import Mapping, Sequence
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, Mirrors, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags
 from multiarch.nodes.user_data.kubelet_flags import Config
-from multiarch.nodes.user_data.text import Scalar, format_toml_table
+from multiarch.nodes.user_data.text import Scalar, Value, format_toml_table
 
 _KUBERNETES = "settings.kubernetes"
+_FOLDERS = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"]
+_DISKS: Mapping[str, Value] = {
+    "commands": [
+        ["apiclient", "ephemeral-storage", "init"],
+        ["apiclient", "ephemeral-storage", "bind", "--dirs", *_FOLDERS],
+    ],
+    "essential": True,
+    "mode": "always",
+}
+"""Joins local disks at each start. Source: Bottlerocket, "Ephemeral storage"; Karpenter writes the same."""
 
 
 def render_bottlerocket(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
@@ -24,8 +34,11 @@ def render_bottlerocket(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     config = kubelet_flags.build_config(group.kubelet.config)
     if group.case is BootstrapCase.EKS:
         pods = {"max-pods": group.max_pods} if group.max_pods_written else {}
-        return "\n".join([*_settings(pods, config), *_mirrors(group.registry_mirrors)])
-    return "\n".join([*_tables(group, cluster, config), *_mirrors(group.registry_mirrors)])
+        tables = _settings(pods, config)
+    else:
+        tables = _tables(group, cluster, config)
+    disks = [format_toml_table("settings.bootstrap-commands.local-disks", _DISKS)] if group.instance_store else []
+    return "\n".join([*tables, *disks, *_mirrors(group.registry_mirrors)])
 
 
 def render_bottlerocket_pool(config: Config, mirrors: Mirrors) -> str:

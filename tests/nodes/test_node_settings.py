@@ -1,4 +1,4 @@
-"""Settings of the kubelet and registry mirrors: what is rejected, what nodes read, what is left for pods."""
+"""Settings of the kubelet, mirrors and local disks: what is rejected, what nodes read, what is left for pods."""
 
 from __future__ import annotations
 
@@ -82,6 +82,14 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("kubelet-own-flag", {"nodeGroups": {"web": {"kubelet": {"imageGCHighThresholdPercent": 90},
                                                 "bootstrap": {"kubeletExtraArgs": ["--image-gc-high-threshold=9"]}}}},
      "nodeGroups.web.bootstrap.kubeletExtraArgs[0]", "kubelet.imageGCHighThresholdPercent", ERROR),
+    ("no-instance-store", {"nodeGroups": {"web": {"instanceStorePolicy": "RAID0"}}},
+     "nodeGroups.web.instanceStorePolicy", "m7i.large has no local NVMe disks", ERROR),
+    ("no-instance-store", {"nodeGroups": {"web": {"instanceStorePolicy": "RAID0",
+                                                 "instanceTypes": ["p6e-gb200.36xlarge"]}}},
+     "nodeGroups.web.instanceStorePolicy", "size is not known", ERROR),
+    ("instance-store-family", {"kubernetesVersion": "1.32", "nodeGroups": {"web": {
+        "amiFamily": "AL2", "instanceStorePolicy": "RAID0", "instanceTypes": ["m7gd.large"]}}},
+     "nodeGroups.web.instanceStorePolicy", "AL2", ERROR),
     ("registry-mirror", {"registryMirrors": {"docker.io/library": ["https://m.example.com"]}},
      "registryMirrors.docker.io/library", "host", ERROR),
     ("registry-mirror", {"registryMirrors": {"docker.io": ["http://m.example.com"]}}, "registryMirrors.docker.io[0]",
@@ -109,6 +117,24 @@ def test_pods_get_what_the_settings_leave() -> None:
     instance = made[0].pools[0].instance_types[0]
     shapes = [build_pool_shape(each.pools[0], each.node_class, instance, ()) for each in made]
     assert shapes[0].allocatable.cpu - shapes[1].allocatable.cpu == 100
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("kind", ["managed", "self-managed"])
+@pytest.mark.parametrize("family", ["AL2023", "Bottlerocket"])
+def test_local_disks_hold_what_pods_write(family: str, kind: str) -> None:
+    types = ["m7gd.large", "m6gd.large"]  # 118 GB each
+    group = web(instanceTypes=types, kind=kind, amiFamily=family, instanceStorePolicy="RAID0")
+    disk = 118 * 10**9
+    assert get_node_resources(group)["ephemeral-storage"] == disk - disk // 10 - GIB
+    text = render_user_data(group, CLUSTER)
+    if family == "AL2023":
+        spec = reading.node_config(reading.part(text, reading.NODE_CONFIG), partial=kind == "managed")["spec"]
+        assert spec["instance"]["localStorage"]["strategy"] == "RAID0"
+    else:
+        command = reading.settings(text)["bootstrap-commands"]["local-disks"]
+        assert command["commands"][0] == ["apiclient", "ephemeral-storage", "init"]
+        assert (command["mode"], command["essential"]) == ("always", True)
 
 
 @pytest.mark.tools
