@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
@@ -11,6 +11,7 @@ from typing import TypeVar
 import pulumi
 
 from multiarch.nodes.model import Tags
+from multiarch.schema.iam import Iam
 
 from .account import Account, look_up
 
@@ -24,11 +25,17 @@ class Naming:
     """Names and tags of a stack's resources.
 
     ``cluster`` is the cluster's name, the first part of every ``Name`` tag; ``tags`` are the plan's, for every taggable
-    resource.
+    resource; ``iam`` says what roles get.
     """
 
     cluster: str
     tags: Tags
+    iam: Iam = field(default_factory=Iam.model_construct)
+
+    @property
+    def path(self) -> str | None:
+        """The path of roles, instance profiles and policies; None for IAM's default, so that nothing is sent."""
+        return self.iam.path if self.iam.path != "/" else None
 
 
 class Component(pulumi.ComponentResource):

@@ -68,7 +68,7 @@ class Platform(Component):
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare everything."""
         plan = args.plan
-        super().__init__(name, Naming(plan.cluster.name, plan.tags), opts)
+        super().__init__(name, Naming(plan.cluster.name, plan.tags, plan.iam), opts)
         self._plan = plan
         cluster = plan.cluster
         session = self._existing(cluster) if isinstance(cluster, ExistingClusterPlan) else self._new(cluster)

@@ -65,6 +65,6 @@ class Addons(Child):
             return None, []
         description = f"Add-on {plan.name} of {self.naming.cluster}"
         role = pod_identity.declare_role(self, plan.name, plan.service_account, description)
-        attachment = roles.attach_managed(self, plan.name, role, plan.managed_policy)
+        attached = roles.attach_managed(self, plan.name, role, self.account.managed_policy(plan.managed_policy))
         association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
-        return [association], [attachment]
+        return [association], attached

@@ -40,7 +40,7 @@ class FlowLogs(Child):
             log_destination=group.arn,
             iam_role_arn=role.arn,
             tags=self.tags(NAME),
-            opts=self.child(depends_on=[policy]),
+            opts=self.child(depends_on=policy),
         )
         self.register_outputs({"logGroup": group.name})
 

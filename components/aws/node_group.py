@@ -151,6 +151,9 @@ class NodeGroup(Component):
                 max_unavailable_percentage=plan.update.max_unavailable_percentage,
             ),
             force_update_version=plan.update.force,
+            node_repair_config=None
+            if plan.node_repair is None
+            else eks.NodeGroupNodeRepairConfigArgs(enabled=plan.node_repair),
             tags=self.tags(plan.name, found_by),
             opts=self.child(
                 depends_on=(*args.ready, *args.role.ready),

@@ -157,6 +157,29 @@ def push_images(account: Account, repositories: Sequence[str]) -> pulumi.Output[
     )
 
 
+def require_boundary(boundary: pulumi.Input[str]) -> pulumi.Output[str]:
+    """Return a denial of roles without ``boundary``, and of its removal, also from roles that have it.
+
+    Source: IAM user guide, "Permissions boundaries for IAM entities", "Delegating responsibility to others using
+    permissions boundaries".
+    """
+    other = {"StringNotEquals": {"iam:PermissionsBoundary": boundary}}
+    widens = [
+        "iam:AttachRolePolicy",
+        "iam:CreateRole",
+        "iam:PutRolePermissionsBoundary",
+        "iam:PutRolePolicy",
+    ]
+    changes = ["iam:CreatePolicyVersion", "iam:DeletePolicy", "iam:DeletePolicyVersion", "iam:SetDefaultPolicyVersion"]
+    return policies.document(
+        [
+            policies.deny("RolesHaveTheBoundary", widens, "*", other),
+            policies.deny("TheBoundaryStays", changes, boundary),
+            policies.deny("RolesKeepTheBoundary", "iam:DeleteRolePermissionsBoundary"),
+        ]
+    )
+
+
 def _reads(account: Account, rows: Iterable[Reads]) -> list[policies.Statement]:
     """Return one statement for all actions that take no resource, and one for each kind of resource, sorted."""
     by_resource: dict[tuple[str, str], set[str]] = {}

@@ -10,7 +10,7 @@ from pulumi_aws import eks, iam
 
 from ..component import Component, Naming
 from ..iam import policies
-from ..iam.roles import give_inline
+from ..iam.roles import Role, give_inline
 from . import permissions, trust
 from .permissions import State
 from .trust import Issuer
@@ -37,7 +37,9 @@ class CiRolesArgs:
 
     ``branch`` is the one that updates run from. ``clusters`` are names of existing clusters in the provider's region,
     whose objects previews read. ``repositories`` are names of repositories in Amazon ECR. ``permissions_boundary`` is
-    the ARN of a policy that limits all these roles, whatever else is attached to them.
+    the ARN of a policy that limits all these roles, whatever else is attached to them; ``path`` is theirs, such as
+    ``/ci/``. ``required_boundary`` is the ARN of the permissions boundary that each role must have which an update
+    creates, as ``iam.permissionsBoundary`` of the stacks names it.
     """
 
     naming: Naming
@@ -48,6 +50,8 @@ class CiRolesArgs:
     clusters: Sequence[str] = ()
     repositories: Sequence[str] = ()
     permissions_boundary: pulumi.Input[str] | None = None
+    path: str | None = None
+    required_boundary: pulumi.Input[str] | None = None
 
 
 class CiRoles(Component):
@@ -71,9 +75,13 @@ class CiRoles(Component):
         give_inline(self, "preview", preview, permissions.preview(self.account, args.state))
         for cluster in args.clusters:
             self._entry(preview, cluster)
-        self.preview_role_arn = preview.arn
-        self.update_role_arns = {each.name: self._update(each, branch).arn for each in args.environments}
-        self.images_role_arn = self._images(branch).arn if args.repositories else None
+        self.preview_role_arn = pulumi.Output.from_input(preview.arn)
+        self.update_role_arns = {
+            each.name: pulumi.Output.from_input(self._update(each, branch).arn) for each in args.environments
+        }
+        self.images_role_arn = None
+        if args.repositories:
+            self.images_role_arn = pulumi.Output.from_input(self._images(branch).arn)
         self.register_outputs(
             {
                 "previewRoleArn": self.preview_role_arn,
@@ -96,7 +104,7 @@ class CiRoles(Component):
             opts=self.child(),
         ).arn
 
-    def _entry(self, role: iam.Role, cluster: str) -> None:
+    def _entry(self, role: Role, cluster: str) -> None:
         """Let the role read the cluster's objects, Secrets included: Helm keeps its releases in them.
 
         AmazonEKSViewPolicy, which ``access.readers`` get, does not show Secrets. Source: EKS user guide, "Review access
@@ -118,7 +126,7 @@ class CiRoles(Component):
             opts=self.child(depends_on=[entry]),
         )
 
-    def _update(self, environment: Environment, branch: str) -> iam.Role:
+    def _update(self, environment: Environment, branch: str) -> Role:
         name = f"up-{trust.check_environment(environment.name)}"
         role = self._role(name, lambda issuer: issuer.updates(environment.name, branch), environment.session_seconds)
         for number, policy in enumerate(environment.policy_arns):
@@ -126,22 +134,26 @@ class CiRoles(Component):
             iam.RolePolicyAttachment(child, role=role.name, policy_arn=policy, opts=self.child())
         if state := self._args.state.access(self.account, write=True):
             give_inline(self, f"{name}-state", role, policies.document(state))
+        if boundary := self._args.required_boundary:
+            give_inline(self, f"{name}-boundary", role, permissions.require_boundary(boundary))
         return role
 
-    def _images(self, branch: str) -> iam.Role:
+    def _images(self, branch: str) -> Role:
         role = self._role("images", lambda issuer: issuer.releases(branch), _HOUR)
         give_inline(self, "images", role, permissions.push_images(self.account, self._args.repositories))
         return role
 
-    def _role(self, name: str, subjects: Callable[[Issuer], Sequence[str]], session_seconds: int) -> iam.Role:
+    def _role(self, name: str, subjects: Callable[[Issuer], Sequence[str]], session_seconds: int) -> Role:
         trusted = [(issuer, provider, subjects(issuer)) for issuer, provider in self._issuers]
-        return iam.Role(
+        made = iam.Role(
             name,
             name=f"{self.naming.cluster}-{name}",
             description=f"Assumed by CI: {name}",
             assume_role_policy=trust.assumed_by_jobs(trusted),
             max_session_duration=session_seconds,
+            path=self._args.path,
             permissions_boundary=self._args.permissions_boundary,
             tags=self.tags(name),
             opts=self.child(),
         )
+        return Role(made, made.arn, made.name)

@@ -57,10 +57,12 @@ def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str
 def format_aws_auth(role_arns: Sequence[str]) -> str:
     """Return entries of ``mapRoles`` in the ConfigMap ``aws-auth``, as YAML, with which nodes of these roles join.
 
-    Source: EKS user guide, "Create self-managed nodes", aws-auth-cm.yaml.
+    The ConfigMap has ARNs without the role's path. Source: EKS user guide, "Create self-managed nodes",
+    aws-auth-cm.yaml, and "Troubleshooting IAM".
     """
     return "".join(
-        f"- rolearn: {arn}\n  username: system:node:{{{{EC2PrivateDNSName}}}}\n"
+        f"- rolearn: {arn.partition('/')[0]}/{arn.rpartition('/')[2]}\n"
+        "  username: system:node:{{EC2PrivateDNSName}}\n"
         "  groups:\n    - system:bootstrappers\n    - system:nodes\n"
         for arn in role_arns
     )

@@ -12,7 +12,7 @@ from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, build_ka
 
 from ..component import Component
 from ..kubernetes_api import ChildInCluster, InCluster
-from . import pod_identity
+from . import pod_identity, roles
 
 SERVICE_ACCOUNT = "karpenter"
 
@@ -37,16 +37,15 @@ class KarpenterRole(ChildInCluster):
         super().__init__(name, owner, cluster)
         documents = self._documents(node_role_arn, queue_arn)
 
-        def permit(role: iam.Role) -> list[pulumi.Resource]:
+        def permit(role: roles.Role) -> list[pulumi.Resource]:
             self.register_outputs({"roleArn": role.arn})
-            return [
-                self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in KARPENTER_POLICY_NAMES
-            ]
+            names = () if role.existing else KARPENTER_POLICY_NAMES
+            return [self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in names]
 
         description = f"Karpenter's controller in {self.naming.cluster}"
         self.ready = tuple(pod_identity.give_role(self, SERVICE_ACCOUNT, description, permit))
 
-    def _policy(self, name: str, document: pulumi.Output[str], role: iam.Role) -> iam.RolePolicyAttachment:
+    def _policy(self, name: str, document: pulumi.Output[str], role: roles.Role) -> iam.RolePolicyAttachment:
         """Declare one policy, and attach it.
 
         Managed policies, because IAM allows 6,144 characters for each, but 10,240 for all inline policies of a role.
@@ -58,6 +57,7 @@ class KarpenterRole(ChildInCluster):
             name_prefix=self.prefix(full, 102),
             description=f"Karpenter in {self.naming.cluster}: {name}",
             policy=document,
+            path=self.naming.path,
             tags=self.tags(full),
             opts=self.child(),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pulumi
 from pulumi_aws import eks, iam
 
@@ -53,19 +55,18 @@ class NodeRole(Child):
         which = f"in {kind} groups" if kind else "that Karpenter launches"
         trust = policies.assumed_by_service(pulumi.Output.concat("ec2.", self.account.dns_suffix), "Nodes")
         role = roles.declare_role(self, name, f"Nodes of {self.naming.cluster} {which}", trust)
-        ready: list[pulumi.Resource] = [
-            roles.attach_managed(self, f"{name}-{policy}", role, policy) for policy in MANAGED_POLICIES
-        ]
+        ready = attach_node_policies(self, name, role, MANAGED_POLICIES)
         if sessions:
-            ready.append(roles.give_inline(self, f"{name}-session-logs", role, sessions, "session-logs"))
-        self.role_arn = role.arn
-        self.role_name = role.name
+            ready += roles.give_inline(self, f"{name}-session-logs", role, sessions, "session-logs")
+        self.role_arn = pulumi.Output.from_input(role.arn)
+        self.role_name = pulumi.Output.from_input(role.name)
         self.instance_profile_arn = None
         if kind is NodeGroupKind.SELF_MANAGED:
             profile = iam.InstanceProfile(
                 name,
                 name_prefix=self.prefix(name, 38),
                 role=role.name,
+                path=self.naming.path,
                 tags=self.tags(name),
                 opts=self.child(),
             )
@@ -84,3 +85,13 @@ class NodeRole(Child):
             ready.append(entry)
         self.ready = tuple(ready)
         self.register_outputs({"roleArn": self.role_arn, "instanceProfileArn": self.instance_profile_arn})
+
+
+def attach_node_policies(owner: Component, name: str, role: roles.Role, own: Sequence[str]) -> list[pulumi.Resource]:
+    """Attach the policies of AWS that nodes need, by their names, and those of the stack to the role ``name``."""
+    of_aws = {policy: owner.account.managed_policy(policy) for policy in own}
+    # Policies of the account may have names of AWS's.
+    wanted = {arn.partition(":iam::")[2].replace(":", "-"): arn for arn in owner.naming.iam.node_policies}
+    extra = {f"{name}-{each}": arn for each, arn in wanted.items() if each.removeprefix("aws-policy/") not in own}
+    rows = {**{f"{name}-{policy}": arn for policy, arn in of_aws.items()}, **extra}
+    return [each for child, arn in rows.items() for each in roles.attach_managed(owner, child, role, arn)]

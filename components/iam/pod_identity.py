@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import eks
 
 from ..component import After, Component
 from ..kubernetes_api import NAMESPACE, ChildInCluster, Manifest
@@ -18,7 +18,7 @@ _ADMISSION = "admissionregistration.k8s.io/v1"
 
 def declare_role(
     owner: Component, name: str, service_account: str, description: str, namespace: str = NAMESPACE
-) -> iam.Role:
+) -> roles.Role:
     """Declare ``owner``'s role ``name``, which pods of ``service_account`` may assume."""
     trust = policies.assumed_by_pods(
         account=owner.account, cluster=owner.naming.cluster, namespace=namespace, service_account=service_account
@@ -30,7 +30,7 @@ def give_role(
     owner: ChildInCluster,
     name: str,
     description: str,
-    permit: Callable[[iam.Role], Sequence[pulumi.Resource]],
+    permit: Callable[[roles.Role], Sequence[pulumi.Resource]],
     *,
     after: After | None = None,
     namespace: str = NAMESPACE,
@@ -73,8 +73,8 @@ def give_policy(
 ) -> list[pulumi.Resource]:
     """Give pods of the service account ``name`` a role with one inline policy, as :func:`give_role` does."""
 
-    def permit(role: iam.Role) -> Sequence[pulumi.Resource]:
-        return [roles.give_inline(owner, name, role, policy)]
+    def permit(role: roles.Role) -> Sequence[pulumi.Resource]:
+        return roles.give_inline(owner, name, role, policy)
 
     return give_role(owner, name, description, permit, after=after, namespace=namespace)
 

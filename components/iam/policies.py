@@ -25,6 +25,11 @@ def allow(sid: str, actions: Actions, resource: object = "*", condition: Stateme
     return {**statement, "Condition": condition} if condition else statement
 
 
+def deny(sid: str, actions: Actions, resource: object = "*", condition: Statement | None = None) -> Statement:
+    """Return a statement that denies something, whatever other policies allow."""
+    return {**allow(sid, actions, resource, condition), "Effect": "Deny"}
+
+
 def trust(
     sid: str, principal: Statement, actions: Actions = "sts:AssumeRole", condition: Statement | None = None
 ) -> Statement:

@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pulumi
 from pulumi_aws import iam
 
 from ..component import Component
 
 
-def declare_role(owner: Component, name: str, description: str, trust: pulumi.Input[str]) -> iam.Role:
-    """Declare ``owner``'s role ``name``; ``trust`` says who may assume it."""
-    return iam.Role(
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role that the stack declares, or an ``existing`` one, to which it attaches nothing."""
+
+    resource: iam.Role
+    arn: pulumi.Input[str]
+    name: pulumi.Input[str]
+    existing: bool = False
+
+
+def declare_role(owner: Component, name: str, description: str, trust: pulumi.Input[str]) -> Role:
+    """Declare ``owner``'s role ``name``, or read the existing one; ``trust`` says who may assume it."""
+    settings = owner.naming.iam
+    if arn := settings.roles.get(name):
+        physical = arn.rpartition("/")[2]
+        return Role(iam.Role.get(name, physical, opts=owner.child()), arn, physical, existing=True)
+    made = iam.Role(
         name,
         name_prefix=owner.prefix(name, 38),
         description=description,
         assume_role_policy=trust,
+        path=owner.naming.path,
+        permissions_boundary=settings.permissions_boundary,
         tags=owner.tags(name),
         opts=owner.child(),
     )
+    return Role(made, made.arn, made.name)
 
 
-def attach_managed(owner: Component, name: str, role: iam.Role, policy: str) -> iam.RolePolicyAttachment:
-    """Attach a policy that AWS manages."""
-    return iam.RolePolicyAttachment(
-        name, role=role.name, policy_arn=owner.account.managed_policy(policy), opts=owner.child()
-    )
+def attach_managed(owner: Component, name: str, role: Role, policy: pulumi.Input[str]) -> list[pulumi.Resource]:
+    """Attach a managed policy, by its ARN; return what was declared, which is nothing for an existing role."""
+    if role.existing:
+        return []
+    return [iam.RolePolicyAttachment(name, role=role.name, policy_arn=policy, opts=owner.child())]
 
 
 def give_inline(
-    owner: Component, name: str, role: iam.Role, policy: pulumi.Input[str], physical: str | None = None
-) -> iam.RolePolicy:
-    """Give a role an inline policy, which is called ``name`` or ``physical``."""
-    return iam.RolePolicy(name, name=physical or name, role=role.name, policy=policy, opts=owner.child())
+    owner: Component, name: str, role: Role, policy: pulumi.Input[str], physical: str | None = None
+) -> list[pulumi.Resource]:
+    """Give a role an inline policy, which is called ``name`` or ``physical``; return what was declared."""
+    if role.existing:
+        return []
+    return [iam.RolePolicy(name, name=physical or name, role=role.name, policy=policy, opts=owner.child())]

@@ -14,6 +14,7 @@ from multiarch.nodes.model import CLUSTER_TAG
 
 from ..component import After, Component
 from ..iam import policies, roles
+from ..iam.node_role import attach_node_policies
 from ..kubernetes_api import DRAIN_WITHIN, ChildInCluster, InCluster
 
 
@@ -57,7 +58,7 @@ class AutoMode(ChildInCluster):
         name = "auto-mode-nodes"
         trust = policies.assumed_by_service(pulumi.Output.concat("ec2.", self.account.dns_suffix), "Nodes")
         role = roles.declare_role(self, name, f"Nodes of EKS Auto Mode in {self.naming.cluster}", trust)
-        attached = [roles.attach_managed(self, f"{name}-{policy}", role, policy) for policy in NODE_POLICIES]
+        attached = attach_node_policies(self, name, role, NODE_POLICIES)
         entry = eks.AccessEntry(
             name,
             cluster_name=cluster.cluster_name,
@@ -74,4 +75,4 @@ class AutoMode(ChildInCluster):
             access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
             opts=self.child(depends_on=[entry]),
         )
-        return role.name, [*attached, association]
+        return pulumi.Output.from_input(role.name), [*attached, association]

@@ -182,14 +182,36 @@ class PlatformArgs(TypedDict):
     """Who pays. Becomes the tag `cost-center`."""
     tags: NotRequired[dict[str, str]]
     """More tags for every resource that takes tags."""
+    requiredTags: NotRequired[list[str]]
+    """Keys that the tags of every resource must have, such as data-classification: the stack's own or those in `tags`.
+    An organisation sets this in the `defaults` of Pulumi.yaml.
+    """
+    iam: NotRequired[IamSettings]
+    """The IAM roles of the stack: permissions boundary, path, roles that exist already."""
     clusterName: NotRequired[str]
     """The EKS cluster's name. Default: the stack's name."""
     kubernetesVersion: NotRequired[str]
     """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3. Default: 1.35."""
+    upgradePolicy: NotRequired[str]
+    """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
+    keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED. One of STANDARD, EXTENDED.
+    """
+    zonalShift: NotRequired[bool]
+    """Let Amazon Application Recovery Controller move the cluster's traffic away from an impaired zone, by your
+    command or, with zonal autoshift, by AWS's. Default: EKS's, which is off.
+    """
+    controlPlaneTier: NotRequired[str]
+    """The scaling tier of the control plane. `standard` scales with the load; the others are provisioned capacity at a
+    higher price. Default: EKS's, which is standard. One of standard, tier-xl, tier-2xl, tier-4xl, tier-8xl.
+    """
+    nodeRepair: NotRequired[bool]
+    """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
+    eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
+    """
     cluster: NotRequired[ExistingClusterSettings]
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
-    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass) are then
-    rejected.
+    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass,
+    upgradePolicy, zonalShift, controlPlaneTier) are then rejected.
     """
     network: NotRequired[NetworkSettings]
     """A new or an existing VPC."""
@@ -587,6 +609,22 @@ class FlowLogsSettings(TypedDict):
     """How long CloudWatch keeps them. One of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096,
     1827, 2192, 2557, 2922, 3288, 3653. Default: 90.
     """
+
+class IamSettings(TypedDict):
+    """The IAM roles of the stack. Boundary and `nodePolicies` change in place. Another path or role replaces what uses
+    it: the cluster, node groups.
+    """
+    permissionsBoundary: NotRequired[str]
+    """The ARN of the policy that limits every role that the stack creates. Default: none."""
+    path: NotRequired[str]
+    """The path of roles, instance profiles and policies that the stack creates, such as `/teams/shop/`. Default: /."""
+    roles: NotRequired[dict[str, str]]
+    """Existing roles, in place of those that the stack would create: ARNs by the role's name in the stack, such as
+    cluster, managed-nodes, karpenter. The stack attaches no policies to them. `multiarch stack explain` shows the
+    names.
+    """
+    nodePolicies: NotRequired[list[str]]
+    """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
 
 class InstanceTypesByArchitectureSettings(TypedDict):
     """Instance types for each half of a multi-architecture group."""

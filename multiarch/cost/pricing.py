@@ -67,8 +67,13 @@ class Pricing:
         """Return what a number of nodes cost in a month."""
         return compute_month(nodes, self.hour(capacity))
 
-    def control_plane(self, version: str) -> tuple[Amount, str]:
-        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price."""
+    def control_plane(self, version: str, scaling_tier: str | None = None) -> tuple[Amount, str]:
+        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price.
+
+        ``scaling_tier`` is that of provisioned capacity, None or ``standard`` without.
+        """
+        if scaling_tier not in {None, "standard"}:
+            return UnknownPrice(f"control plane: the prices are without the scaling tier {scaling_tier}"), ""
         try:
             tier = kubernetes.get_support_status(version, self.today).tier
         except UnknownFactError as error:

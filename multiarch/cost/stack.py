@@ -14,7 +14,7 @@ from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amount
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
-from multiarch.stack.model import ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 
 class NodePrices:
@@ -67,7 +67,8 @@ def compute_stack_costs(
     known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
     own = not isinstance(plan.cluster, ExistingClusterPlan)
-    control_plane, _ = pricing.control_plane(plan.cluster.version)
+    tier = plan.cluster.tier if isinstance(plan.cluster, ClusterPlan) else None
+    control_plane, _ = pricing.control_plane(plan.cluster.version, tier)
     gateways = count_nat_gateways(plan)
     return CostReport(
         stack=plan.stack,

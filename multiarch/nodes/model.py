@@ -156,6 +156,7 @@ class NodeGroupPlan:
     kubelet: KubeletPlan = NO_SETTINGS
     registry_mirrors: Mirrors = ()
     instance_store: bool = False
+    node_repair: bool | None = None
 
     @property
     def key(self) -> str:

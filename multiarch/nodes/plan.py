@@ -82,6 +82,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         kubelet=kubelet,
         registry_mirrors=context.registry_mirrors,
         instance_store=settings.instance_store_policy is not None,
+        node_repair=context.node_repair if spec.kind is NodeGroupKind.MANAGED else None,
     )
     if kubelet.config:
         check_room(get_node_resources(plan), (*spec.path, "kubelet"), report)

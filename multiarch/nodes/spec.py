@@ -36,6 +36,7 @@ class ClusterContext:
     existing: bool = False
     node_class: str = "default"
     registry_mirrors: Mirrors = ()
+    node_repair: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,9 +126,8 @@ class _CostParts:
         """Return what a resource costs in one state. ``now`` is its state at present, None if it is created."""
         team = _tagged(state) or (plan.team if plan else self._team)
         if step.type == CLUSTER:
-            return self.control_plane(
-                team, get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
-            )
+            version = get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
+            return self.control_plane(team, version, get_string_at(state.inputs, "controlPlaneScalingConfig.tier"))
         if step.type == _NAT_GATEWAY:
             return self.nat_gateway(team, step.name)
         if step.type == NODE_POOL:
@@ -163,13 +162,13 @@ class _CostParts:
             group.why,
         )
 
-    def control_plane(self, team: str, version: str | None) -> CostPart:
+    def control_plane(self, team: str, version: str | None, scaling_tier: str | None) -> CostPart:
         """Return what an EKS cluster costs in the support tier that its version has today."""
         if version is None:
             amount: Amount = UnknownPrice(f"control plane: its Kubernetes version {_LATER}")
             basis = ""
         else:
-            amount, basis = self._pricing.control_plane(version)
+            amount, basis = self._pricing.control_plane(version, scaling_tier)
         return CostPart(team, "control plane", "control plane", amount, amount, basis=basis)
 
     def nat_gateway(self, team: str, name: str) -> CostPart:
@@ -192,7 +191,7 @@ def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
     if not isinstance(plan.cluster, ExistingClusterPlan):
-        yield pricing.control_plane(plan.team, plan.cluster.version)
+        yield pricing.control_plane(plan.team, plan.cluster.version, plan.cluster.tier)
     yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(count_nat_gateways(plan)))
     for each in plan.autoscaling.pools:
         yield build_pool_part(plan.team, each.name, each.cpu_limit, each.owner)

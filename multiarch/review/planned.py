@@ -21,9 +21,11 @@ from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, StackChange, StackVersion, State, Step
 from multiarch.rules import Finding
 from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.roles import OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
+_ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _PLANNED, _OWN = "planned:", "of this stack"
 _FORCED = (
     "region",
@@ -34,6 +36,7 @@ _FORCED = (
     "encryptionConfig",
     "kubernetesNetworkConfig",
     "vpcConfig.vpcId",
+    "roleArn",
 )
 """Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
 _Row = tuple[str, str, Properties]
@@ -92,7 +95,15 @@ def _declare(version: StackVersion | None) -> Mapping[tuple[str, str], Propertie
     plan = version.plan if version else None
     if version is None or plan is None:
         return {}
-    parts = (_list_control_plane, _list_sessions, _list_network, _list_nodes, _list_releases, _list_repositories)
+    parts = (
+        _list_roles,
+        _list_control_plane,
+        _list_sessions,
+        _list_network,
+        _list_nodes,
+        _list_releases,
+        _list_repositories,
+    )
     rows = chain(*(part(plan) for part in parts), map(_name_object, version.objects))
     return {
         (type_, name): {**inputs, "region": plan.region} if type_.startswith("aws:") else inputs
@@ -112,12 +123,19 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
     if isinstance(plan.cluster, ExistingClusterPlan):
         return
     cluster = plan.cluster
+    settings: Properties = {
+        "upgradePolicy": {"supportType": cluster.upgrade_policy},
+        "zonalShiftConfig": {"enabled": cluster.zonal_shift},
+        "controlPlaneScalingConfig": {"tier": cluster.tier},
+    }
     inputs = {
         "name": cluster.name,
         "version": cluster.version,
         "deletionProtection": cluster.deletion_protection,
+        "roleArn": plan.iam.roles.get("cluster", f"{_OWN}, with the path {plan.iam.path}"),
         "enabledClusterLogTypes": sorted(cluster.logging.types),
         "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
+        **{key: value for key, value in settings.items() if None not in value.values()},
         "vpcConfig": {
             "endpointPrivateAccess": cluster.endpoint.private,
             "endpointPublicAccess": cluster.endpoint.public,
@@ -143,6 +161,18 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         configuration = {"configurationValues": each.configuration or "{}"}
         version = {"addonVersion": each.version} if each.version else {}
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
+
+
+def _list_roles(plan: Plan) -> Iterator[_Row]:
+    """Yield the roles that the stack makes, with what limits them, and the policies that it adds to nodes' roles."""
+    iam = plan.iam
+    for name in list_roles(plan):
+        if name in iam.roles:
+            continue
+        limit = {"permissionsBoundary": iam.permissions_boundary} if iam.permissions_boundary else {}
+        yield "aws:iam/role:Role", name, limit
+        for policy in iam.node_policies if name.endswith(OF_NODES) else ():
+            yield _ATTACHMENT, f"{name}-{policy}", {"role": name, "policyArn": policy}
 
 
 def _log_group(name: str, group: str, days: int) -> _Row:

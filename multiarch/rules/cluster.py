@@ -16,6 +16,12 @@ CLUSTER = (
             "a version whose extended support ends within 60 days; then EKS upgrades the cluster automatically",
             "Upgrade before that date."),
     warning("kubernetes-ends-soon", "a version whose standard support ends within 60 days", "Plan the upgrade."),
+    error("upgrade-policy", "`upgradePolicy: STANDARD` for a version in extended support",
+          "Upgrade the cluster to a version in standard support first, or write EXTENDED."),
+    warning("upgrade-policy-soon",
+            "`upgradePolicy: STANDARD` for a version whose standard support ends within 60 days; then EKS upgrades the "
+            "cluster by itself",
+            "Upgrade before that date, or write EXTENDED to keep the version at a higher price."),
     warning("kubernetes-unconfirmed", "a version whose support dates are not in the table of facts",
             "Check the EKS release calendar."),
     error("cluster-name", "a cluster name that EKS rejects", "Set clusterName."),
@@ -97,6 +103,12 @@ CLUSTER = (
     warning("coredns-waits", "no node at the start in the groups that coredns can use",
             "Give one of them minSize 1 or more."),
     error("tag", "a tag key or value that AWS rejects", "Rewrite it."),
+    error("required-tag", "tags that lack a key of `requiredTags`", "Add it to tags."),
+    error("role-name", "a name in `iam.roles` that none of the stack's roles has", "Remove it, or correct the name."),
+    error("role-shared", "an existing role in `iam.roles` that two kinds of nodes share; EKS makes and deletes the "
+          "access entry of managed groups' roles itself", "Name a role of its own for each."),
+    error("role-path", "managed groups whose role has a path, in a cluster without access entries: EKS writes the path "
+          "into `aws-auth`, which does not take one", "Use a role without a path, or self-managed groups."),
     error("own-tag", "a tag that the plan writes itself",
           "Use the stack's own keys (team, environment, owner, costCenter)."),
 )

@@ -20,6 +20,9 @@ NEW_CLUSTER_KEYS = (
     "addons",
     "deletionProtection",
     "storageClass",
+    "upgradePolicy",
+    "zonalShift",
+    "controlPlaneTier",
 )
 """The keys of a stack that describe a new cluster."""
 CLUSTER_ADMIN_POLICY, VIEW_POLICY = "AmazonEKSClusterAdminPolicy", "AmazonEKSViewPolicy"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.base import Section, TopLevelFlag, get_section_default
 from multiarch.schema.charts import Charts
 from multiarch.schema.cluster import Access, ExistingCluster, Logging, SecretsEncryption, Session
+from multiarch.schema.iam import Iam
 from multiarch.schema.kubelet import RegistryMirrors
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
@@ -31,14 +32,36 @@ class StackSpec(Section):
     """Who pays. Becomes the tag ``cost-center``."""
     tags: Annotated[dict[str, str], Field(max_length=40)] = {}
     """More tags for every resource that takes tags."""
+    required_tags: list[str] = []
+    """Keys that the tags of every resource must have, such as data-classification: the stack's own or those in
+    ``tags``. An organisation sets this in the ``defaults`` of Pulumi.yaml.
+    """
+    iam: Iam = get_section_default(Iam)
+    """The IAM roles of the stack: permissions boundary, path, roles that exist already."""
     cluster_name: str | None = None
     """The EKS cluster's name. Default: the stack's name."""
     kubernetes_version: str = "1.35"
     """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3."""
+    upgrade_policy: Literal["STANDARD", "EXTENDED"] | None = None
+    """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
+    keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED.
+    """
+    zonal_shift: TopLevelFlag | None = None
+    """Let Amazon Application Recovery Controller move the cluster's traffic away from an impaired zone, by your command
+    or, with zonal autoshift, by AWS's. Default: EKS's, which is off.
+    """
+    control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] | None = None
+    """The scaling tier of the control plane. ``standard`` scales with the load; the others are provisioned capacity at
+    a higher price. Default: EKS's, which is standard.
+    """
+    node_repair: TopLevelFlag | None = None
+    """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
+    eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
+    """
     cluster: ExistingCluster | None = None
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
-    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass) are then
-    rejected.
+    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass, upgradePolicy,
+    zonalShift, controlPlaneTier) are then rejected.
     """
     network: Network = get_section_default(Network)
     """A new or an existing VPC."""

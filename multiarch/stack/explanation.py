@@ -11,6 +11,7 @@ from multiarch.schema.cluster import AccessEntry
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.roles import list_roles
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
 _EKS_DEFAULT = "(EKS's default)"
@@ -68,8 +69,24 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
+    yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
+    yield from _iam(plan)
     yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
+
+
+def _iam(plan: Plan) -> Iterator[Row]:
+    """Yield what IAM roles get, and each role with the existing one that is taken for it."""
+    iam = plan.iam
+    yield "iam.permissionsBoundary", iam.permissions_boundary or "none"
+    yield "iam.path", iam.path
+    yield "iam.nodePolicies", iam.node_policies or "none"
+    for name in list_roles(plan):
+        yield f"iam.roles.{name}", iam.roles.get(name, "made by the stack")
+
+
+def _show_setting(value: object, default: str) -> object:
+    return f"{default} {_EKS_DEFAULT}" if value is None else value
 
 
 def _region(plan: Plan) -> Row:
@@ -108,6 +125,9 @@ def _new(plan: Plan) -> Iterator[Row]:
     for name, entry in cluster.access.entries.items():
         yield f"access.entries.{name}", _describe(entry)
     yield "addons", [f"{addon.name} {addon.version or _EKS_DEFAULT}" for addon in plan.addons] or "none"
+    yield "upgradePolicy", _show_setting(cluster.upgrade_policy, "EXTENDED")
+    yield "zonalShift", _show_setting(cluster.zonal_shift, "off")
+    yield "controlPlaneTier", _show_setting(cluster.tier, "standard")
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
     yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
 

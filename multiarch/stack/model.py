@@ -13,6 +13,7 @@ from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
     from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.iam import Iam
     from multiarch.schema.network import ApiEndpoint, FlowLogs
     from multiarch.schema.rebalance import RebalancePlan
     from multiarch.schema.webhook_installation import InstallationValues
@@ -96,7 +97,10 @@ class ExistingNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
-    """The control plane. An encryption without a key of its own takes one that is created for the stack."""
+    """The control plane. An encryption without a key of its own takes one that is created for the stack.
+
+    ``upgrade_policy`` and the scaling ``tier`` are EKS's words. What is None is not sent: EKS's setting stays.
+    """
 
     name: str
     version: str
@@ -106,6 +110,9 @@ class ClusterPlan:
     encryption: SecretsEncryption
     logging: Logging
     access: Access
+    upgrade_policy: str | None = None
+    zonal_shift: bool | None = None
+    tier: str | None = None
 
     @property
     def log_group_name(self) -> str:
@@ -204,6 +211,7 @@ class Plan:
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
+    iam: Iam
     warnings: tuple[Problem, ...]
 
     @property

@@ -67,6 +67,8 @@ config:
 
   # Keep the quotes: without them 1.30 is the number 1.3.
   multiarch-eks:kubernetesVersion: "{version}"
+  # At the end of standard support EKS upgrades the cluster. EXTENDED keeps the version, at six times the hourly price.
+  multiarch-eks:upgradePolicy: STANDARD
 
   multiarch-eks:network:
     cidr: 10.0.0.0/16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 from multiarch.autoscaling.model import AutoscalingPlan
@@ -34,6 +35,7 @@ from multiarch.stack.model import (
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
+from multiarch.stack.roles import check_roles
 
 __all__ = ["make_plan"]
 
@@ -46,7 +48,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
     spec, report = stack.spec, ProblemReport(stack.origin.placed)
-    known = cluster.check_kubernetes(spec.kubernetes_version, today, report)
+    known = cluster.check_kubernetes(spec.kubernetes_version, today, report, upgrade_policy=spec.upgrade_policy)
     taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
     control_plane, network = _plan_cluster(stack, report)
     existing = control_plane if isinstance(control_plane, ExistingClusterPlan) else None
@@ -64,6 +66,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         # An installed Karpenter may well have a class "default", and EKS Auto Mode has one of EKS's.
         node_class=stack.name if existing or spec.autoscaling.use == "auto-mode" else "default",
         registry_mirrors=plan_mirrors(spec.registry_mirrors, report),
+        node_repair=spec.node_repair,
     )
     # An unknown version has no images to check.
     specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
@@ -97,31 +100,36 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
+    made = None
+    if network is not None and autoscaling is not None:
+        made = Plan(
+            stack=stack.name,
+            team=spec.team,
+            environment=spec.environment,
+            region=stack.region,
+            identity=stack.identity,
+            tags=context.tags,
+            cluster=control_plane,
+            network=network,
+            arm64_taint=taint,
+            node_groups=groups,
+            addons=addons,
+            # A cluster may have several stacks.
+            session=_plan_session(spec.session, stack.name if existing else context.name),
+            autoscaling=autoscaling,
+            storage_class=storage_class,
+            termination_handler=termination_handler,
+            admission_webhook=webhook,
+            rebalance=rebalance,
+            chart_registry=spec.charts.registry,
+            iam=spec.iam,
+            warnings=(),
+        )
+        check_roles(made, report)
     problems = (*stack.warnings, *report.sorted())
-    if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
+    if made is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
-    return Plan(
-        stack=stack.name,
-        team=spec.team,
-        environment=spec.environment,
-        region=stack.region,
-        identity=stack.identity,
-        tags=context.tags,
-        cluster=control_plane,
-        network=network,
-        arm64_taint=taint,
-        node_groups=groups,
-        addons=addons,
-        # A cluster may have several stacks.
-        session=_plan_session(spec.session, stack.name if existing else context.name),
-        autoscaling=autoscaling,
-        storage_class=storage_class,
-        termination_handler=termination_handler,
-        admission_webhook=webhook,
-        rebalance=rebalance,
-        chart_registry=spec.charts.registry,
-        warnings=problems,
-    )
+    return replace(made, warnings=problems)
 
 
 def _plan_cluster(
@@ -140,6 +148,9 @@ def _plan_cluster(
         encryption=spec.secrets_encryption,
         logging=spec.logging,
         access=spec.access,
+        upgrade_policy=spec.upgrade_policy,
+        zonal_shift=spec.zonal_shift,
+        tier=spec.control_plane_tier,
     )
     return cluster, network
 
@@ -184,6 +195,7 @@ def _check_stack(
     spec = stack.spec
     names.check_names(stack.name, spec, groups, report)
     names.check_tags(spec.tags, report)
+    names.check_required_tags(spec.required_tags, _tags(spec), report)
     names.check_owner(spec, report)
     cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)

@@ -80,7 +80,7 @@ class EksNodegroups(EksBase):
             release_version=release,
         )
         group.update_config = params.get("updateConfig") or {"maxUnavailable": 1}
-        group.node_repair_config = {"enabled": False}
+        group.node_repair_config = params.get("nodeRepairConfig") or {"enabled": False}
         # moto invents an SSH key for groups without a launch template.
         vars(group)["remote_access"] = None
         if template:

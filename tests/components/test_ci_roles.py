@@ -140,6 +140,15 @@ def test_a_boundary_limits_every_role() -> None:
     assert {role.inputs["permissionsBoundary"] for role in found} == {boundary}
 
 
+def test_updates_create_roles_with_the_required_boundary_only() -> None:
+    boundary = "arn:aws:iam::111122223333:policy/teams"
+    made = roles(environments=[Environment("dev", [])], path="/ci/", required_boundary=boundary)
+    assert {role.inputs["path"] for role in made if role.type == declared.ROLE} == {"/ci/"}
+    (statement, *_) = json.loads(one(made, declared.ROLE_POLICY, "up-dev-boundary")["policy"])["Statement"]
+    assert (statement["Effect"], "iam:CreateRole" in statement["Action"]) == ("Deny", True)
+    assert statement["Condition"] == {"StringNotEquals": {"iam:PermissionsBoundary": boundary}}
+
+
 def test_the_state_is_read_by_previews_and_written_by_updates_alone() -> None:
     made = roles(state=State("states", [KEY]), environments=[Environment("dev", [])])
     read, write = statements(made, "preview"), statements(made, "up-dev-state")

@@ -48,9 +48,17 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     # Managed groups that run already get successors: EKS does not move a group to an image of the launch template.
     world.multiarch(STACK, "stack", "pin", STACK)
     assert all(group.ami.id and group.ami.release for group in world.plan(STACK).node_groups)
+    with world.stack_file(STACK).open("a", encoding="utf-8") as file:
+        file.write("  multiarch-eks:nodeRepair: true\n")
     steps = [step.op for step in world.up(STACK) if step.what.startswith("aws:eks/nodeGroup:")]
     assert sorted(steps) == ["create-replacement"] * 2 + ["delete-replaced"] * 2 + ["replace"] * 2
     assert world.preview(STACK) == []
+    eks = world.aws(STACK).client("eks")
+    assert eks.describe_cluster(name=STACK)["cluster"]["upgradePolicy"] == {"supportType": "STANDARD"}
+    groups = [
+        {"clusterName": STACK, "nodegroupName": each} for each in eks.list_nodegroups(clusterName=STACK)["nodegroups"]
+    ]
+    assert all(eks.describe_nodegroup(**each)["nodegroup"]["nodeRepairConfig"] == {"enabled": True} for each in groups)
 
     # Another one goes into a VPC that is there before it.
     text = (CLONE / "examples" / "04-existing-vpc" / f"Pulumi.{IN_A_VPC}.yaml").read_text(encoding="utf-8")
@@ -74,14 +82,22 @@ def check_auto_mode(world: World, text: str) -> None:
     """Bring the stack of ``text`` up with EKS Auto Mode and no node group of its own."""
     text, changes = re.subn(r"  multiarch-eks:(nodeGroups|charts|autoscaling):\n(?:    .*\n)+", "", text)
     assert changes == 3
+    iam = world.aws(IN_A_VPC).client("iam")
+    given = iam.create_role(RoleName="platform-eks", Path="/platform/", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    text = text.replace("    path: /teams/ledger/\n", f"    path: /teams/ledger/\n    roles: {{cluster: '{given}'}}\n")
     world.stack_file(IN_A_VPC).write_text(f"{text}{AUTO_MODE}", encoding="utf-8")
     world.sandbox("up", IN_A_VPC)
     assert world.preview(IN_A_VPC) == []
+    made = [each["RoleName"] for each in iam.list_roles(PathPrefix="/teams/ledger/")["Roles"]]
+    bounds = [iam.get_role(RoleName=each)["Role"]["PermissionsBoundary"]["PermissionsBoundaryArn"] for each in made]
+    assert set(bounds) == {"arn:aws:iam::111122223333:policy/teams-boundary"}
     cluster = world.aws(IN_A_VPC).client("eks").describe_cluster(name=IN_A_VPC)["cluster"]
     assert (cluster["computeConfig"], cluster["storageConfig"]) == (
         {"enabled": True, "nodePools": []},
         {"blockStorage": {"enabled": True}},
     )
+    assert (cluster["roleArn"], cluster["upgradePolicy"]) == (given, {"supportType": "STANDARD"})
+    assert cluster["zonalShiftConfig"] == {"enabled": True}
     assert cluster["kubernetesNetworkConfig"]["elasticLoadBalancing"] == {"enabled": True}
     found = records(world, IN_A_VPC)
     subnets = found["NodeClass", IN_A_VPC]["spec"]["subnetSelectorTerms"]

@@ -55,6 +55,16 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "addons": {"ebsCsi": {"enabled": False}},
             "deletionProtection": True,
             "storageClass": False,
+            "upgradePolicy": "STANDARD",
+            "zonalShift": True,
+            "controlPlaneTier": "tier-xl",
+        }.items()
+    ),
+    *(
+        ("role-path", on_cluster(cluster={"authenticationMode": "CONFIG_MAP"}, iam=iam), key, "in /a/:", ERROR)
+        for key, iam in {
+            "iam.path": {"path": "/a/"},
+            "iam.roles.managed-nodes": {"roles": {"managed-nodes": "arn:aws:iam::111122223333:role/a/b"}},
         }.items()
     ),
     ("cluster-not-pinned", {"cluster": {"existing": "shop"}}, "cluster",

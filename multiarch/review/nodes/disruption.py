@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from multiarch.observed.resources.nodes import NODE_POOL
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_POOL
 from multiarch.observed.resources.properties import get_value, is_unknown
 from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
@@ -31,6 +31,7 @@ _POOL_SETTINGS = (
     ("spec.limits", "how much capacity Karpenter adds", None),
 )
 """Settings by which an autoscaler ends nodes, what they decide, and the risk of a change."""
+_GROUP_SETTINGS = (("nodeRepairConfig.enabled", "whether EKS replaces nodes that stay unhealthy", None),)
 _ARGUMENTS = "values.extraArgs.scale-down"
 _RELEASE_SETTINGS = (
     (f"{_ARGUMENTS}-unneeded-time", "how long a node stays unneeded", None),
@@ -49,15 +50,17 @@ _RELEASE_SETTINGS = (
 
 
 def find_disruption(change: StackChange) -> Iterator[Finding]:
-    """Yield settings by which Karpenter or the cluster autoscaler ends nodes."""
-    for step in list_resources(change.preview.steps, NODE_POOL, RELEASE):
+    """Yield settings by which Karpenter, the cluster autoscaler or EKS ends nodes."""
+    kinds = {NODE_POOL: "NodePool", RELEASE: "Helm release", MANAGED_GROUP: "node group"}
+    settings = {NODE_POOL: _POOL_SETTINGS, RELEASE: _RELEASE_SETTINGS, MANAGED_GROUP: _GROUP_SETTINGS}
+    for step in list_resources(change.preview.steps, *kinds):
         if step.operation is not Operation.UPDATE or (step.type == RELEASE and step.name not in AUTOSCALER_RELEASES):
             continue
-        rows = _POOL_SETTINGS if step.type == NODE_POOL else _RELEASE_SETTINGS
-        subject = f"NodePool {step.name}" if step.type == NODE_POOL else f"Helm release {step.name}"
-        for path, effect, risk in rows:
+        subject = f"{kinds[step.type]} {step.name}"
+        for path, effect, risk in settings[step.type]:
             if list_changes(step, path):
-                text = f"{path.rpartition('.')[2]} {_describe(step.old, path)} → {_describe(step.new, path)}: {effect}."
+                key = path.removesuffix(".enabled").rpartition(".")[2]
+                text = f"{key} {_describe(step.old, path)} → {_describe(step.new, path)}: {effect}."
                 yield Finding(DISRUPTION, subject, text, (), (step.urn,), risk)
 
 

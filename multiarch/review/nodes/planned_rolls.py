@@ -12,6 +12,7 @@ from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupChange, GroupKind
 from multiarch.rules import Finding
 from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.roles import OF_NODES
 
 _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("instanceTypes", lambda group: group.instance_types),
@@ -69,6 +70,9 @@ def _of_stack(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
         yield f"kubernetesVersion {old.cluster.version} → {new.cluster.version}"
     if old.tags != new.tags:
         yield "tags"
+    role = f"{group.kind}{OF_NODES}"
+    if old.iam.roles.get(role, old.iam.path) != new.iam.roles.get(role, new.iam.path):
+        yield "iam"
 
 
 def _of_network(old: Plan, new: Plan) -> list[str]:

@@ -10,7 +10,7 @@ from multiarch.facts import kubernetes
 from multiarch.facts.autoscalers import parse_chart_version
 from multiarch.observed.resources.properties import is_unknown
 from multiarch.review.model import Operation, StackChange, Step
-from multiarch.review.nodes.cluster_version import VersionChange, get_version_change
+from multiarch.review.nodes.cluster_version import CLUSTER, VersionChange, get_version_change
 from multiarch.review.nodes.node_images import find_images
 from multiarch.review.planned import ADD_ON as ADD_ON_TYPE
 from multiarch.review.planned import RELEASE, with_planned_steps
@@ -20,6 +20,7 @@ from multiarch.rules import REVIEW_RULES, Finding, Risk
 KUBERNETES = REVIEW_RULES["change-kubernetes"]
 REJECTED = REVIEW_RULES["refused-kubernetes"]
 SUPPORT = REVIEW_RULES["kubernetes-support"]
+CONTROL_PLANE = REVIEW_RULES["change-control-plane"]
 ADD_ON = REVIEW_RULES["change-add-on"]
 
 
@@ -27,6 +28,7 @@ def find_version_changes(change: StackChange) -> Iterator[Finding]:
     """Yield findings about the cluster, then its nodes' images, then add-ons and charts."""
     if (versions := get_version_change(change)) is not None:
         yield from find_kubernetes(versions, change.today)
+    yield from find_control_plane(with_planned_steps(change))
     yield from find_images(change)
     yield from find_add_ons(with_planned_steps(change))
 
@@ -81,6 +83,34 @@ def _support(version: str, today: date) -> str:
     return (
         f"standard support until {status.ends}, then extended support, which costs more, until {release.extended_ends}"
     )
+
+
+_SETTINGS = (
+    ("upgradePolicy.supportType", "EXTENDED", "what EKS does at the end of standard support"),
+    ("zonalShiftConfig.enabled", False, "whether traffic can be moved away from an impaired zone"),
+    ("controlPlaneScalingConfig.tier", "standard", "how much load the control plane is sure to take, and its price"),
+)
+"""Settings of the cluster, EKS's defaults, and what they decide."""
+
+
+def find_control_plane(change: StackChange) -> Iterator[Finding]:
+    """Yield settings of the control plane that change while the cluster stays; with STANDARD, when EKS upgrades it."""
+    for step in list_resources(change.preview.steps, CLUSTER):
+        if step.operation is not Operation.UPDATE:
+            continue
+        for path, default, effect in _SETTINGS:
+            old, new = get_before(step, path), get_after(step, path)
+            # What is no longer declared stays as it is.
+            if new is None or new == (default if old is None else old):
+                continue
+            key, version = path.partition(".")[0], get_after(step, "version")
+            details: tuple[str, ...] = ()
+            if new == "STANDARD" and isinstance(version, str):
+                details = (
+                    f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",
+                )
+            old, new = (str(default if each is None else each) for each in (old, new))
+            yield Finding(CONTROL_PLANE, "EKS cluster", f"{key} {old} → {new}: {effect}.", details, (step.urn,))
 
 
 def _minors(version: str) -> int:

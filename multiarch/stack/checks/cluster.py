@@ -38,13 +38,37 @@ _SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyT
     }
 )
 """Rule and message for a tier of support, and whether it ends soon."""
+_STANDARD: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyType(
+    {
+        **_SUPPORT,
+        **dict.fromkeys(
+            (("extended", True), ("extended", False)),
+            (
+                "upgrade-policy",
+                "upgradePolicy is STANDARD, and {version} is in extended support, which EKS then can't turn off.",
+            ),
+        ),
+        ("standard", True): (
+            "upgrade-policy-soon",
+            "standard support for {version} ends on {ends}; then EKS upgrades the cluster (upgradePolicy: STANDARD).",
+        ),
+    }
+)
+"""The same with ``upgradePolicy: STANDARD``. Source: EKS user guide, "Cluster upgrade policy"."""
 _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
 # A host, perhaps with a port, and the path of repositories; no scheme but oci, no credentials, no slash at the end.
 _CHART_REGISTRY = re.compile(r"oci://[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+", re.ASCII)
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
 
-def check_kubernetes(version: str, today: date, report: ProblemReport, path: KeyPath = ("kubernetesVersion",)) -> bool:
+def check_kubernetes(
+    version: str,
+    today: date,
+    report: ProblemReport,
+    path: KeyPath = ("kubernetesVersion",),
+    *,
+    upgrade_policy: str | None = None,
+) -> bool:
     """Report a version that EKS does not support; say whether the version is known at all."""
     try:
         status = kubernetes.get_support_status(version, today)
@@ -52,7 +76,8 @@ def check_kubernetes(version: str, today: date, report: ProblemReport, path: Key
         report("kubernetes-version", path, error.message, hint=error.hint)
         return False
     soon = status.ends is not None and status.ends - today <= _SOON
-    if found := _SUPPORT.get((status.tier, soon)):
+    rows = _STANDARD if upgrade_policy == "STANDARD" else _SUPPORT
+    if found := rows.get((status.tier, soon)):
         rule, message = found
         hint = _upgrade_hint(today) if status.tier == "unsupported" else ""
         report(rule, path, message.format(version=f"Kubernetes {version}", ends=status.ends), hint=hint)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from multiarch.errors import KeyPath
 from multiarch.facts.limits import NameKind, check_name
-from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 
@@ -76,6 +76,12 @@ def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collectio
             report("own-tag", path, f"the tag {key} is written by the plan.")
         elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
             report("tag", path, f"{fault}.")
+
+
+def check_required_tags(keys: Sequence[str], tags: Tags, report: ProblemReport) -> None:
+    """Report keys that the organisation requires, and that the stack's tags do not have."""
+    if missing := sorted(set(keys) - dict(tags).keys()):
+        report("required-tag", ("tags",), f"the tags lack {', '.join(missing)}, which requiredTags names.")
 
 
 def check_owner(spec: StackSpec, report: ProblemReport) -> None:

@@ -8,6 +8,7 @@ from sandbox.providers.aws.eks_access import tags_by, waits
 from sandbox.providers.aws.rows import Api, Call, Name, Update, simple
 from sandbox.providers.values import Record
 
+_PLAIN: Final = ("scalingConfig", "updateConfig", "nodeRepairConfig")
 _GROUP_SIMPLE: Final = (
     "clusterName",
     "amiType",
@@ -16,8 +17,7 @@ _GROUP_SIMPLE: Final = (
     "labels",
     "releaseVersion",
     "version",
-    "scalingConfig",
-    "updateConfig",
+    *_PLAIN,
 )
 
 
@@ -64,7 +64,7 @@ def _update_group_config(call: Call) -> None:
         **call.pick("clusterName", "nodeGroupName"),
         "labels": _labels_change(call),
         "taints": _taints_change(call),
-        **{name: value for name, value in call.changed("scalingConfig", "updateConfig").items() if value},
+        **{name: value for name, value in call.changed(*_PLAIN).items() if value},
     }
     call.do("eks", "update_nodegroup_config", values)
 
@@ -92,6 +92,7 @@ ROWS: Final = (
             "capacityType",
             "diskSize",
             "instanceTypes",
+            "nodeRepairConfig",
             "releaseVersion",
             "resources",
             "scalingConfig",
@@ -102,7 +103,7 @@ ROWS: Final = (
         renewed=("releaseVersion", "version"),
         updates=(
             Update(("version", "releaseVersion", "launchTemplate"), _update_group_version),
-            Update(("labels", "taints", "scalingConfig", "updateConfig"), _update_group_config),
+            Update(("labels", "taints", *_PLAIN), _update_group_config),
         ),
         forced=("launchTemplate.id", "launchTemplate.name"),
         ignored=("forceUpdateVersion",),

@@ -134,7 +134,7 @@ ROWS: Final = (
             aliases={"name": "RoleName", "assumeRolePolicy": "AssumeRolePolicyDocument"},
             live={"uniqueId": "RoleId", "permissionsBoundary": "PermissionsBoundary.PermissionsBoundaryArn"},
         ),
-        inputs=("assumeRolePolicy", "description", "maxSessionDuration", "permissionsBoundary"),
+        inputs=("assumeRolePolicy", "description", "maxSessionDuration", "path", "permissionsBoundary"),
         outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
         updates=(
             Update(
@@ -178,7 +178,7 @@ ROWS: Final = (
         _POLICY,
         read=_show_policy,
         delete=_delete_policy,
-        inputs=("policy", "description"),
+        inputs=("policy", "description", "path"),
         outputs=("arn", "attachmentCount", "path", "policyId"),
         updates=(Update(("policy",), _new_policy_version),),
         tags=_tags("policy", "PolicyArn"),
@@ -198,7 +198,7 @@ ROWS: Final = (
             live={"uniqueId": "InstanceProfileId", "role": "Roles.RoleName"},
         ),
         delete=_delete_profile,
-        inputs=("role",),
+        inputs=("role", "path"),
         outputs=("arn", "createDate", "path", "uniqueId"),
         updates=(Update(("role",), _set_profile_role),),
         tags=_tags("instance_profile", "InstanceProfileName"),

@@ -95,10 +95,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "accessConfig",
             "accessConfig.authenticationMode",
             "computeConfig",
+            "controlPlaneScalingConfig",
+            "controlPlaneScalingConfig.*",
             "deletionProtection",
             "kubernetesNetworkConfig",
             "kubernetesNetworkConfig.*",
             "storageConfig",
+            "upgradePolicy",
+            "upgradePolicy.*",
             "version",
             "vpcConfig.clusterSecurityGroupId",
             "vpcConfig.publicAccessCidrs",
@@ -118,6 +122,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "instanceTypes",
             "launchTemplate.id",
             "launchTemplate.name",
+            "nodeRepairConfig",
+            "nodeRepairConfig.*",
             "releaseVersion",
             "updateConfig",
             "version",
@@ -126,12 +132,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": Schema(
         "eks/pod_identity_association.go podIdentityAssociationResource.Schema"
     ),
-    "aws:iam/instanceProfile:InstanceProfile": Schema("iam/instance_profile.go resourceInstanceProfile"),
+    "aws:iam/instanceProfile:InstanceProfile": Schema(
+        "iam/instance_profile.go resourceInstanceProfile", defaults={"path": "/"}
+    ),
     "aws:iam/openIdConnectProvider:OpenIdConnectProvider": Schema(
         "iam/openid_connect_provider.go resourceOpenIDConnectProvider", ("thumbprintLists",)
     ),
-    "aws:iam/policy:Policy": Schema("iam/policy.go resourcePolicy"),
-    "aws:iam/role:Role": Schema("iam/role.go resourceRole", defaults={"maxSessionDuration": 3600}),
+    "aws:iam/policy:Policy": Schema("iam/policy.go resourcePolicy", defaults={"path": "/"}),
+    "aws:iam/role:Role": Schema("iam/role.go resourceRole", defaults={"maxSessionDuration": 3600, "path": "/"}),
     "aws:iam/rolePolicy:RolePolicy": Schema("iam/role_policy.go resourceRolePolicy"),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Schema(
         "iam/role_policy_attachment.go resourceRolePolicyAttachment"

@@ -94,6 +94,7 @@ class Cluster(pulumi.ComponentResource):
             encryption_config=encryption if key else None,
             access_config=access,
             deletion_protection=given.get("deletionProtection"),
+            upgrade_policy=given.get("upgradePolicy"),
             opts=child,
         )
         return made

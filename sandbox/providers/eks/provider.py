@@ -24,6 +24,7 @@ MODELLED: Final = frozenset(
         "createInstanceRole",
         "createOidcProvider",
         "deletionProtection",
+        "upgradePolicy",
         "enabledClusterLogTypes",
         "encryptionConfigKeyArn",
         "endpointPrivateAccess",

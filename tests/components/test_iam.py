@@ -1,0 +1,79 @@
+"""Organisations with guard rails: every role has the boundary and the path, or is one that exists already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from components.iam.access import format_aws_auth
+from multiarch.stack.roles import list_roles
+from tests.components import declared
+from tests.components.declared import World, world
+from tests.stack.words import AUTO_MODE, merged
+
+POLICY = "aws:iam/policy:Policy"
+OWNER = "arn:aws:iam::111122223333"
+BOUNDARY, EXTRA = (
+    f"{OWNER}:policy/boundary",
+    [f"{OWNER}:policy/teams/scan", "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"],
+)
+KARPENTER: dict[str, Any] = {
+    "nodeGroups": {"web": {"minSize": 2, "maxSize": 3}},
+    "addons": {"ebsCsi": {"enabled": False}},
+    "autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}},
+}
+IAM = {"iam": {"permissionsBoundary": BOUNDARY, "path": "/teams/shop/", "nodePolicies": EXTRA}}
+IMAGE = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/multiarch@sha256:{'a' * 64}"
+PODS = {
+    "network": {"flowLogs": {}},
+    "admissionWebhook": {"enabled": True, "image": IMAGE, "ecrRepositories": ["shop"]},
+    "rebalance": {"enabled": True, "ecrRepositories": ["shop"]},
+}
+STACKS: dict[str, dict[str, Any]] = {
+    "groups": merged(declared.FULL, {**PODS, "autoscaling": {"use": "cluster-autoscaler"}}),
+    "karpenter": KARPENTER,
+    "auto-mode": dict(AUTO_MODE),
+}
+
+
+def guarded(found: World) -> set[tuple[Any, Any]]:
+    return {(role.inputs.get("permissionsBoundary"), role.inputs.get("path")) for role in found.all(declared.ROLE)}
+
+
+@pytest.mark.parametrize("stack", STACKS.values(), ids=list(STACKS))
+def test_every_role_has_boundary_and_path_and_is_listed(stack: dict[str, Any]) -> None:
+    found = world(merged(stack, IAM))
+    assert guarded(found) == {(BOUNDARY, "/teams/shop/")}
+    assert {role.name for role in found.all(declared.ROLE)} == set(list_roles(found.plan))
+    paths = {
+        each.inputs.get("path") for each in found.resources if each.type in {declared.PROFILE, "aws:iam/policy:Policy"}
+    }
+    assert paths <= {"/teams/shop/"}
+    nodes = {name for name in list_roles(found.plan) if name.endswith("-nodes")}
+    given = [each.inputs for each in found.all(declared.ATTACHMENT) if "-nodes" in each.name]
+    attached = [(each["role"], each["policyArn"]) for each in given]
+    assert [policy for _, policy in attached].count(EXTRA[0]) == len(nodes)
+    # AWS's policy is attached once, though it is also in the list.
+    assert len(attached) == len(set(attached))
+    assert guarded(world(stack)) == {(None, None)}
+
+
+def test_existing_roles_are_used_and_left_as_they_are() -> None:
+    names = ("cluster", "managed-nodes", "karpenter-nodes", "karpenter")
+    roles = {name: f"{OWNER}:role/platform/{name}-role" for name in names}
+    found = world(merged(KARPENTER, {"iam": {"roles": roles}}))
+    made = {declared.ROLE, declared.ATTACHMENT, declared.ROLE_POLICY, POLICY}
+    assert [each for each in found.resources if each.type in made] == []
+    assert {each.inputs["nodeRoleArn"] for each in found.all(declared.MANAGED)} == {roles["managed-nodes"]}
+    (entry,) = found.all(declared.ACCESS_ENTRY)
+    assert entry.inputs["principalArn"] == roles["karpenter-nodes"]
+    (node_class,) = found.all("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass")
+    assert node_class.inputs["spec"]["role"] == "karpenter-nodes-role"
+    (association,) = found.all("aws:eks/podIdentityAssociation:PodIdentityAssociation")
+    assert association.inputs["roleArn"] == roles["karpenter"]
+
+
+def test_aws_auth_has_roles_without_their_path() -> None:
+    written = format_aws_auth([f"{OWNER}:role/teams/shop/nodes"])
+    assert written.startswith(f"- rolearn: {OWNER}:role/nodes\n  username: system:node:{{{{EC2PrivateDNSName}}}}\n")
