@@ -28,11 +28,15 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class FoundAutoscaler:
-    """``use`` is as in a stack file, and ``source`` says where it was found. ``role`` is that of its nodes."""
+    """``use`` is as in a stack file, and ``source`` says where it was found. ``role`` is that of its nodes.
+
+    ``namespace`` is where the cluster autoscaler reads its priorities, empty where that is not known.
+    """
 
     use: str
     source: str
     role: str = ""
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,9 @@ def _list_autoscalers(cluster: ObservedCluster) -> Iterator[FoundAutoscaler]:
     own = (each for each in cluster.groups if each.kind is NodeGroupKind.SELF_MANAGED and cluster.name in each.owners)
     scaling += [f"the tags of the Auto Scaling Group {each.name}" for each in own]
     if scaling:
-        yield FoundAutoscaler("cluster-autoscaler", scaling[0])
+        yield FoundAutoscaler(
+            "cluster-autoscaler", scaling[0], namespace=inside.priorities_namespace if inside else ""
+        )
 
 
 def _list_amd64_pools(cluster: ObservedCluster, use: str) -> tuple[ObservedPool, ...]:

@@ -149,6 +149,8 @@ def _scaler(found: Proposal) -> Iterator[str]:
     if scaler.use == "cluster-autoscaler":
         yield "    clusterAutoscaler:"
         yield "      installed: true # `multiarch verify` names the flags that it needs for the preference"
+        if scaler.namespace not in ("", "kube-system"):
+            yield f"      namespace: {scaler.namespace} # its flag --namespace"
     elif found.has_pools:
         yield "    karpenter:" if scaler.use == "karpenter" else "    autoMode:"
         if scaler.use == "karpenter":

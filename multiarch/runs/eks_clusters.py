@@ -22,7 +22,7 @@ from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.eks import answers
 from multiarch.observed.eks.answers import Answer
-from multiarch.observed.eks.inside import read_inside
+from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_inside, read_running
 from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedCluster, ObservedGroup
 from multiarch.stack.eks_cluster import read_eks_cluster, read_private_subnets
 from multiarch.threads import split_items
@@ -64,9 +64,11 @@ def _read_inside(found: ObservedCluster, access: ClusterAccess) -> InCluster:
     with open_cluster(access) as cluster:
         if cluster.address.rstrip("/").lower() != found.endpoint.rstrip("/").lower():
             raise OutsideError(f"The kubeconfig's context {cluster.name} is not of {found.name}.")
+        deployments = list(cluster.objects([Kind.DEPLOYMENT]))
         return read_inside(
             cluster.name,
-            deployments=cluster.objects([Kind.DEPLOYMENT]),
+            deployments=deployments,
+            autoscalers=read_running(cluster, deployments, CLUSTER_AUTOSCALER),
             nodes=cluster.objects([Kind.NODE]),
             pools=cluster.list_custom(NODE_POOLS),
             classes=cluster.list_custom(NODE_CLASSES),

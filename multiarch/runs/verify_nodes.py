@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.source import ClusterAccess, LoadedObject
+from multiarch.kubernetes.source import ClusterAccess
+from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_running
 from multiarch.observed.images import Progress, ignore_progress
 from multiarch.observed.nodes import ObservedNode, list_omission_notes, read_nodes
 from multiarch.rules import Finding
@@ -113,18 +114,19 @@ class NodeSourceReader:
         plan = self.plan.autoscaling.cluster_autoscaler if self.plan else None
         if plan is None or not plan.installed:
             return ()
-        found = self._objects(Kind.DEPLOYMENT, region)
-        return tuple(judge_autoscaler((each.value for each in found), plan, self.cluster))
+        with self._open(region) as cluster:
+            found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)
+        return tuple(judge_autoscaler(found, plan, self.cluster))
 
     def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
-        nodes, omitted = read_nodes(self._objects(Kind.NODE, region))
+        with self._open(region) as cluster:
+            nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
         self.notes += list_omission_notes(omitted)
         return nodes
 
-    def _objects(self, kind: Kind, region: str) -> list[LoadedObject]:
+    def _open(self, region: str) -> KubernetesCluster:
         try:
-            with open_cluster(self.access) as cluster:
-                return list(cluster.objects([kind]))
+            return open_cluster(self.access)
         except KubeconfigError as error:
             if self.access.kubeconfig or self.access.context:
                 raise

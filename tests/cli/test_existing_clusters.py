@@ -70,6 +70,9 @@ class Place:
 
         def answer(request: Request) -> Answer:
             name = request.path.rpartition("/")[2]
+            for each in (each for of_kind in objects.values() for each in of_kind):
+                if each["metadata"]["name"] == name:
+                    return 200, each, {}
             if name in ("aws-node", "nodepools", "ec2nodeclasses") and name not in objects:
                 return 404, {"kind": "Status", "message": "not found"}, {}
             return 200, {"kind": "List", "metadata": {}, "items": objects.get(name, [])}, {}
@@ -170,7 +173,9 @@ def test_auto_mode(place: Place) -> None:
 
 
 def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Place) -> None:
-    container = {"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.5@sha256:0"}
+    command = ["./cluster-autoscaler", "--namespace=scaling"]
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.5@sha256:0"
+    container = {"name": "ca", "image": image, "command": command}
     deployment = {
         "metadata": {"name": "ca", "namespace": "kube-system"},
         "spec": {"replicas": 1, "template": {"spec": {"containers": [container]}}},
@@ -188,6 +193,7 @@ def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Plac
         (group,) = spec.node_groups.values()
         assert (group.kind, group.min_size) == ("self-managed", 0)
         assert "# Found by the Deployment kube-system/ca." in text
+        assert spec.autoscaling.cluster_autoscaler.namespace == "scaling"
         assert "# The taint of the node ip-1." in text
         # The kubeconfig is of another cluster: what it says would be wrong of this one.
         other = place.new("shop-prod", "--context", "here")
