@@ -48,15 +48,11 @@ def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
     rows = clients("ec2").describe_subnets(Filters=by)["Subnets"]
     groups = dict([*_read_managed(clients, plan), *_read_self_managed(clients, plan)])
     theirs: list[Mapping[str, Any]] = []
-    if wanted := _security_groups(plan):
+    if wanted := plan.security_groups:
         by = [{"Name": "group-id", "Values": list(wanted)}]
         theirs = clients("ec2").describe_security_groups(Filters=by)["SecurityGroups"]
     security_groups = {row["GroupId"]: row for row in theirs}
     return JoinedCluster(cluster, {row["SubnetId"]: row for row in rows}, groups, security_groups)
-
-
-def _security_groups(plan: Plan) -> tuple[str, ...]:
-    return plan.cluster.security_groups if isinstance(plan.cluster, ExistingClusterPlan) else ()
 
 
 def _network(plan: Plan) -> ExistingNetwork:
@@ -155,7 +151,7 @@ def _find_wrong_network(plan: Plan, origin: Origin, found: JoinedCluster, cluste
                 path = ("cluster", "subnets", zone, index)
                 yield origin.problem("not-in-cluster-vpc", path, f"the subnet {subnet} {fault}.")
         yield from _find_missing_addresses(plan, origin, found, zone, subnets)
-    for index, group in enumerate(_security_groups(plan)):
+    for index, group in enumerate(plan.security_groups):
         if fault := _find_fault(found.security_groups.get(group), cluster):
             key: KeyPath = ("cluster", "securityGroups", index)
             yield origin.problem("not-in-cluster-vpc", key, f"the security group {group} {fault}.")

@@ -201,9 +201,7 @@ def _list_autoscalers(cluster: ObservedCluster) -> Iterator[FoundAutoscaler]:
     own = (each for each in cluster.groups if each.kind is NodeGroupKind.SELF_MANAGED and cluster.name in each.owners)
     scaling += [f"the tags of the Auto Scaling Group {each.name}" for each in own]
     if scaling:
-        yield FoundAutoscaler(
-            "cluster-autoscaler", scaling[0], namespace=inside.priorities_namespace if inside else ""
-        )
+        yield FoundAutoscaler("cluster-autoscaler", scaling[0], namespace=inside.priorities_namespace if inside else "")
 
 
 def _list_amd64_pools(cluster: ObservedCluster, use: str) -> tuple[ObservedPool, ...]:

@@ -57,9 +57,7 @@ def read_inside(
     )
 
 
-def read_running(
-    cluster: KubernetesCluster, deployments: Iterable[LoadedObject], image: str
-) -> list[dict[str, Any]]:
+def read_running(cluster: KubernetesCluster, deployments: Iterable[LoadedObject], image: str) -> list[dict[str, Any]]:
     """Read the Deployments that run an image of this name, whole: a list comes without arguments of containers."""
     resource = RESOURCES[Kind.DEPLOYMENT]
     found = (cluster.get(resource, *each.split("/")) for each in _list_running(deployments, image))
