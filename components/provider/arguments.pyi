@@ -505,6 +505,10 @@ class ClusterAutoscalerSettings(TypedDict):
     """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
     owner sets the flags that `multiarch stack explain` shows. Default: false.
     """
+    namespace: NotRequired[str]
+    """The namespace of an installed autoscaler, its flag `--namespace`: there it reads its priorities. Default:
+    kube-system.
+    """
     priorities: NotRequired[dict[str, int]]
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scaleDownUnneededMinutes: NotRequired[int]

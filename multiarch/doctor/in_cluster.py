@@ -108,7 +108,7 @@ def find_denied(cluster: KubernetesCluster, plan: Plan) -> str:
 
 
 def list_obstacles(cluster: KubernetesCluster, plan: Plan) -> list[str]:
-    """Return what would stop a stack that has nothing in the cluster yet, with the way out. Raises ClusterError."""
+    """Return what would stop a stack that has nothing in the cluster yet, with the fix. Raises ClusterError."""
     hint = f"`multiarch doctor {plan.stack}` shows the command that grants it."
     try:
         if denied := find_denied(cluster, plan):

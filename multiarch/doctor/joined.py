@@ -14,6 +14,7 @@ from multiarch.doctor.existing import Clients
 from multiarch.errors import KeyPath, Problem
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupKind
 from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster
+from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.network import count_addresses
 from multiarch.stack.origin import Origin
@@ -124,7 +125,9 @@ def _find_differences(
     )
     for path, written, there in rows:
         if there is not None and written != there:
-            message = f"the cluster {wanted.name} has {_spell(there)}, and the file says {_spell(written)}."
+            message = (
+                f"the cluster {wanted.name} has {format_scalar(there)}, and the file says {format_scalar(written)}."
+            )
             yield origin.problem("cluster-differs", path, message, hint=hint)
     if plan.autoscaling.auto_mode and not cluster.auto_mode:
         message = f"the cluster {wanted.name} has no EKS Auto Mode: its API server knows no NodeClass."
@@ -134,10 +137,6 @@ def _find_differences(
         message = f"the cluster {wanted.name} has no Pod Identity agent: its pods would get no IAM role."
         hint = f"Install the EKS add-on eks-pod-identity-agent, or run `multiarch stack pin {plan.stack}`."
         yield origin.problem("cluster-differs", ("cluster", "podIdentityAgent"), message, hint=hint)
-
-
-def _spell(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _find_wrong_network(plan: Plan, origin: Origin, found: JoinedCluster, cluster: EksCluster) -> Iterator[Problem]:

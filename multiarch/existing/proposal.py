@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from multiarch.errors import MultiarchError, UnknownFactError
@@ -74,13 +74,11 @@ def plan_addition(cluster: ObservedCluster, today: date) -> Proposal:
     taint, taint_source = choose_taint(cluster)
     subnets, subnet_source = choose_subnets(cluster)
     autoscaler = find_autoscaler(cluster)
-    zones = tuple(sorted({each.zone for each in subnets}))
-    counterparts, skipped = find_counterparts(cluster, taint, zones)
     pools = _list_amd64_pools(cluster, autoscaler.use)
-    found = Proposal(
-        cluster, taint, taint_source, subnets, subnet_source, autoscaler, counterparts, pools, skipped,
-        tuple(_list_notes(cluster, autoscaler, subnets)),
-    )  # fmt: skip
+    notes = tuple(_list_notes(cluster, autoscaler, subnets))
+    found = Proposal(cluster, taint, taint_source, subnets, subnet_source, autoscaler, (), pools, (), notes)
+    counterparts, skipped = find_counterparts(cluster, taint, found.zones)
+    found = replace(found, counterparts=counterparts, skipped=skipped)
     if not counterparts and not found.has_pools:
         why = "; ".join(f"{each.what}: {each.reason}" for each in skipped) or "it has no node groups"
         raise MultiarchError(f"No arm64 group can be added to {cluster.name}: {why}.", hint="Write a stack by hand.")
@@ -234,15 +232,16 @@ def _list_notes(
 
 
 def _list_network_notes(cluster: ObservedCluster, subnets: tuple[ObservedSubnet, ...]) -> Iterator[str]:
+    new = cluster.node_security_groups or (cluster.security_group,)
     for group in cluster.groups:
-        if (own := group.settings.security_groups) and cluster.security_group not in own:
+        if (own := group.settings.security_groups) and not {*own} & {*new}:
             yield (
                 f"Nodes of {group.short_name} have the security groups {', '.join(own)}, and new nodes have "
-                f"{cluster.security_group}: pods on both reach one another only if these let each other in."
+                f"{', '.join(new)}: pods on both reach one another only if these let each other in."
             )
     unused = {each for group in cluster.groups for each in group.subnets} - {each.id for each in subnets}
     for subnet in cluster.subnets:
         if subnet.id in unused:
             yield f"Not used: the subnet {subnet.id}: {'no free addresses' if not subnet.free else 'it is public'}."
     if cluster.prefix_delegation is None and (cluster.inside is None or cluster.inside.prefix_delegation is None):
-        yield "Unknown: prefix delegation, because vpc-cni is no add-on of the cluster; false has fewer pods per node."
+        yield "Unknown: prefix delegation, because vpc-cni is not an EKS add-on here; false has fewer pods per node."

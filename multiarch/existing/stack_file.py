@@ -13,6 +13,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import names_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.observed.eks.model import ObservedPool
+from multiarch.stack.engine_config import format_scalar
 
 _WIDTH = 118
 _BULLET: Mapping[str, Any] = {
@@ -84,10 +85,14 @@ def _cluster(found: Proposal) -> Iterator[str]:
     for zone in found.zones:
         here = [each for each in found.subnets if each.zone == zone]
         yield f"      {zone}: [{', '.join(each.id for each in here)}] # {', '.join(str(each.free) for each in here)}"
+    if cluster.node_security_groups:
+        yield "    # What all of its nodes have; without them pods on new nodes do not reach the others."
+        yield f"    securityGroups: [{', '.join(cluster.node_security_groups)}]"
     yield f"    authenticationMode: {cluster.authentication_mode} # accessConfig of the cluster"
     yield f"    ipFamily: {cluster.ip_family} # kubernetesNetworkConfig of the cluster"
-    yield f"    prefixDelegation: {_flag(bool(prefixes))} # {cni if prefixes is not None else 'unknown'}"
-    yield f"    podIdentityAgent: {_flag(cluster.pod_identity_agent)} # of the add-on {_POD_IDENTITY}, or of Auto Mode"
+    yield f"    prefixDelegation: {format_scalar(bool(prefixes))} # {cni if prefixes is not None else 'unknown'}"
+    agent = format_scalar(cluster.pod_identity_agent)
+    yield f"    podIdentityAgent: {agent} # of the add-on {_POD_IDENTITY}, or of Auto Mode"
     yield ""
     yield f"  # {found.taint_source[0].upper()}{found.taint_source[1:]}."
     yield f"  multiarch-eks:arm64Taint: {_text(str(found.taint))}"
@@ -184,7 +189,3 @@ def _mapping(values: Mapping[str, str]) -> str:
 
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _flag(value: bool) -> str:  # noqa: FBT001 (a value to write)
-    return "true" if value else "false"

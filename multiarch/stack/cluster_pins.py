@@ -8,7 +8,15 @@ from dataclasses import replace
 from multiarch.errors import MultiarchError
 from multiarch.plurals import format_count
 from multiarch.schema.cluster import ExistingCluster
-from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster, read_private_subnets, read_security_groups
+from multiarch.stack.eks_cluster import (
+    EksCluster,
+    find_security_groups,
+    read_eks_cluster,
+    read_nodes,
+    read_private_subnets,
+    read_subnets,
+)
+from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.load import Stack
 from multiarch.stack.pin import Kept, Pin, PinClients, Pins, PinValue
 
@@ -43,7 +51,7 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
         old = getattr(settings, name) if key in settings.written else None
         if found[key] is None:
             reason = "the VPC CNI is not an EKS add-on: write whether it gives nodes /28 prefixes"
-            rows.append(Kept(f"cluster.{key}", str(old).lower(), reason))
+            rows.append(Kept(f"cluster.{key}", str(format_scalar(old)), reason))
         else:
             rows.append(_compare(f"cluster.{key}", old, found[key]))
     subnets, of_subnets = _find_subnets(settings, cluster, clients)
@@ -64,7 +72,7 @@ def _find_security_groups(
     key = "cluster.securityGroups"
     if settings.security_groups:
         return settings.security_groups, [Kept(key, ", ".join(settings.security_groups), "written already")]
-    found = read_security_groups(clients.ec2, cluster)
+    found = find_security_groups(cluster, read_nodes(clients.ec2, cluster.name))
     if found is None:
         reason = "the cluster's nodes have no security group in common: write those of the nodes to be reached"
         return (), [Kept(key, "", reason)]
@@ -74,7 +82,7 @@ def _find_security_groups(
 def _compare(key: str, old: PinValue | None, new: PinValue) -> Pin | Kept:
     if old != new:
         return Pin(key, old, new)
-    return Kept(key, str(new).lower() if isinstance(new, bool) else str(new), "is the cluster's")
+    return Kept(key, str(format_scalar(new)), "is the cluster's")
 
 
 def _find_subnets(
@@ -83,7 +91,7 @@ def _find_subnets(
     if settings.subnets:
         count = format_count(sum(map(len, settings.subnets.values())), "subnet")
         return settings.subnets, [Kept("cluster.subnets", count, "written already")]
-    found = read_private_subnets(clients.ec2, cluster)
+    found = read_private_subnets(clients.ec2, cluster.vpc_id, read_subnets(clients.ec2, cluster.subnet_ids))
     if not found:
         raise MultiarchError(
             f"None of the subnets of the cluster {cluster.name} has a route to the internet that does not lead through "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,39 +87,50 @@ def _read_addon(eks: Client, cluster: str, name: str) -> str | None:
     return str(addon.get("configurationValues") or "")
 
 
-def read_private_subnets(ec2: Client, cluster: EksCluster) -> Mapping[str, tuple[str, ...]]:
-    """Return the cluster's private subnets by zone: their default route goes elsewhere than to an internet gateway.
+def read_subnets(ec2: Client, identifiers: Iterable[str]) -> list[Mapping[str, Any]]:
+    """Return EC2's rows of subnets, sorted by ID."""
+    pages = ec2.get_paginator("describe_subnets").paginate(SubnetIds=sorted(identifiers))
+    return sorted((row for page in pages for row in page["Subnets"]), key=lambda row: str(row["SubnetId"]))
+
+
+def read_private_subnets(
+    ec2: Client, vpc_id: str, subnets: Iterable[Mapping[str, Any]]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return private ones of a VPC's subnets by zone: their default route goes elsewhere than to an internet gateway.
 
     A subnet without a default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source: VPC
     user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
     """
-    rows = ec2.describe_subnets(SubnetIds=list(cluster.subnet_ids))["Subnets"]
-    by = [{"Name": "vpc-id", "Values": [cluster.vpc_id]}]
+    by = [{"Name": "vpc-id", "Values": [vpc_id]}]
     pages = ec2.get_paginator("describe_route_tables").paginate(Filters=by)
     routes: dict[str, Sequence[Mapping[str, Any]]] = {}
     for table in (each for page in pages for each in page["RouteTables"]):
         for association in table["Associations"]:
             routes["" if association.get("Main") else association.get("SubnetId", "-")] = table["Routes"]
     found: dict[str, list[str]] = {}
-    for row in sorted(rows, key=lambda each: str(each["SubnetId"])):
+    for row in subnets:
         if _is_private(routes.get(row["SubnetId"], routes.get("", ()))):
             found.setdefault(row["AvailabilityZone"], []).append(row["SubnetId"])
     return {zone: tuple(found[zone]) for zone in sorted(found)}
 
 
-def read_security_groups(ec2: Client, cluster: EksCluster) -> tuple[str, ...] | None:
-    """Return the security groups that new nodes need to be like the cluster's nodes, None where these have none alike.
+def read_nodes(ec2: Client, cluster: str) -> list[Mapping[str, Any]]:
+    """Return EC2's rows of a cluster's running nodes."""
+    by = [
+        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster}"]},
+        {"Name": "instance-state-name", "Values": ["running"]},
+    ]
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=by)
+    return [row for page in pages for each in page["Reservations"] for row in each["Instances"]]
+
+
+def find_security_groups(cluster: EksCluster, nodes: Iterable[Mapping[str, Any]]) -> tuple[str, ...] | None:
+    """Return the security groups that new nodes need to be like a cluster's nodes, None where these have none alike.
 
     Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
     make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it.
     """
-    by = [
-        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster.name}"]},
-        {"Name": "instance-state-name", "Values": ["running"]},
-    ]
-    pages = ec2.get_paginator("describe_instances").paginate(Filters=by)
-    rows = (row for page in pages for each in page["Reservations"] for row in each["Instances"])
-    found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in rows}
+    found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in nodes}
     if all(cluster.security_group in groups for groups in found):
         return ()
     return tuple(sorted(frozenset.intersection(*found))) or None

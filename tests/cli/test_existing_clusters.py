@@ -160,6 +160,9 @@ def test_terraform_with_karpenter(place: Place) -> None:
     assert (karpenter.node_role or "").startswith("Karpenter-search-prod-")
     assert spec.cluster
     assert spec.cluster.prefix_delegation
+    # Its nodes do not have the security group that EKS made.
+    (group,) = spec.cluster.security_groups
+    assert f"securityGroups: [{group}]" in place.file("search-prod").read_text()
 
 
 def test_auto_mode(place: Place) -> None:

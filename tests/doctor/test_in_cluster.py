@@ -65,7 +65,7 @@ def find(change: dict[str, Any], *there: str, status: int = 200, denied: str = "
         (WITH_AUTOSCALER, "cluster-autoscaler", f"Release kube-system/cluster-autoscaler {ALREADY} `helm list"),
     ],
 )  # fmt: skip
-def test_an_object_that_is_there_is_told_with_the_way_out(change: dict[str, Any], there: str, says: str) -> None:
+def test_an_object_that_is_there_is_told_with_the_fix(change: dict[str, Any], there: str, says: str) -> None:
     found = find(change, *([there] if there else []))
     assert [says in each for each in found] == ([True] if says else [])
 

@@ -120,8 +120,8 @@ def test_a_stack_adds_nodes_to_a_cluster_of_another_tool_and_leaves_it_as_it_was
 
     # An object of somebody else's ends the preview, not the run in its middle.
     there.add("cluster-autoscaler-priority-expander")
-    told = world.pulumi(STACK, "preview", expect=1)
-    assert "ConfigMap kube-system/cluster-autoscaler-priority-expander is in the cluster shop already" in told.stdout
+    rejected = world.pulumi(STACK, "preview", expect=1).stdout
+    assert "ConfigMap kube-system/cluster-autoscaler-priority-expander is in the cluster shop already" in rejected
     there.clear()
 
     world.up(STACK)

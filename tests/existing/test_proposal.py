@@ -10,6 +10,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.existing.proposal import choose_subnets, choose_taint, find_autoscaler, plan_addition
+from multiarch.existing.stack_file import write_stack_file
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedPool, ObservedSubnet
@@ -131,6 +132,14 @@ def test_security_groups_that_new_nodes_do_not_have_are_named() -> None:
     said = [note for note in found.notes if "security groups" in note]
     assert len(said) == 1
     assert "Nodes of a have the security groups sg-1, and new nodes have sg-cluster" in said[0]
+
+
+def test_security_groups_that_all_nodes_have_are_those_of_new_nodes() -> None:
+    settings = NodeSettings(security_groups=("sg-1",))
+    found = plan_addition(cluster(group("a", settings=settings), node_security_groups=("sg-1",)), TODAY)
+    assert not any("security groups" in note for note in found.notes)
+    text = write_stack_file(found, "shop", "prod", owner="a@example.com", cost_center="1")
+    assert "    securityGroups: [sg-1]\n" in text
 
 
 def test_a_private_endpoint_is_no_error_and_what_was_not_read_is_named() -> None:

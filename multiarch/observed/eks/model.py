@@ -120,8 +120,9 @@ class ObservedCluster(EksCluster):
 
     ``addons`` are versions by name. ``service_accounts`` have an IAM role by Pod Identity, ``NAMESPACE/NAME``.
     ``karpenter_roles`` are names of roles that Karpenter's nodes have, ``karpenter_nodes`` is their number. ``offered``
-    has the zones that offer each arm64 instance type that could be a counterpart. ``inside`` is None where the API
-    server was not read, and ``why_outside`` says why.
+    has the zones that offer each arm64 instance type that could be a counterpart. ``node_security_groups`` are those
+    that new nodes need in place of the cluster's own, None where the nodes have none in common. ``inside`` is None
+    where the API server was not read, and ``why_outside`` says why.
     """
 
     region: str
@@ -132,5 +133,6 @@ class ObservedCluster(EksCluster):
     karpenter_roles: tuple[str, ...] = ()
     karpenter_nodes: int = 0
     offered: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    node_security_groups: tuple[str, ...] | None = ()
     inside: InCluster | None = None
     why_outside: str = ""
