@@ -16,7 +16,7 @@ from typing import Any
 
 import pulumi
 
-from multiarch.doctor.in_cluster import list_obstacles
+from multiarch.doctor.in_cluster import AccessError, list_obstacles
 from multiarch.doctor.reach import explain_release
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.taints import Taint
@@ -127,13 +127,17 @@ async def wait_for_api(hook: pulumi.ResourceHookArgs) -> None:
 def make_look_ahead(plan: Plan) -> pulumi.ResourceHook:
     """Return a hook for the creation of an existing cluster's provider, in previews too: nothing in it is the stack's.
 
-    It rejects the run if something in the cluster would stop it half-way, and warns if the cluster can't be read.
+    It rejects the run if something in the cluster would stop it half-way, and warns if the cluster can't be read. A
+    preview warns of missing rights too: another role may run the update.
     """
+    preview = pulumi.runtime.is_dry_run()
 
     async def look(hook: pulumi.ResourceHookArgs) -> None:
         try:
             found = await asyncio.to_thread(_look, str((hook.new_inputs or {})["kubeconfig"]), plan)
         except MultiarchError as error:
+            if isinstance(error, AccessError) and not preview:
+                raise
             pulumi.log.warn(f"what exists in the cluster {plan.cluster.name} could not be read: {error}")
         else:
             if found:

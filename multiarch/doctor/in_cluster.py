@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiarch.autoscaling.expander import CONFIG_MAP
 from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.doctor.reach import list_releases
+from multiarch.errors import MultiarchError
 from multiarch.facts.admission import INSTALLATION_NAME
 from multiarch.facts.rebalance import PLACEHOLDER_NAMESPACE
 from multiarch.kubernetes.cluster import KubernetesCluster
@@ -37,6 +38,10 @@ _RELEASES = ApiResource("Release", "helm.sh", "releases")
 """Helm keeps releases in Secrets; Pulumi's state has this kind."""
 _EVERYTHING = ApiResource("*", "*", "*")
 UNAUTHORIZED = 401
+
+
+class AccessError(MultiarchError):
+    """Rights in the cluster that the identity of Pulumi does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +105,28 @@ def find_present(cluster: KubernetesCluster, plan: Plan) -> list[DeclaredObject]
 def find_denied(cluster: KubernetesCluster, plan: Plan) -> str:
     """Return what the user may not do in the cluster of what a stack needs, empty if nothing. Raises ClusterError."""
     if list_releases(plan) or plan.rebalance:
-        return "" if cluster.may("*", _EVERYTHING) else "do everything in the cluster, as charts need"
+        return "" if cluster.may("*", _EVERYTHING) else "change everything, as charts need, in the API"
     for each in list_declared(plan):
         if not cluster.may("create", each.resource, each.namespace):
-            return f"create {each.resource.plural}"
+            return f"create {each.resource.plural} in the API"
     return ""
 
 
 def list_obstacles(cluster: KubernetesCluster, plan: Plan) -> list[str]:
-    """Return what would stop a stack that has nothing in the cluster yet, with the fix. Raises ClusterError."""
-    hint = f"`multiarch doctor {plan.stack}` shows the command that grants it."
+    """Return what would stop a stack that has nothing in the cluster yet, with the fix.
+
+    Raises AccessError for rights that are missing, ClusterError for a cluster that can't be read.
+    """
     try:
-        if denied := find_denied(cluster, plan):
-            return [f"The identity that runs Pulumi may not {denied}. {hint}"]
-        return [f"{explain_present(each, plan)}. {each.fix}" for each in find_present(cluster, plan)]
+        denied = find_denied(cluster, plan)
     except ClusterError as error:
         if error.status != UNAUTHORIZED:
             raise
-        return [f"The identity that runs Pulumi has no access to the Kubernetes API of {plan.cluster.name}. {hint}"]
+        denied = "use the API"
+    if denied:
+        hint = f"`multiarch doctor {plan.stack}` shows the command that grants it."
+        raise AccessError(f"The identity that runs Pulumi may not {denied} of {plan.cluster.name}.", hint=hint)
+    return [f"{explain_present(each, plan)}. {each.fix}" for each in find_present(cluster, plan)]
 
 
 def explain_present(found: DeclaredObject, plan: Plan) -> str:

@@ -102,11 +102,8 @@ def find_obstacles(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator
         yield origin.problem("cluster-not-found", path, message, hint=hint)
         return
     if not cluster.is_usable:
-        hint = f"Wait until it is active: `aws eks wait cluster-active --name {wanted.name}`."
-        if cluster.status != "CREATING":
-            hint = f"`aws eks describe-cluster --name {wanted.name}` says more."
-        message = f"the cluster {wanted.name} is {cluster.status}, and takes no nodes."
-        yield origin.problem("cluster-not-found", path, message, hint=hint)
+        message, hint = cluster.explain_status(plan.region)
+        yield origin.problem("cluster-not-found", path, f"the {message}", hint=hint)
         return
     yield from _find_differences(plan, wanted, origin, cluster)
     yield from _find_wrong_network(plan, origin, found, cluster)

@@ -18,12 +18,6 @@ from multiarch.observed.eks.model import ObservedCluster, ObservedPool, Observed
 DEFAULT_TAINT = Taint("arch", "arm64", Effect.NO_SCHEDULE)
 _ARM64 = ("arm64", "aarch64", "graviton")
 _ZONES = 2
-_STATES = {
-    "CREATING": "is being created. Wait: `aws eks wait cluster-active --name {name} --region {region}`.",
-    "PENDING": "is being created. Wait: `aws eks wait cluster-active --name {name} --region {region}`.",
-    "DELETING": "is being deleted. Name another cluster.",
-    "FAILED": "could not be created. `aws eks describe-cluster --name {name} --region {region}` says why.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +81,9 @@ def plan_addition(cluster: ObservedCluster, today: date) -> Proposal:
 
 def check_cluster(cluster: ObservedCluster, today: date) -> None:
     """Raise MultiarchError for a cluster that is not there yet or no more, or whose version has no support."""
-    if text := _STATES.get(cluster.status):
-        raise MultiarchError(f"The cluster {cluster.name} {text.format(name=cluster.name, region=cluster.region)}")
+    if not cluster.is_usable:
+        message, hint = cluster.explain_status(cluster.region)
+        raise MultiarchError(f"The {message}", hint=hint)
     upgrade = f"Upgrade it: `aws eks update-cluster-version --name {cluster.name} --region {cluster.region}`."
     try:
         unsupported = get_support_status(cluster.version, today).tier == "unsupported"

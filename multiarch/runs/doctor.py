@@ -304,7 +304,7 @@ def check_inside(sources: StackSources) -> Iterator[CheckResult]:
             present = in_cluster.find_present(cluster, plan)
     except MultiarchError as error:
         if isinstance(error, ClusterError) and error.status == in_cluster.UNAUTHORIZED:
-            yield in_cluster.judge_access(plan, sources.caller, mode, "use the Kubernetes API")
+            yield in_cluster.judge_access(plan, sources.caller, mode, "use the API")
         else:
             pages = sources.clients("eks").get_paginator("list_access_entries").paginate(clusterName=found.name)
             entries = [] if mode == "CONFIG_MAP" else [each for page in pages for each in page["accessEntries"]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from multiarch.aws_errors import open_clients, translate_failures
-from multiarch.errors import MultiarchError, OutsideError
+from multiarch.errors import OutsideError
 from multiarch.existing.counterparts import list_candidate_types
 from multiarch.facts.ami_families import NODE_FAMILIES, get_family
 from multiarch.kubernetes.cluster import open_cluster
@@ -26,10 +26,10 @@ from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_inside, read_
 from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedCluster, ObservedGroup
 from multiarch.stack.eks_cluster import (
     find_security_groups,
-    read_eks_cluster,
     read_nodes,
     read_private_subnets,
     read_subnets,
+    require_eks_cluster,
 )
 from multiarch.threads import split_items
 
@@ -90,12 +90,7 @@ class _AwsReader:
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_ONCE))
 
     def read(self) -> ObservedCluster:
-        found = read_eks_cluster(self.clients("eks"), self.name)
-        if found is None:
-            raise MultiarchError(
-                f"There is no EKS cluster {self.name} in {self.region}.",
-                hint="Give its region with --region, or other credentials with AWS_PROFILE.",
-            )
+        found = require_eks_cluster(self.clients("eks"), self.name)
         bare = ObservedCluster(**{each.name: getattr(found, each.name) for each in fields(found)}, region=self.region)
         if not bare.is_usable:
             return bare

@@ -11,10 +11,10 @@ from multiarch.schema.cluster import ExistingCluster
 from multiarch.stack.eks_cluster import (
     EksCluster,
     find_security_groups,
-    read_eks_cluster,
     read_nodes,
     read_private_subnets,
     read_subnets,
+    require_eks_cluster,
 )
 from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.load import Stack
@@ -35,13 +35,10 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
     The cluster's own values are always taken; subnets that are written stay. Raises MultiarchError for a cluster that
     does not exist or takes no nodes; botocore's own errors pass through.
     """
-    cluster = read_eks_cluster(clients.eks, settings.existing)
-    if cluster is None:
-        message = f"There is no EKS cluster {settings.existing} in {clients.eks.meta.region_name}."
-        raise MultiarchError(message, hint="Check the name and aws:region.")
+    cluster = require_eks_cluster(clients.eks, settings.existing)
     if not cluster.is_usable:
-        hint = f"`aws eks describe-cluster --name {cluster.name}` says more."
-        raise MultiarchError(f"The cluster {cluster.name} is {cluster.status}, and takes no nodes.", hint=hint)
+        message, hint = cluster.explain_status(stack.region)
+        raise MultiarchError(f"The {message}", hint=hint)
     found = {key: getattr(cluster, name) for key, name in _FIELDS.items()}
     written = stack.spec.written
     rows: list[Pin | Kept] = []

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from multiarch.errors import MultiarchError
+
 Client = Any
 """A client of boto3, which has no types."""
+_USABLE = ("ACTIVE", "UPDATING")
 _ANYWHERE = "0.0.0.0/0"
 # The configuration of an add-on is JSON or YAML.
 _PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?true\b""")
@@ -41,7 +44,23 @@ class EksCluster:
     @property
     def is_usable(self) -> bool:
         """Whether nodes can join: it is neither being created nor deleted, nor has it failed."""
-        return self.status in ("ACTIVE", "UPDATING")
+        return self.status in _USABLE
+
+    def explain_status(self, region: str | None) -> tuple[str, str]:
+        """Return why nodes can't join now, and the fix."""
+        which = f"--name {self.name}{f' --region {region}' if region else ''}"
+        fix = f"`aws eks describe-cluster {which}` says more."
+        if self.status in ("CREATING", "PENDING"):
+            fix = f"Wait until it is active: `aws eks wait cluster-active {which}`."
+        return f"cluster {self.name} is {self.status}, and takes no nodes.", fix
+
+
+def require_eks_cluster(eks: Client, name: str) -> EksCluster:
+    """Read a cluster, as :func:`read_eks_cluster` does. Raises MultiarchError if there is none."""
+    if found := read_eks_cluster(eks, name):
+        return found
+    hint = "Check the name, the region (--region, or aws:region in a stack file) and the credentials (AWS_PROFILE)."
+    raise MultiarchError(f"There is no EKS cluster {name} in {eks.meta.region_name}.", hint=hint)
 
 
 def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
@@ -54,7 +73,7 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
     compute = found.get("computeConfig") or {}
     # EKS Auto Mode brings its own agent, and its own addresses for pods.
     auto_mode = bool(compute.get("enabled"))
-    usable = found["status"] in ("ACTIVE", "UPDATING")
+    usable = found["status"] in _USABLE
     cni = _read_addon(eks, name, "vpc-cni") if usable else None
     agent = auto_mode or (usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None)
     prefixes = None if cni is None else bool(_PREFIX_DELEGATION.search(cni))

@@ -207,7 +207,11 @@ def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Plac
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("nothing-there",), 2, f"There is no EKS cluster nothing-there in {REGION}. Give its region with --region"),
+        (
+            ("nothing-there",),
+            2,
+            f"There is no EKS cluster nothing-there in {REGION}. Check the name, the region",
+        ),
         (("blog-dev", "--region", "eu-central-1"), 2, "There is no EKS cluster blog-dev in eu-central-1."),
         (("blog-dev", "--env", "B"), 2, "--env B: "),
         (("blog",), 2, "The cluster's name blog is not TEAM-ENV. Give --team and --env."),

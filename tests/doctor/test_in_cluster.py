@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.doctor.in_cluster import judge_entry, list_declared, list_obstacles
+from multiarch.doctor.in_cluster import AccessError, judge_entry, list_declared, list_obstacles
 from multiarch.doctor.model import CheckState
 from multiarch.kubernetes.cluster import open_described_cluster
 from tests.kubernetes.api_server import Answer, Request, rejected, serving
@@ -71,13 +71,14 @@ def test_an_object_that_is_there_is_told_with_the_fix(change: dict[str, Any], th
 
 
 def test_rights_that_are_missing_are_told_before_objects() -> None:
-    assert find(SCALED, CONFIG_MAP, denied="configmaps")[0].startswith(
-        "The identity that runs Pulumi may not create configmaps. `multiarch doctor shop-dev` shows the command"
-    )
-    (found,) = find(SCALED, CONFIG_MAP, status=401)
-    assert found.startswith("The identity that runs Pulumi has no access to the Kubernetes API of shop.")
-    (found,) = find(WITH_WEBHOOK, denied="*")
-    assert "may not do everything in the cluster" in found
+    for change, how, what in (
+        (SCALED, {"denied": "configmaps"}, "create configmaps in the API of shop"),
+        (SCALED, {"status": 401}, "use the API of shop"),
+        (WITH_WEBHOOK, {"denied": "*"}, "change everything, as charts need, in the API of shop"),
+    ):
+        with pytest.raises(AccessError, match=f"^The identity that runs Pulumi may not {what}") as told:
+            find(change, CONFIG_MAP, **how)
+        assert told.value.hint.startswith("`multiarch doctor shop-dev` shows the command")
 
 
 def test_an_auto_mode_stack_has_a_class_of_its_own_kind() -> None:

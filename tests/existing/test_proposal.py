@@ -88,9 +88,12 @@ def test_node_pools_without_arm64_get_one_and_others_are_named() -> None:
 @pytest.mark.parametrize(
     ("more", "says", "fix"),
     [
-        ({"status": "CREATING"}, "is being created", "aws eks wait cluster-active --name shop-prod --region eu-west-1"),
-        ({"status": "DELETING"}, "is being deleted", "Name another cluster"),
-        ({"status": "FAILED"}, "could not be created", "describe-cluster"),
+        (
+            {"status": "CREATING"},
+            "is CREATING, and takes no nodes",
+            "aws eks wait cluster-active --name shop-prod --region eu-west-1",
+        ),
+        ({"status": "FAILED"}, "is FAILED", "`aws eks describe-cluster --name shop-prod --region eu-west-1` says more"),
         ({"version": "1.30"}, "1.30, which EKS does not support any more", "update-cluster-version --name shop-prod"),
         ({"version": "1.99"}, "1.99, which is unknown", "Known are"),
         (
