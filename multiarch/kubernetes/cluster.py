@@ -261,11 +261,12 @@ class KubernetesCluster:
             path = f"{resource.path(namespace)}?{urlencode(words, errors='replace')}"
             answer = self._client.send("GET", path, accept=accept)
             page = self._value(answer, "list", resource, namespace, None)
-            if not isinstance(page.get("items"), list):
+            # An empty list of metadata has null.
+            if not isinstance(page.get("items", ""), list | None):
                 hint = "Check that this is the address of an API server."
                 raise ClusterError(f"{self._client.server} did not answer with a list of {resource.plural}.", hint=hint)
             more = (page.get("metadata") or {}).get("continue") or ""
-            yield from (self._found(value, resource) for value in page.pop("items"))
+            yield from (self._found(value, resource) for value in page.pop("items") or ())
             if not more:
                 return
 
