@@ -14,6 +14,7 @@ from multiarch.facts.architectures import names_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.observed.eks.model import ObservedPool
 from multiarch.stack.engine_config import format_scalar
+from multiarch.stack.new_file import format_names
 
 _WIDTH = 118
 _BULLET: Mapping[str, Any] = {
@@ -58,16 +59,7 @@ def _head(found: Proposal, team: str, env: str, owner: str, cost_center: str) ->
     yield "# What the cluster has and this stack does not:"
     for sentence in list_not_taken_over(found):
         yield from textwrap.wrap(sentence, _WIDTH, **_BULLET)
-    yield "config:"
-    yield f"  aws:region: {cluster.region}"
-    yield ""
-    yield "  # Keep the prefix multiarch-eks: of the keys at this level. Without it, Pulumi adds it when it first"
-    yield "  # writes to this file, and removes the comments."
-    yield f"  multiarch-eks:team: {_text(team)}"
-    yield f"  multiarch-eks:environment: {_text(env)}"
-    yield f"  multiarch-eks:owner: {_text(owner)} # a mail address or a group"
-    yield f"  multiarch-eks:costCenter: {_text(cost_center)}"
-    yield ""
+    yield format_names(team, env, region=cluster.region, owner=owner, cost_center=cost_center)
 
 
 def _cluster(found: Proposal) -> Iterator[str]:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
-from multiarch.errors import MultiarchError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
 from multiarch.kubernetes.resources import (
     EVICTIONS,
@@ -92,6 +92,12 @@ class KubernetesCluster:
     def address(self) -> str:
         """The server's address in the kubeconfig."""
         return str(self._client.connection.configuration.host)
+
+    def require_endpoint(self, endpoint: str, cluster: str) -> None:
+        """Raise OutsideError if the kubeconfig is of another cluster than the one with this endpoint."""
+        if self.address.rstrip("/").lower() != endpoint.rstrip("/").lower():
+            message = f"The kubeconfig's context {self.name} is not of {cluster}."
+            raise OutsideError(message, hint="Give the context of that cluster with --context.")
 
     @property
     def namespace(self) -> str:

@@ -74,9 +74,7 @@ class StackSources(MachineSources):
                 yield cluster
             return
         with open_cluster(self.access) as cluster:
-            if cluster.address.rstrip("/") != found.endpoint.rstrip("/"):
-                hint = "Give the context of the stack's cluster with --context."
-                raise OutsideError(f"The kubeconfig's context {cluster.name} is of another cluster.", hint=hint)
+            cluster.require_endpoint(found.endpoint, self.plan.cluster.name)
             yield cluster
 
 

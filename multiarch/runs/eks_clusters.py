@@ -68,8 +68,7 @@ def read_cluster_nodes(name: str, region: str | None, access: ClusterAccess) -> 
 
 def _read_inside(found: ObservedCluster, access: ClusterAccess) -> InCluster:
     with open_cluster(access) as cluster:
-        if cluster.address.rstrip("/").lower() != found.endpoint.rstrip("/").lower():
-            raise OutsideError(f"The kubeconfig's context {cluster.name} is not of {found.name}.")
+        cluster.require_endpoint(found.endpoint, found.name)
         deployments = list(cluster.objects([Kind.DEPLOYMENT]))
         return read_inside(
             cluster.name,
