@@ -323,7 +323,7 @@ def check_inside(sources: StackSources) -> Iterator[CheckResult]:
 
 def _list_own(sources: StackSources) -> frozenset[str]:
     """Return what Pulumi's state has in the cluster, as kinds with IDs; nothing for a stack that is not there yet."""
-    words = ("stack", "export", "--stack", sources.plan.stack)
+    words = ("stack", "export", "--non-interactive", "--stack", sources.plan.stack)
     try:
         printed = query_program("pulumi", *words, folder=sources.root)
     except OutsideError as error:

@@ -326,7 +326,7 @@ def test_a_release_that_is_not_deployed_is_named_and_no_secret_is_read(place: Pl
     [
         ("ok", "nothing that the stack declares", "", [{"type": "kubernetes:core/v1:ConfigMap", "id": PRIORITIES}]),
         ("failed", f"ConfigMap {PRIORITIES} is in the cluster {STACK} already", "delete it", []),
-        ("unknown", "`pulumi stack export --stack shop-dev` failed: error: no login", "", "error: no login"),
+        ("unknown", "--stack shop-dev` failed: error: no login", "", "error: no login"),
         ("failed", "did not make it", "delete it", "error: no stack named 'shop-dev' found"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -127,6 +128,10 @@ def test_a_stack_adds_nodes_to_a_cluster_of_another_tool_and_leaves_it_as_it_was
     world.up(STACK)
     there.add("cluster-autoscaler-priority-expander")  # as the provider's stand-in has it now
     assert world.preview(STACK) == []
+    # In Pulumi's state: it is the stack's own now.
+    rows = json.loads(world.multiarch(STACK, "doctor", STACK, "--output", "json"))["rows"]
+    told = [each for each in rows if each["check"] in ("kubernetes access", "object")]
+    assert [each["state"] for each in told] == ["ok", "ok"], told
     nodes = {name: len(ids) for name, ids in world.instance_ids(STACK).items()}
     assert nodes == {group.name: 1 for group in plan.node_groups}
     (entry,) = world.held(STACK)["access entries"]  # EKS makes that of managed groups, the sandbox's does not
