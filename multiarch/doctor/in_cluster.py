@@ -70,7 +70,9 @@ def list_declared(plan: Plan) -> Iterator[DeclaredObject]:
     if owner := scaling.pool_owner:
         resource = AUTO_MODE_CLASSES if scaling.auto_mode else NODE_CLASSES
         name = owner.node_class.name
-        fix = f"Delete it if no NodePool refers to it; a stack of another team or environment than {name} has another."
+        fix = (
+            "Delete it if no NodePool refers to it. Its name is the stack's: another team or environment gives another."
+        )
         yield DeclaredObject(resource, "", name, fix)
         for pool in owner.pools:
             yield DeclaredObject(NODE_POOLS, "", pool.name, f"Choose another name than {pool.key}.")

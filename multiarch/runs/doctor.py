@@ -289,36 +289,38 @@ def check_api(sources: StackSources) -> Iterator[CheckResult]:
 
 def check_inside(sources: StackSources) -> Iterator[CheckResult]:
     """Check who may use an existing cluster, and whether others have objects that the stack declares there."""
-    plan, found = sources.plan, sources.cluster
-    if (
-        not isinstance(plan.cluster, ExistingClusterPlan)
-        or not isinstance(found, EksCluster)
-        or not reach.needs_api(plan)
-    ):
+    plan, found, denied, user = sources.plan, sources.cluster, None, ""
+    if not isinstance(plan.cluster, ExistingClusterPlan) or not isinstance(found, EksCluster):
         return
-    mode = found.authentication_mode
+    if not reach.needs_api(plan):
+        return
     try:
         with sources.open_cluster(found) as cluster:
             user = f"the user of the context {cluster.name}" if sources.access.is_given else ""
-            yield in_cluster.judge_access(plan, sources.caller, mode, in_cluster.find_denied(cluster, plan), user)
+            denied = in_cluster.find_denied(cluster, plan)
             present = in_cluster.find_present(cluster, plan)
-    except MultiarchError as error:
-        if isinstance(error, ClusterError) and error.status == in_cluster.UNAUTHORIZED:
-            yield in_cluster.judge_access(plan, sources.caller, mode, "use the API")
-        else:
-            pages = sources.clients("eks").get_paginator("list_access_entries").paginate(clusterName=found.name)
-            entries = [] if mode == "CONFIG_MAP" else [each for page in pages for each in page["accessEntries"]]
-            yield in_cluster.judge_entry(plan, sources.caller, mode, entries, error.message)
-        yield CheckResult(
-            "object", CheckState.UNKNOWN, f"objects in the cluster were not read: {error.message}", error.hint
-        )
-        return
-    try:
         own = _list_own(sources) if present else frozenset()
-    except OutsideError as error:
-        yield CheckResult("object", CheckState.UNKNOWN, error.message, error.hint)
+    except MultiarchError as error:
+        if isinstance(error, ClusterError) and error.status == in_cluster.UNAUTHORIZED and not user:
+            denied = "use the API"
+        yield _judge_access(sources, found, denied, user) if denied is not None else _judge_entry(sources, found, error)
+        text = f"objects in the cluster were not compared: {error.message}"
+        yield CheckResult("object", CheckState.UNKNOWN, text, error.hint)
     else:
+        yield _judge_access(sources, found, denied, user)
         yield from in_cluster.judge_objects(present, own, plan)
+
+
+def _judge_access(sources: StackSources, found: EksCluster, denied: str, user: str) -> CheckResult:
+    return in_cluster.judge_access(sources.plan, sources.caller, found.authentication_mode, denied, user)
+
+
+def _judge_entry(sources: StackSources, found: EksCluster, error: MultiarchError) -> CheckResult:
+    mode, entries = found.authentication_mode, list[str]()
+    if mode != "CONFIG_MAP":
+        pages = sources.clients("eks").get_paginator("list_access_entries").paginate(clusterName=found.name)
+        entries = [each for page in pages for each in page["accessEntries"]]
+    return in_cluster.judge_entry(sources.plan, sources.caller, mode, entries, error.message)
 
 
 def _list_own(sources: StackSources) -> frozenset[str]:

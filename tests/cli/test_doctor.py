@@ -366,7 +366,7 @@ def test_without_a_token_access_entries_are_read(place: Place) -> None:
     assert (row["state"], "has no access entry" in row["text"]) == ("failed", True), row
     assert "--policy-arn arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy" in row["fix"]
     (row,) = rows(ran, "object")
-    assert (row["state"], row["text"].startswith("objects in the cluster were not read: ")) == ("unknown", True)
+    assert (row["state"], row["text"].startswith("objects in the cluster were not compared: ")) == ("unknown", True)
 
 
 def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_others(place: Place) -> None:
