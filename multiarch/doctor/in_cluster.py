@@ -69,11 +69,8 @@ def list_declared(plan: Plan) -> Iterator[DeclaredObject]:
         yield DeclaredObject(CONFIG_MAPS, scaling.cluster_autoscaler.namespace, CONFIG_MAP, fix)
     if owner := scaling.pool_owner:
         resource = AUTO_MODE_CLASSES if scaling.auto_mode else NODE_CLASSES
-        name = owner.node_class.name
-        fix = (
-            "Delete it if no NodePool refers to it. Its name is the stack's: another team or environment gives another."
-        )
-        yield DeclaredObject(resource, "", name, fix)
+        fix = "Delete it if no NodePool refers to it. Its name is the stack's: another team or environment changes it."
+        yield DeclaredObject(resource, "", owner.node_class.name, fix)
         for pool in owner.pools:
             yield DeclaredObject(NODE_POOLS, "", pool.name, f"Choose another name than {pool.key}.")
     for wanted, key, name in (

@@ -130,8 +130,8 @@ def test_a_stack_adds_nodes_to_a_cluster_of_another_tool_and_leaves_it_as_it_was
     assert world.preview(STACK) == []
     # In Pulumi's state: it is the stack's own now.
     rows = json.loads(world.multiarch(STACK, "doctor", STACK, "--output", "json"))["rows"]
-    told = [each for each in rows if each["check"] in ("kubernetes access", "object")]
-    assert [each["state"] for each in told] == ["ok", "ok"], told
+    of_cluster = [each for each in rows if each["check"] in ("kubernetes access", "object")]
+    assert [each["state"] for each in of_cluster] == ["ok", "ok"], of_cluster
     nodes = {name: len(ids) for name, ids in world.instance_ids(STACK).items()}
     assert nodes == {group.name: 1 for group in plan.node_groups}
     (entry,) = world.held(STACK)["access entries"]  # EKS makes that of managed groups, the sandbox's does not
