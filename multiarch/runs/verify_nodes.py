@@ -87,6 +87,7 @@ class NodeSourceReader:
             region=region,
             arm64_taint=plan.arm64_taint if plan else None,
             join_minutes=self.join_minutes,
+            others=plan is not None and isinstance(plan.cluster, ExistingClusterPlan),
         )
         findings = (
             *(self._try("the cluster autoscaler", lambda: self._judge_autoscaler(region)) or ()),

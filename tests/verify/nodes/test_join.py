@@ -69,6 +69,12 @@ def test_each_fault_is_found_by_its_rule(rule: str, architecture: Architecture) 
     assert found[rule].rule.severity is RULES[rule].severity
 
 
+def test_on_a_cluster_that_was_there_before_the_stack_nodes_of_other_groups_are_no_finding() -> None:
+    read = sources(FAULTS["unknown-group"](healthy(Architecture.AMD64)))
+    assert [each.rule.name for each in compare_sources(read).rows[0].findings] == ["unknown-group"]
+    assert not compare_sources(replace(read, others=True)).rows[0].findings
+
+
 @given(
     st.lists(ARCHITECTURES, min_size=1, max_size=8),
     st.dictionaries(st.integers(0, 7), st.sampled_from(sorted(FAULTS)), max_size=4),
