@@ -34,12 +34,15 @@ STACK = "shop-prod"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A project's folder beside the rig's cluster, with credentials and a kubeconfig. ``theirs`` is to be applied."""
+    """A project's folder beside the rig's cluster, with credentials and a kubeconfig.
+
+    ``karpenter`` is to be applied; at its end are a node class and a NodePool.
+    """
 
     rig: Rig
     run: type_of_run
     file: Path
-    theirs: Sequence[Object]
+    karpenter: Sequence[Object]
 
     def well(self, *words: str) -> Ran:
         ran = self.run(*words)
@@ -63,15 +66,14 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def theirs(session_rig: Rig) -> list[Object]:
-    """What is in the cluster; rendered before ``run`` hides Helm with the cache."""
-    cluster = session_rig.aws.cluster
-    return [*installed.cluster_autoscaler(cluster), *installed.karpenter(cluster)]
+def karpenter(session_rig: Rig) -> list[Object]:
+    """Karpenter's objects, rendered before ``run`` hides Helm with the cache."""
+    return installed.karpenter(session_rig.aws.cluster)
 
 
 @pytest.fixture
 def place(
-    theirs: Sequence[Object], rig: Rig, run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    karpenter: Sequence[Object], rig: Rig, run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Place:
     shutil.copy(CLONE / "Pulumi.yaml", tmp_path)
     (tmp_path / "config" / "stacks").mkdir(parents=True)
@@ -81,22 +83,26 @@ def place(
         if value:
             monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    return Place(rig, run, tmp_path / "config" / "stacks" / f"Pulumi.{STACK}.yaml", theirs)
+    return Place(rig, run, tmp_path / "config" / "stacks" / f"Pulumi.{STACK}.yaml", karpenter)
 
 
 def test_karpenter_chooses_the_pool_that_a_stack_adds_and_the_objects_of_others_stay(place: Place) -> None:
-    rig, kube, theirs, cluster = place.rig, place.rig.kube, place.theirs, place.rig.aws.cluster
-    with applied(kube, theirs):
-        rig.apply(theirs[-2:])  # the node class and the pool, which Karpenter has to find ready
+    rig, kube, cluster = place.rig, place.rig.kube, place.rig.aws.cluster
+    scaler, pool = installed.cluster_autoscaler(cluster), place.karpenter[-1]
+    theirs = [*scaler, *place.karpenter]
+    with applied(kube, place.karpenter):
+        rig.apply(place.karpenter[-2:])  # waits for them to be ready
+        for each in scaler:
+            kube.apply(each)
         rig.placements([place.wait_for_autoscaler()])  # the cluster has a node: for a pod of the cluster autoscaler
         before = describe(kube, theirs)
         ran = place.well("stack", "new", "--from-cluster", cluster, "--team", "shop", "--env", "prod")
         assert "cluster-autoscaler, found by the Deployment kube-system/ca-aws-cluster-autoscaler" in ran.err
         assert "weight" not in ran.err
         place.well("stack", "pin", STACK)
-        karpenter = place.plan().autoscaling.karpenter
-        assert karpenter
-        assert (karpenter.installed, karpenter.node_class.role) == (True, f"KarpenterNodeRole-{cluster}")
+        found = place.plan().autoscaling.karpenter
+        assert found
+        assert (found.installed, found.node_class.role) == (True, f"KarpenterNodeRole-{cluster}")
 
         ours = collected(declare(place.plan()).resources)
         assert [each["kind"] for each in ours] == ["EC2NodeClass", "NodePool"]
@@ -108,15 +114,17 @@ def test_karpenter_chooses_the_pool_that_a_stack_adds_and_the_objects_of_others_
         # A pool of theirs that comes before ours is told, and Karpenter does take it.
         verify = partial(place.run, "verify", "nodes", STACK, "--no-ssm", "--join-minutes", "60", "-o", "json")
         assert "pool-weight" not in verify().out
-        weighted = [*theirs[:-1], kube.patch(theirs[-1], {"spec": {"weight": 100}})]
-        before = describe(kube, weighted)
+        kube.patch(pool, {"spec": {"weight": 100}})
+        before = describe(kube, theirs)
         assert "comes before default-arm64-on-demand (70)" in verify().out
         assert place.placed("heavy", cpu="3", tolerates_arm64=True) == installed.POOL
 
         for name in ("new", "old", "heavy"):
             kube.delete(pod(name), grace=0)
         remove(kube, ours)
-        assert describe(kube, weighted) == before
+        assert describe(kube, theirs) == before
+        rig.reset()  # sooner than Karpenter drains its nodes
+        remove(kube, scaler)
 
 
 def test_priorities_go_where_the_autoscaler_reads_them_and_its_objects_stay(control_plane: ControlPlane) -> None:
