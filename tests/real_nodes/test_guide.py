@@ -26,6 +26,7 @@ from ruamel.yaml import YAML
 from multiarch.facts.architectures import Architecture
 from sandbox import environment, state
 from sandbox.aws.remote import Remote
+from sandbox.aws.ssm import ACCOUNT
 from sandbox.aws.ssm_commands import Target
 from sandbox.cluster import images
 from sandbox.cluster.bootstrap.groups import ManagedGroup, group_start
@@ -79,6 +80,11 @@ SAYS: Final[Mapping[str, str]] = {
     "multiarch cost ": r"workers-arm64 +arm64 on-demand +t4g\.medium +1 +28\.03",
 }
 """What commands print, by what they match."""
+OBSERVE: Final = {
+    "enabled": True,
+    "image": f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/multiarch-webhook@sha256:{'0' * 64}",
+    "configuration": {"mode": "observe"},
+}
 FAILS: Final = ("multiarch verify nodes ",)
 
 
@@ -159,6 +165,13 @@ class Walk:
         start = group_start(group, user_data(group), CLUSTER, ManagedGroup(name))
         self.join(ARM64, name, start.flags, **start.config)
 
+    def installed_webhook(self) -> Mapping[str, Any]:
+        """Return the values of the webhook's release."""
+        released = "kubernetes:helm.sh/v3:Release"
+        (release,) = [each for each in self.world.resources(NAME) if each["type"] == released]
+        values: Mapping[str, Any] = release["inputs"]["values"]
+        return values
+
     def patch_node(self, architecture: Architecture, change: Object) -> None:
         meta = {"name": self.nodes.by_architecture[architecture].name}
         self.nodes.plane.kube.patch({"apiVersion": "v1", "kind": "Node", "metadata": meta}, change)
@@ -234,8 +247,11 @@ def test_each_command_runs_and_the_way_back_leaves_the_cluster_as_it_was(walk: W
 
     for command in commands:
         walk.do(command)
+        if command.startswith("multiarch stack pin "):
+            walk.world.edit(NAME, "admissionWebhook", value=OBSERVE)  # the other way of step 4
         if command.startswith("pulumi up "):
             assert walk.world.preview(NAME) == []
+            assert walk.installed_webhook()["configuration"]["mode"] == "observe"
             walk.join_arm64()
         if command.startswith("multiarch workload patch "):
             walk.roll_out(manifest)
