@@ -223,6 +223,11 @@ def _list_notes(
     for pool in inside.pools if inside else ():
         if Architecture.ARM64 in pool.architectures:
             yield f"The NodePool {pool.name} allows arm64 already."
+        elif pool.weight and pool.only_amd64:
+            yield (
+                f"The NodePool {pool.name} has the weight {pool.weight}: pods that tolerate arm64 get its amd64 nodes "
+                "before those of NodePools with lower weights, which `multiarch stack explain` shows of the stack's."
+            )
     yield "Not read: inline policies of the nodes' roles. Pods that use the role of their node need one of their own."
 
 

@@ -73,15 +73,16 @@ def test_tags_of_managed_groups_prove_no_autoscaler_because_eks_writes_them() ->
 
 
 def test_node_pools_without_arm64_get_one_and_others_are_named() -> None:
-    def pool(name: str, *architectures: Architecture) -> ObservedPool:
-        return ObservedPool(name, architectures, (CapacityType.SPOT,), {}, (), 64, auto_mode=False)
+    def pool(name: str, *architectures: Architecture, weight: int = 0) -> ObservedPool:
+        return ObservedPool(name, architectures, (CapacityType.SPOT,), {}, (), 64, auto_mode=False, weight=weight)
 
-    pools = (pool("amd", Architecture.AMD64), pool("both", *Architecture))
+    pools = (pool("amd", Architecture.AMD64, weight=95), pool("both", *Architecture))
     in_it = inside(karpenters=("k/karpenter",), karpenter_roles=("a", "b"), pools=pools)
     found = plan_addition(cluster(group("g", "g5.xlarge"), inside=in_it), TODAY)
     assert ([each.name for each in found.pools], found.autoscaler.role) == (["amd"], "a")
     assert any("NodePool both allows arm64 already" in note for note in found.notes)
     assert any("several roles" in note for note in found.notes)
+    assert any("NodePool amd has the weight 95" in note for note in found.notes)
     assert [each.what for each in found.skipped] == ["group g"]
 
 

@@ -50,7 +50,7 @@ def read_inside(
         cluster_autoscalers=_list_running(deployments, CLUSTER_AUTOSCALER),
         karpenters=_list_running(deployments, _KARPENTER),
         karpenter_roles=tuple(sorted(roles)),
-        pools=tuple(sorted((_read_pool(each) for each in pools), key=lambda pool: pool.name)),
+        pools=tuple(sorted((read_pool(each) for each in pools), key=lambda pool: pool.name)),
         taints=taints,
         prefix_delegation=_read_prefixes(vpc_cni),
         priorities_namespace=namespaces[0] if namespaces else "",
@@ -80,7 +80,8 @@ def _runs(deployment: Mapping[str, Any], image: str) -> bool:
     return spec.get("replicas", 1) != 0 and any(path.endswith(f"/{image}") for path in paths)
 
 
-def _read_pool(pool: Mapping[str, Any]) -> ObservedPool:
+def read_pool(pool: Mapping[str, Any]) -> ObservedPool:
+    """Return a NodePool of Karpenter or of EKS Auto Mode."""
     spec = to_mapping(pool.get("spec"))
     template = to_mapping(spec.get("template"))
     inner = to_mapping(template.get("spec"))
@@ -97,6 +98,7 @@ def _read_pool(pool: Mapping[str, Any]) -> ObservedPool:
         cpu_limit=int(cpu) if cpu.isdigit() and int(cpu) else None,
         auto_mode=to_mapping(inner.get("nodeClassRef")).get("group") == _AUTO_MODE_GROUP,
         others=tuple(sorted({str(each.get("key")) for each in requirements} - _READ)),
+        weight=int(spec.get("weight") or 0),
     )
 
 

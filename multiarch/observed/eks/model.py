@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.taints import Taint
+from multiarch.facts.taints import Taint, keeps_pods_away
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.stack.eks_cluster import EksCluster
 
@@ -82,7 +82,10 @@ class ObservedGroup:
 
 @dataclass(frozen=True, slots=True)
 class ObservedPool:
-    """A NodePool. ``architectures`` are those that its requirements allow; ``auto_mode``: EKS Auto Mode's."""
+    """A NodePool. ``architectures`` are those that its requirements allow; ``auto_mode``: EKS Auto Mode's.
+
+    ``others`` are keys of requirements that are not read. ``weight`` is 0 where none is written, as Karpenter counts.
+    """
 
     name: str
     architectures: tuple[Architecture, ...]
@@ -92,7 +95,12 @@ class ObservedPool:
     cpu_limit: int | None
     auto_mode: bool
     others: tuple[str, ...] = ()
-    """Keys of requirements that are not read."""
+    weight: int = 0
+
+    @property
+    def only_amd64(self) -> bool:
+        """Whether its nodes are amd64 and open to pods without a toleration."""
+        return self.architectures == (Architecture.AMD64,) and not keeps_pods_away(self.taints)
 
 
 @dataclass(frozen=True, slots=True)
