@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from multiarch.review.acknowledged import AcknowledgedRule
 from multiarch.review.digest import build_digest
 from multiarch.review.model import StackChange
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
@@ -27,6 +28,7 @@ class StackDifference:
     nodes: tuple[NodeOutcome, ...]
     keys: tuple[str, ...]
     findings: tuple[Finding, ...]
+    acknowledged: tuple[AcknowledgedRule, ...]
 
     @property
     def ends_nodes(self) -> bool:
@@ -42,4 +44,5 @@ def compare_stack(change: StackChange) -> StackDifference:
         tuple(list_node_outcomes(with_planned_steps(change))),
         tuple(list_changed_keys(change)),
         tuple(entry.finding for entry in review.entries if entry.finding.rule not in _OF_NODES),
+        review.acknowledged,
     )

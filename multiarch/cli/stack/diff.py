@@ -57,6 +57,7 @@ def diff(
             {"rule": each.rule.name, "risk": each.level, "subject": each.subject, "text": each.text}
             for each in found.findings
         ],
+        "acknowledged": found.acknowledged,
         "unknown": _UNKNOWN,
     }
     print_report(Report("stack-diff", data=data, blocks=lambda: _blocks(found, against)), output)
@@ -75,4 +76,6 @@ def _blocks(found: StackDifference, against: str) -> Iterator[Block]:
         yield Items("Keys that differ", found.keys)
     if found.findings:
         yield Items("What to check", [f"{each.level.name}: {each.subject}: {each.text}" for each in found.findings])
+    if found.acknowledged:
+        yield Items("Acknowledged warnings", [str(each) for each in found.acknowledged])
     yield Items("Not known without a preview", _UNKNOWN)
