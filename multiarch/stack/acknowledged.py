@@ -21,7 +21,7 @@ _OF_POLICIES = frozenset(rule.name for rule in POLICIES)
 _KEY = "acknowledge"
 
 
-def acknowledge_warnings(stack: Stack, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def mark_acknowledged(stack: Stack, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the problems, with the reason on each warning that the stack acknowledges, and what is wrong with that.
 
     An entry that no warning needs is a warning itself where no error hides warnings, unless it is the organisation's
