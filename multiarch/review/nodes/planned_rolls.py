@@ -26,6 +26,9 @@ _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("imdsHopLimit", lambda group: group.imds_hop_limit),
     ("maxPods", lambda group: (group.max_pods_written and group.max_pods, group.max_pods_written)),
     ("bootstrap", lambda group: (group.pre_bootstrap, group.kubelet_extra_args)),
+    ("kubelet", lambda group: group.kubelet.config),
+    ("instanceStorePolicy", lambda group: group.instance_store),
+    ("registryMirrors", lambda group: group.registry_mirrors),
     ("labels", lambda group: group.labels),
     ("taints", lambda group: sorted(group.taints)),
     # The policies find arm64 nodes that any pod can use by this tag, which the launch template sets.

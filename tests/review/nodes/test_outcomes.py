@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.review.nodes import planned_rolls
 from multiarch.review.nodes.group_states import GroupKind
 from multiarch.review.nodes.outcomes import ENDING, NodeOutcome, Outcome, list_node_outcomes
 from multiarch.review.planned import with_planned_steps
@@ -84,6 +87,8 @@ def declared(old: World, new: World, name: str) -> Outcome:
         (each(imdsHopLimit=2), ROLLS, ROLLS, ROLLS),
         (each(maxPods=20), ROLLS, ROLLS, ROLLS),
         (each(bootstrap={"preBootstrap": "echo"}), ROLLS, ROLLS, ROLLS),
+        (each(kubelet={"evictionHard": {"memory.available": "300Mi"}}), ROLLS, ROLLS, ROLLS),
+        ({"registryMirrors": {"docker.io": ["https://mirror.example.com"]}}, ROLLS, ROLLS, ROLLS),
         ({"addons": {"vpcCni": {"prefixDelegation": True}}}, ROLLS, ROLLS, ROLLS),
         ({"owner": "other@example.com"}, ROLLS, ROLLS, ROLLS),
         ({"kubernetesVersion": "1.34"}, ROLLS, STAYS, STAYS),
@@ -105,6 +110,23 @@ def test_the_plans_say_what_the_components_declare(
     assert {name: found[name].outcome for name in expected} == expected
     after = world(merged(BASE, words))
     assert {name: declared(before(), after, name) for name in expected} == expected
+
+
+def test_every_field_of_a_plan_is_judged_or_changes_no_node() -> None:
+    """A new field of node groups needs a row, or a place in the list here."""
+    read: set[str] = set()
+    group = plan({"nodeGroups": {"web": {"maxPods": 20}}}).node_groups[0]
+
+    class Asked:
+        def __getattr__(self, name: str) -> object:
+            read.add(name)
+            return getattr(group, name)
+
+    for _, of in planned_rolls._ROWS:  # noqa: SLF001  (the table itself)
+        of(cast("NodeGroupPlan", Asked()))
+    of_cluster_or_network = {"launch_template_prefix", "name_prefix", "zones"}
+    no_node = {"derived", "name", "path", "sizes", "update"}
+    assert read | of_cluster_or_network | no_node == {each.name for each in fields(NodeGroupPlan)}
 
 
 @pytest.mark.parametrize(
