@@ -241,7 +241,7 @@ def test_the_scheduler_spreads_new_replicas_and_keeps_one_with_a_volume_pending_
         assert [each.removesuffix(f"-{name}") for each in zones()] == ["zone-a", "zone-b", "zone-c"]
         template: Any = spread["spec"]["template"]
         attached = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]}
-        late = {
+        late: Any = {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": f"late-{name}", "namespace": name, "labels": template["metadata"]["labels"]},

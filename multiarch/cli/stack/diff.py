@@ -14,11 +14,12 @@ from multiarch.cli.options.stacks import StackArgument
 from multiarch.review.difference import StackDifference, compare_stack
 from multiarch.runs.review import read_stack_change
 
-HELP = """Show what an edit of a stack file will do, without AWS credentials or Pulumi's engine.
+HELP = """Show what an edit of a stack file will do to the nodes.
 
-Compares the plan of the working tree with that of --against: for each node group and NodePool, whether its nodes stay,
-roll (end one after the other), are replaced or deleted (all end at the same time), and how many at a time; then the
-keys that differ, and what a review finds. What the program, AWS or other people changed, `pulumi preview` shows.
+Compares the plan of the working tree with that of --against, without AWS credentials or Pulumi's engine: for each node
+group and NodePool whether its nodes stay, roll (end one after the other), are replaced or deleted (all end at the same
+time), and how many at a time; then the keys that differ, and what a review finds. What the program, AWS or other people
+changed, `pulumi preview` shows.
 
 \b
 Examples:

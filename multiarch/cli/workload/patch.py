@@ -22,12 +22,12 @@ from multiarch.patching.transform import SchedulingChange, WhenUnsatisfiable
 from multiarch.runs import patches
 
 _HIGHEST_WEIGHT = 100
-HELP = """Tolerate, prefer or require an architecture in every pod template, or spread its pods over zones.
+HELP = """Tolerate, prefer or require an architecture in every pod template.
 
-Edits Deployments, CronJobs and all other kinds with pod templates, bare pods, and pod templates in custom resources. In
-YAML, lines are added and nothing else changes: comments, order and quotes stay. JSON is rewritten where it changes,
-with its key order, indentation and numbers. Each change is listed on stderr, and so is what keeps a pod off the nodes
-all the same. If one template can't be changed, none is.
+Edits Deployments, CronJobs and all other kinds with pod templates, bare pods, and pod templates in custom resources.
+--spread-zones spreads replicas over zones. In YAML, lines are added and nothing else changes: comments, order and
+quotes stay. JSON is rewritten where it changes, with its key order, indentation and numbers. Each change is listed on
+stderr, and so is what keeps a pod off the nodes all the same. If one template can't be changed, none is.
 
 \b
 Examples:
