@@ -122,7 +122,7 @@ def test_an_empty_answer_is_the_default_and_given_options_are_not_asked_for(
         (("--network", "10.0.0.0/8"), "--network: 10.0.0.0/8 is a /8"),
         (("--zones", "9"), "--zones: "),
         (("--autoscaler", "karp"), "--autoscaler karp: Use none"),
-        (("--ami-family", "AL2022"), "--ami-family AL2022: Use "),
+        (("--ami-family", "AL2"), "--ami-family AL2: Use AL2023, Bottlerocket."),
         (("--autoscaler", "auto-mode", "--ami-family", "AL2023"), "--ami-family is not for EKS Auto Mode"),
         (("--tag", "a"), "--tag 'a': Write KEY=VALUE."),
         (("--tag", "team=x"), "--tag: "),

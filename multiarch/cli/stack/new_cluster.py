@@ -11,11 +11,13 @@ import typer
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import NODE_FAMILIES
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.stack.checks.production import PRODUCTION
 from multiarch.stack.new_file import ClusterChoice
 
 _VPC = "vpc-"
+_FAMILIES = [each for each in NODE_FAMILIES if each is not AmiFamily.AL2]
+"""Amazon Linux 2 has no image for the version of new stacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class NewClusterOptions:
         typer.Option(metavar="ID", help="A private subnet of the existing VPC; repeat it for other zones."),
     ] = None
     ami_family: Annotated[
-        str | None, typer.Option(metavar="|".join(NODE_FAMILIES), help="The nodes' operating system.")
+        str | None, typer.Option(metavar="|".join(_FAMILIES), help="The nodes' operating system.")
     ] = None
     autoscaler: Annotated[
         str | None, typer.Option(metavar="|".join(Autoscaler), help="Who adds nodes. Default: none.")
@@ -56,25 +58,28 @@ class NewClusterOptions:
 
     def choose(self, env: str, *, prompts: bool) -> ClusterChoice:
         """Return what was given, prompted for (``prompts``), or is the default. Raises MultiarchError."""
-        ask = _ask if prompts else _take_default
-        network = self.network or ask("CIDR block of a new VPC, or ID of an existing one", "10.0.0.0/16", _take)
+
+        def ask(question: str, default: str = "", check: Callable[[str], str] = str.strip) -> str:
+            return _ask(question, default, check) if prompts else default
+
+        network = self.network or ask("CIDR block of a new VPC, or ID of an existing one", "10.0.0.0/16")
         vpc = network if network.startswith(_VPC) else ""
         if self.subnet and not vpc:
             raise MultiarchError("--subnet needs --network with the ID of a VPC.")
         if self.zones and vpc:
             raise MultiarchError("--zones is for a new VPC; --subnet names those of an existing one.")
-        zones = "" if vpc else self.zones or ask("Zones: a number, or names", "3" if env in PRODUCTION else "2", _take)
-        subnets = self.subnet or _split(ask("Private subnets of the VPC", "", _take) if vpc else "")
+        zones = "" if vpc else self.zones or ask("Zones: a number, or names", "3" if env in PRODUCTION else "2")
+        subnets = self.subnet or _split(ask("Private subnets of the VPC") if vpc else "")
         if vpc and not subnets:
             raise MultiarchError(f"{vpc} needs private subnets.", hint="Give --subnet ID for each zone.")
-        family = partial(_check, "--ami-family", NODE_FAMILIES)
+        family = partial(_check, "--ami-family", _FAMILIES)
         autoscaler = partial(_check, "--autoscaler", [*Autoscaler])
         chosen = autoscaler(self.autoscaler or ask(f"Autoscaler ({', '.join(Autoscaler)})", "none", autoscaler))
         on_spot = self.spot
         if on_spot is None:
             on_spot = prompts and typer.confirm("Spot capacity?", default=False, err=True)
         chooses = chosen == Autoscaler.AUTO_MODE
-        of_nodes = self.ami_family or ("" if chooses else ask(f"AMI family ({', '.join(NODE_FAMILIES)})", "", family))
+        of_nodes = self.ami_family or ("" if chooses else ask(f"AMI family ({', '.join(_FAMILIES)})", "", family))
         if chooses and self.ami_family:
             raise MultiarchError("--ami-family is not for EKS Auto Mode, which chooses the operating system.")
         return ClusterChoice(
@@ -85,8 +90,8 @@ class NewClusterOptions:
             ami_family=family(of_nodes),
             spot=on_spot,
             autoscaler=chosen,
-            webhook=self.webhook or ask("Image of the admission webhook (empty: none)", "", _take),
-            tags=dict(map(_pair, self.tag or _split(ask("Tags, KEY=VALUE with commas (empty: none)", "", _take)))),
+            webhook=self.webhook or ask("Image of the admission webhook (empty: none)"),
+            tags=dict(map(_pair, self.tag or _split(ask("Tags, KEY=VALUE with commas (empty: none)")))),
         )
 
 
@@ -99,14 +104,6 @@ def _ask(question: str, default: str, check: Callable[[str], str]) -> str:
 
     answer: str = typer.prompt(question, default=default, show_default=bool(default), value_proc=read, err=True)
     return answer
-
-
-def _take_default(_question: str, default: str, _check: Callable[[str], str]) -> str:
-    return default
-
-
-def _take(text: str) -> str:
-    return text.strip()
 
 
 def _check(option: str, allowed: Sequence[str], value: str) -> str:
