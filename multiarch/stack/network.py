@@ -7,8 +7,9 @@ Source of the rules: EKS user guide, "Amazon EKS networking requirements for VPC
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
@@ -16,6 +17,7 @@ from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.facts.partitions import find_zone_region
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.plurals import format_count
 from multiarch.schema.network import Network
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
@@ -48,8 +50,8 @@ def plan_network(
 
     ``also_needed`` are endpoints that the stack's other settings need when there is no route to the internet.
     """
-    if spec.vpc_id is not None or spec.private_subnet_ids is not None:
-        return _existing(spec, report)
+    if spec.vpc_id is not None or spec.private_subnet_ids is not None or spec.private_subnets is not None:
+        return _existing(spec, region, report)
     zones, count = _zones(spec, region, report)
     cidr = _cidr(spec.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
     if cidr is None:
@@ -195,7 +197,23 @@ def check_subnet_ids(subnets: Iterable[str], path: KeyPath, report: ProblemRepor
             report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
 
 
-def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
+def plan_subnets(
+    subnets: Mapping[str, Sequence[str]], vpc_id: str, path: KeyPath, region: str | None, report: ProblemReport
+) -> ExistingNetwork:
+    """Plan subnets that are there already, given by the names of their zones."""
+    zones = tuple((zone, tuple(ids)) for zone, ids in sorted(subnets.items()))
+    for zone, ids in zones:
+        check_zone_name(zone, (*path, zone), region, report)
+        check_subnet_ids(ids, (*path, zone), report)
+        if not ids:
+            report("subnets", (*path, zone), f"{zone} has no subnet.", hint="Name one, or omit the zone.")
+    every = tuple(each for _, ids in zones for each in ids)
+    if twice := sorted({each for each in every if every.count(each) > 1}):
+        report("subnets", path, f"{', '.join(twice)} is named twice.", hint="Name each subnet once, in its zone.")
+    return ExistingNetwork(vpc_id, every, zones)
+
+
+def _existing(spec: Network, region: str | None, report: ProblemReport) -> ExistingNetwork:
     written = spec.model_dump(by_alias=True, exclude_none=True)
     for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
         if key in written:
@@ -205,8 +223,21 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
     if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
-    private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
-    check_subnet_ids(private, path, report)
-    if len(set(private)) < _MIN_ZONES:
-        report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
-    return ExistingNetwork(spec.vpc_id or "", tuple(private))
+    own = spec.control_plane_subnet_ids
+    for key, ids in (("privateSubnetIds", spec.private_subnet_ids or []), ("controlPlaneSubnetIds", own or [])):
+        check_subnet_ids(ids, (*_NETWORK, key), report)
+    if own is not None and len(set(own)) < _MIN_ZONES:
+        path = (*_NETWORK, "controlPlaneSubnetIds")
+        report("subnets", path, f"{len(own)} subnets for the control plane; EKS needs two, in two zones.")
+    if spec.private_subnets is None:
+        private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
+        if len(set(private)) < _MIN_ZONES:
+            report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
+        return ExistingNetwork(spec.vpc_id or "", tuple(private), control_plane_subnet_ids=tuple(own or ()))
+    path = (*_NETWORK, "privateSubnets")
+    if spec.private_subnet_ids is not None:
+        report("subnets", path, "privateSubnets and privateSubnetIds are mutually exclusive.", hint="Keep the first.")
+    planned = plan_subnets(spec.private_subnets, spec.vpc_id or "", path, region, report)
+    if planned.zone_count < _MIN_ZONES:
+        report("subnets", path, f"private subnets in {format_count(planned.zone_count, 'zone')}; EKS needs two.")
+    return replace(planned, control_plane_subnet_ids=tuple(own or ()))
