@@ -16,7 +16,7 @@ from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.network import plan_subnets
 
 _CLUSTER: KeyPath = ("cluster",)
-_SECURITY_GROUP = re.compile(r"sg-([0-9a-f]{8}|[0-9a-f]{17})")
+_SECURITY_GROUP = r"sg-([0-9a-f]{8}|[0-9a-f]{17})"
 
 
 def plan_existing_cluster(
@@ -48,7 +48,7 @@ def plan_existing_cluster(
         security_groups=tuple(settings.security_groups),
     )
     for index, group in enumerate(settings.security_groups):
-        if not _SECURITY_GROUP.fullmatch(group):
+        if not re.fullmatch(_SECURITY_GROUP, group):
             report(
                 "security-group-id", (*_CLUSTER, "securityGroups", index), f"{group!r} is not a security group's ID."
             )

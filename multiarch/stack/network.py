@@ -38,8 +38,8 @@ _SERVICE_PREFIXES = range(12, 25)
 _MIN_ZONES = 2
 _PRIVATE_RANGES = tuple(IPv4Network(r) for r in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _SHARED_RANGE = IPv4Network("100.64.0.0/10")
-_VPC_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})")
-_SUBNET_ID = re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
+_VPC_ID = r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"
+_SUBNET_ID = r"subnet-([0-9a-f]{8}|[0-9a-f]{17})"
 _NETWORK: KeyPath = ("network",)
 
 
@@ -193,7 +193,7 @@ def check_zone_name(zone: str, path: KeyPath, region: str | None, report: Proble
 def check_subnet_ids(subnets: Iterable[str], path: KeyPath, report: ProblemReport) -> None:
     """Report what is not the ID of a subnet."""
     for index, subnet in enumerate(subnets):
-        if not _SUBNET_ID.fullmatch(subnet):
+        if not re.fullmatch(_SUBNET_ID, subnet):
             report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
 
 
@@ -220,7 +220,7 @@ def _existing(spec: Network, region: str | None, report: ProblemReport) -> Exist
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
             hint = f"Omit {key}, or vpcId and the subnet IDs."
             report("existing-network", (*_NETWORK, key), message, hint=hint)
-    if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
+    if spec.vpc_id is None or not re.fullmatch(_VPC_ID, spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
     own = spec.control_plane_subnet_ids
