@@ -167,7 +167,11 @@ class Platform(Component):
             "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
             # Without file and line, which change with every comment in the file.
-            "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
+            "warnings": [
+                str(replace(warning, file=None, line=None))
+                for warning in self._plan.warnings
+                if not warning.acknowledged
+            ],
         }
 
     def _aws_auth(self) -> dict[str, pulumi.Input[object]]:

@@ -225,6 +225,11 @@ class PlatformArgs(TypedDict):
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: NotRequired[ChartsSettings]
     """Where the Helm charts of the autoscalers and of the node termination handler come from."""
+    acknowledge: NotRequired[dict[str, str]]
+    """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
+    count (`stack check --strict`). Errors can't be acknowledged; an entry that no warning needs is a warning
+    itself.
+    """
     deletionProtection: NotRequired[bool]
     """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.

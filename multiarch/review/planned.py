@@ -23,6 +23,7 @@ from multiarch.rules import Finding
 from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
+VPC = "aws:ec2/vpc:Vpc"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _PLANNED, _OWN = "planned:", "of this stack"
 _FORCED = (
@@ -168,7 +169,7 @@ def _list_network(plan: Plan) -> Iterator[_Row]:
     network = plan.network
     if not isinstance(network, NewNetwork):
         return
-    yield "aws:ec2/vpc:Vpc", "vpc", {"cidrBlock": network.cidr}
+    yield VPC, "vpc", {"cidrBlock": network.cidr}
     for subnet in network.subnets:
         zone = network.zones[subnet.zone] if network.zones else UNKNOWN
         yield "aws:ec2/subnet:Subnet", subnet.name, {"cidrBlock": subnet.cidr, "availabilityZone": zone}

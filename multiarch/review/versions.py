@@ -40,22 +40,32 @@ class Folder(NamedTuple):
         file = self.path / relative
         if not os.path.lexists(file):
             return None
-        shown, side = relative.as_posix(), f"{self.name}: " if self.name else ""
-        try:
-            loaded = load_file(file, project_file=self.path / PROJECT_FILE)
-            plan = make_plan(loaded, today=today)
-        except StackError as error:
-            found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
-            more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
-            return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
-        except MultiarchError as error:
-            return StackVersion(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
-        of_aws = {
-            "aws:region": loaded.region,
-            "aws:profile": plan.identity.profile,
-            "aws:assumeRoles": plan.identity.role_arn,
-        }
-        return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
+        side = f"{self.name}: " if self.name else ""
+        return read_version(file, self.path / PROJECT_FILE, today, relative.as_posix(), side)
+
+
+def read_version(
+    file: Path, project_file: Path, today: date, shown: str, side: str = "", text: str | None = None
+) -> StackVersion:
+    """Return a stack's file and plan. ``shown`` is its name in messages, which begin with ``side``.
+
+    ``text`` is its content, if it is not to be read from ``file``.
+    """
+    try:
+        loaded = load_file(file, project_file=project_file, text=text)
+        plan = make_plan(loaded, today=today)
+    except StackError as error:
+        found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
+        more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
+        return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
+    except MultiarchError as error:
+        return StackVersion(shown, None, f"{side}{error.message}".replace(f"{project_file.parent}/", side))
+    of_aws = {
+        "aws:region": loaded.region,
+        "aws:profile": plan.identity.profile,
+        "aws:assumeRoles": plan.identity.role_arn,
+    }
+    return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
 
 
 def open_folder(path: Path) -> Folder:

@@ -76,6 +76,10 @@ class StackSpec(Section):
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: Charts = get_section_default(Charts)
     """Where the Helm charts of the autoscalers and of the node termination handler come from."""
+    acknowledge: dict[str, Annotated[str, Field(min_length=1)]] = {}
+    """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
+    count (``stack check --strict``). Errors can't be acknowledged; an entry that no warning needs is a warning itself.
+    """
     deletion_protection: TopLevelFlag | None = None
     """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.

@@ -190,8 +190,8 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``warnings`` did not reject
-    the stack.
+    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``acknowledged`` are rules of
+    warnings that the team has decided about, each with its reason; ``warnings`` did not reject the stack.
     """
 
     stack: str
@@ -212,6 +212,7 @@ class Plan:
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
+    acknowledged: tuple[tuple[str, str], ...]
     warnings: tuple[Problem, ...]
 
     @property

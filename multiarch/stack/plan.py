@@ -20,6 +20,7 @@ from multiarch.rules import Severity
 from multiarch.schema.cluster import Session
 from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
+from multiarch.stack.acknowledged import mark_acknowledged
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
 from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
@@ -97,7 +98,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
-    problems = (*stack.warnings, *report.sorted())
+    problems = mark_acknowledged(stack, (*stack.warnings, *report.sorted()))
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
     return Plan(
@@ -120,6 +121,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         admission_webhook=webhook,
         rebalance=rebalance,
         chart_registry=spec.charts.registry,
+        acknowledged=tuple(spec.acknowledge.items()),
         warnings=problems,
     )
 

@@ -201,3 +201,5 @@ def test_outputs_name_each_groups_architecture_taint_and_auto_scaling_group(full
 def test_warnings_are_exported_without_the_line_that_a_comment_would_move(small: World) -> None:
     assert len(small.plan.warnings) == len(small.outputs["warnings"]) > 0
     assert not [warning for warning in small.outputs["warnings"] if ".yaml:" in warning]
+    decided = dict.fromkeys((each.rule for each in small.plan.warnings), "decided")
+    assert world({"storageClass": True, "acknowledge": decided}).outputs["warnings"] == []

@@ -35,6 +35,12 @@ def entry(principal: str = ROLE, **keys: Any) -> dict[str, Any]:
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
      "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
+    ("unknown-rule", {"acknowledge": {"ami-not-pined": "x"}}, "acknowledge.ami-not-pined",
+     "There is no rule ami-not-pined.", ERROR),
+    ("acknowledged-error", {"acknowledge": {"mixed-architectures": "x"}}, "acknowledge.mixed-architectures",
+     "mixed-architectures is an error; only warnings can be acknowledged.", ERROR),
+    ("unused-acknowledgement", {"acknowledge": {"open-to-all": "x"}}, "acknowledge.open-to-all",
+     "open-to-all does not warn of anything here.", WARNING),
     ("unknown-instance-type", web(instanceTypes=["m7g.larg"]), "nodeGroups.web.instanceTypes[0]", "m7g.large", ERROR),
     ("not-an-eks-type", web(instanceTypes=["mac2.metal"]), "nodeGroups.web.instanceTypes[0]", "mac", ERROR),
     ("ami-type-architecture", web(amiType="AL2023_ARM_64_STANDARD"), "nodeGroups.web.amiType",

@@ -214,6 +214,10 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
         yield from _folded(f"{total} omitted", (*head, *rows))
     if warnings := stack.warnings:
         yield from _folded(format_count(len(warnings), "warning"), (f"- {escape_comment(text)}" for text in warnings))
+    if acknowledged := stack.acknowledged:
+        new = sum(each.new for each in acknowledged)
+        title = f"{format_count(len(acknowledged), 'acknowledged warning')}{f', {new} new' if new else ''}"
+        yield from _folded(title, (f"- {escape_comment(str(each))}" for each in acknowledged))
 
 
 def _summary(stack: StackReview, names: int) -> Iterator[str]:
