@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
@@ -135,11 +136,12 @@ class ExistingClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
-    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty.
+    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty. ``extra``: by its name in ``addons.extra``.
 
     ``before_nodes``: nodes need it to become ready.
-    ``service_account`` and ``managed_policy`` (AWS's, its path and name without the partition's ARN) are set when its
-    controller needs an IAM role through Pod Identity.
+    ``service_account`` in ``namespace`` is set when its pods need an IAM role through Pod Identity. The role gets
+    ``policies``, each an ARN or what AWS manages (path and name without the partition's ARN), and ``policy``, a
+    document of its own (JSON) or empty. ``namespace`` is empty where it is unknown.
     """
 
     name: str
@@ -147,7 +149,10 @@ class AddonPlan:
     configuration: str
     before_nodes: bool
     service_account: str | None
-    managed_policy: str | None
+    policies: tuple[str, ...] = ()
+    policy: str = ""
+    namespace: str = "kube-system"
+    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +210,12 @@ class Plan:
     rebalance: RebalancePlan | None
     chart_registry: str | None
     warnings: tuple[Problem, ...]
+
+    @property
+    def architectures(self) -> frozenset[Architecture]:
+        """The architectures of its node groups and NodePools."""
+        found = {group.architecture for group in self.node_groups}
+        return frozenset(found | {each.architecture for pool in self.autoscaling.pools for each in pool.capacities})
 
     @property
     def own_cluster(self) -> ClusterPlan:

@@ -66,7 +66,7 @@ def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
         report("auto-mode-access", ("cluster", "authenticationMode"), message)
     if spec.node_groups or spec.multi_architecture_groups:
         return
-    for key in sorted(spec.addons.written) if spec.cluster is None else ():
+    for key in sorted(spec.addons.written - {"extra"}) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
     if spec.session.written:
         # Not an error: Pulumi.yaml may have it for all stacks of an organisation.
