@@ -18,7 +18,7 @@ from multiarch.files import read_text
 from multiarch.schema.addons import AddonsByName
 from multiarch.stack.schema_paths import find_nearest
 
-_FOLDER = "addon-schemas"
+SCHEMA_FOLDER = "addon-schemas"
 _LARGEST = 5_000_000
 _LONGEST = 200
 """Characters of a message: some repeat the values."""
@@ -26,7 +26,7 @@ _LONGEST = 200
 
 def get_schema_file(folder: Path, name: str, version: str) -> Path:
     """Return the file of a schema; ``folder`` is that of the stack files."""
-    return folder / _FOLDER / f"{name}_{version}.json"
+    return folder / SCHEMA_FOLDER / f"{name}_{version}.json"
 
 
 def read_schemas(folder: Path, addons: AddonsByName) -> Mapping[str, Any]:
@@ -66,7 +66,7 @@ def find_faults(schema: Any, values: Mapping[str, Any]) -> Iterator[tuple[KeyPat
     except library.SchemaError as error:
         message = f"AWS's schema of the add-on is not a JSON schema: {str(error).partition(chr(10))[0][:_LONGEST]}."
         raise MultiarchError(
-            message, hint=f"Delete its file in {_FOLDER}, and run `multiarch stack pin STACK`."
+            message, hint=f"Delete its file in {SCHEMA_FOLDER}, and run `multiarch stack pin STACK`."
         ) from error
     for each in sorted(errors, key=lambda each: ([*map(str, each.absolute_path)], each.message)):
         yield from _describe(each)

@@ -17,10 +17,9 @@ from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts.addons import add_on
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.architectures import Architecture
 from multiarch.facts.extra_addons import find_extra
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.schema.addons import Addon
+from multiarch.schema.addons import Addon, ExtraAddon
 from multiarch.schema.autoscaling import Karpenter
 from multiarch.schema.base import Section
 from multiarch.schema.nodes import Ami
@@ -226,28 +225,36 @@ def _parameters(client: Client, names: Sequence[str]) -> dict[str, str]:
 def _addon_pin(stack: Stack, plan: Plan, addon: AddonPlan, client: Client, *, upgrade: bool) -> Pin | Kept:
     row = find_extra(addon.name) if addon.extra else add_on(addon.name)
     key, version = f"addons.{row.key}.version", stack.spec.kubernetes_version
-    written = stack.spec.addons[row.name].version
+    settings = stack.spec.addons[row.name]
+    written = settings.version
     if written is not None and not upgrade:
         return Kept(key, written, "pinned already; --upgrade takes EKS's default")
-    default = _default_version(client, row.name, version, plan.architectures if addon.extra else frozenset())
-    return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default)
+    offered = _find_default(client, row.name, version)
+    default, note = str(offered["addonVersion"]), ""
+    if isinstance(settings, ExtraAddon):
+        _check_architectures(row.name, default, offered.get("architecture", ()), plan.architectures)
+        if offered.get("requiresIamPermissions") and settings.policies is None and not addon.service_account:
+            note = "needs permissions in AWS: write policies or statements"
+    return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default, note)
 
 
-def _default_version(
-    client: Client, name: str, kubernetes_version: str, architectures: Collection[Architecture]
-) -> str:
-    """Return EKS's default version. Raises OutsideError where there is none, or for others than ``architectures``."""
+def _find_default(client: Client, name: str, kubernetes_version: str) -> Mapping[str, Any]:
+    """Return what EKS says of the default version of an add-on. Raises OutsideError where there is none."""
     answer = client.describe_addon_versions(addonName=name, kubernetesVersion=kubernetes_version)
     for addon in answer["addons"]:
         for offered in addon["addonVersions"]:
             for compatibility in offered["compatibilities"]:
                 if compatibility.get("clusterVersion") == kubernetes_version and compatibility.get("defaultVersion"):
-                    version, built = str(offered["addonVersion"]), offered.get("architecture") or architectures
-                    if missing := sorted(set(architectures) - set(built)):
-                        raise OutsideError(
-                            f"EKS lists {name} {version} for {', '.join(built)}, not for {', '.join(missing)}, "
-                            "which the stack's nodes have.",
-                            hint=f"Remove addons.extra.{name}, or keep its pods off these nodes and write its version.",
-                        )
-                    return version
+                    found: Mapping[str, Any] = offered
+                    return found
     raise OutsideError(f"EKS names no default version of {name} for Kubernetes {kubernetes_version}.")
+
+
+def _check_architectures(name: str, version: str, built: Collection[str], wanted: Collection[str]) -> None:
+    """Raise OutsideError for a version without images for the stack's nodes, as far as EKS says."""
+    if built and (missing := sorted(set(wanted) - set(built))):
+        raise OutsideError(
+            f"EKS lists {name} {version} for {', '.join(built)}, not for {', '.join(missing)}, which the stack's nodes "
+            "have.",
+            hint=f"Remove addons.extra.{name}, or keep its pods off these nodes and write its version.",
+        )

@@ -11,6 +11,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.stack.addon_schemas import find_faults, get_schema_file
+from multiarch.stack.load import load_from_engine
 from multiarch.stack.plan import make_plan
 from sandbox.aws.addon_table import get_schema
 from tests.stack.files import CONFIG, Project
@@ -28,6 +29,8 @@ STACK = f"""{CONFIG}\
           controller:
             replicaCount: 3
 """
+WORDS = {"team": "shop", "environment": "dev", "owner": "shop@example.com", "costCenter": "4711"}
+GROUPS = {"web": {"instanceTypes": ["m7i.large"]}, "graviton": {"instanceTypes": ["m7g.large"]}}
 
 
 def write_schema(project: Project, text: str) -> None:
@@ -41,6 +44,12 @@ def test_values_that_the_schema_takes_pass_with_the_toleration_that_is_added(pro
     write_schema(project, json.dumps(get_schema(NAME)))
     plan = make_plan(project.load(STACK), today=TODAY)
     assert {each.rule for each in plan.warnings} == {"ami-not-pinned"}
+    # `pulumi up` checks the same: the engine passes the values on, and the file says where schemas are.
+    config = {f"multiarch-eks:{key}": value for key, value in WORDS.items()}
+    addons = {"extra": {NAME: {"version": VERSION, "configurationValues": {"controller": {"replicaCount": 3}}}}}
+    config |= {"multiarch-eks:nodeGroups": json.dumps(GROUPS), "multiarch-eks:addons": json.dumps(addons)}
+    passed_on = load_from_engine("shop-dev", config, file=project.file, project_file=None)
+    assert passed_on.addon_schemas == {NAME: get_schema(NAME)}
     (driver,) = [each for each in plan.addons if each.extra]
     controller = json.loads(driver.configuration)["controller"]
     assert controller["replicaCount"] == 3
