@@ -20,7 +20,7 @@ from multiarch.facts.taints import Effect
 from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationOperator
 
 Release = tuple[int, int, int]
-_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
+_VERSION = r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class AddOn:
 
 def is_version(text: str) -> bool:
     """Return whether ``text`` is written as EKS writes an add-on's version, such as ``v1.12.4-eksbuild.1``."""
-    return _VERSION.fullmatch(text) is not None
+    return re.fullmatch(_VERSION, text) is not None
 
 
 def is_before(version: str | None, release: Release) -> bool:
